@@ -262,7 +262,7 @@ export const explored = [
   [
     'limits: a call beyond the limit',
     ['tool calls at their limit'],
-    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(resultBeyondLimit(phase))\n', ''],
   ],
   [
     'limits: what agents called',
@@ -279,14 +279,14 @@ export const explored = [
     ['standing budgets'],
     [
       'request/attempt.ts',
-      "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
-      "if (outcome !== 'aborted') return makeReserved(made, before)",
+      "if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)",
+      "if (outcome !== 'aborted') return lookUpAttempt(attemptContext, resources)",
     ],
   ],
   [
     'limits: a taking that stays open',
     ['standing budgets, and aborts at every await'],
-    ['request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
     'limits: a taking of a replay',

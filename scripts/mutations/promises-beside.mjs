@@ -81,8 +81,8 @@ export const promisesOfWorkBeside = [
     ['tools/background-agents'],
     [
       'tool-calls/background-agents.ts',
-      "how === 'ended' && came?.task.status === 'failed'",
-      "how === 'stopped' && came?.task.status === 'failed'",
+      "how === 'ended' && outcome?.task.status === 'failed'",
+      "how === 'stopped' && outcome?.task.status === 'failed'",
     ],
   ],
   [
@@ -90,8 +90,8 @@ export const promisesOfWorkBeside = [
     ['tools/background-agents'],
     [
       'tool-calls/background-agents.ts',
-      "came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'",
-      "came === undefined ? 'stopped' : 'ended'",
+      "outcome === undefined || outcome.task.status === 'stopped' ? 'stopped' : 'ended'",
+      "outcome === undefined ? 'stopped' : 'ended'",
     ],
   ],
   [
@@ -106,7 +106,7 @@ export const promisesOfWorkBeside = [
   [
     'background: what an agent spent that the run does not wait for is lost',
     ['tools/background-agents'],
-    ['tool-calls/background-agents.ts', 'end: came?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
+    ['tool-calls/background-agents.ts', 'end: outcome?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
   ],
   [
     'background: what a lost agent asked is free',

@@ -52,7 +52,7 @@ export const promisesOfCalls = [
   [
     'values: a tool is called with the input of the transcript',
     ['tools/shared-values'],
-    ['tool-calls/inspect-call.ts', 'const input = mutableCopyOf(given)', 'const input = given'],
+    ['tool-calls/inspect-call.ts', 'const input = mutableCopyOf(canonical)', 'const input = canonical'],
   ],
   [
     'once: rules are asked again for a call that started early',
@@ -210,8 +210,8 @@ export const promisesOfCalls = [
     ['tools/shared-values'],
     [
       'tools/tool-result.ts',
-      'const shown = resultContentOf(given)',
-      'const shown = given as ReturnType<typeof resultContentOf>',
+      'const modelContent = resultContentOf(value)',
+      'const modelContent = value as ReturnType<typeof resultContentOf>',
     ],
   ],
   [
@@ -242,8 +242,8 @@ export const promisesOfCalls = [
     ['tools/shared-values'],
     [
       'request/model-call.ts',
-      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
-      'this.#partial.isClosed ? undefined : given',
+      'this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)',
+      'this.#partial.isClosed ? undefined : received',
     ],
   ],
   [
@@ -251,8 +251,8 @@ export const promisesOfCalls = [
     ['tools/call-ids'],
     [
       'request/model-call.ts',
-      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
-      'this.#partial.isClosed ? undefined : given',
+      'this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)',
+      'this.#partial.isClosed ? undefined : received',
     ],
   ],
   [
@@ -260,8 +260,8 @@ export const promisesOfCalls = [
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',
-      '(ofTheRun.has(trigger) ? [] : hooks.for',
-      "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
+      '(runLevelTriggers.has(trigger) ? [] : hooks.for',
+      "(runLevelTriggers.has(trigger) && toolName === '' ? [] : hooks.for",
     ],
   ],
   [
@@ -321,7 +321,7 @@ export const promisesOfCalls = [
     [
       'tool-calls/prepare-call.ts',
       "      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)\n",
-      "      if (changed.kind === 'invalid') return ready(run, phase, { ...inspected, input: decision.updatedInput })\n",
+      "      if (changed.kind === 'invalid') return readyCall(run, phase, { ...inspected, input: decision.updatedInput })\n",
     ],
   ],
   [
@@ -336,7 +336,11 @@ export const promisesOfCalls = [
   [
     'subagent: a part that is rounded up',
     ['tools/agents-of-agents'],
-    ['tool-calls/child-run.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
+    [
+      'tool-calls/child-run.ts',
+      'Math.floor(left / Math.max(1, agentCallCount))',
+      'Math.ceil(left / Math.max(1, agentCallCount))',
+    ],
   ],
   [
     'subagent: as many of its own as its parent',
@@ -367,7 +371,7 @@ export const promisesOfCalls = [
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',
-      'maxTurns: within(child.maxTurns, settings.maxTurns)',
+      'maxTurns: withinLimit(child.maxTurns, settings.maxTurns)',
       'maxTurns: child.maxTurns ?? settings.maxTurns',
     ],
   ],
@@ -376,7 +380,7 @@ export const promisesOfCalls = [
     ['tools/agent-limits'],
     [
       'request/attempt.ts',
-      "if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])",
+      "if (isOfAgent && result.replayed && 'charge' in result.value) restoreForAgent(run, [result.value.charge])",
       '',
     ],
   ],
@@ -413,14 +417,14 @@ export const promisesOfCalls = [
     ['tools/waits'],
     [
       'tool-calls/run-call.ts',
-      'leftOf(wholeDeadline)) * shareForWaiting',
-      'leftOf(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
+      'timeLeft(wholeDeadline)) * shareForWaiting',
+      'timeLeft(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
     ],
   ],
   [
     'waits: an agent knows nothing of the time of the run',
     ['tools/waits'],
-    ['tool-calls/run-call.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
+    ['tool-calls/run-call.ts', 'Math.min(timeLeft(deadline), timeLeft(wholeDeadline))', 'timeLeft(deadline)'],
   ],
   [
     'waits: one begins while its message still streams',

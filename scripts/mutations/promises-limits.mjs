@@ -4,7 +4,7 @@ export const promisesOfLimits = [
   [
     'limits: a call beyond the limit runs',
     ['limits/tool-calls'],
-    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(resultBeyondLimit(phase))\n', ''],
   ],
   [
     'limits: a batch takes calls beyond the limit with it',
@@ -44,8 +44,8 @@ export const promisesOfLimits = [
     ['limits/tool-calls'],
     [
       'tool-calls/batch.ts',
-      '  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined\n',
-      '  if (isRecorded || left >= phase.calls.length || isPassed(run, phase, left)) return undefined\n',
+      '  if (!isRecorded && (remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls))) return undefined\n',
+      '  if (isRecorded || remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls)) return undefined\n',
     ],
   ],
   [
@@ -53,8 +53,8 @@ export const promisesOfLimits = [
     ['limits/tool-calls'],
     [
       'tool-calls/batch.ts',
-      'return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)',
-      'return allowed > 0 ? taken + 2 * allowed : Math.min(taken, context.settings.maxToolCalls)',
+      'return allowed > 0 ? takenCalls + allowed : Math.min(takenCalls, context.settings.maxToolCalls)',
+      'return allowed > 0 ? takenCalls + 2 * allowed : Math.min(takenCalls, context.settings.maxToolCalls)',
     ],
   ],
   [
@@ -87,14 +87,14 @@ export const promisesOfLimits = [
     ['limits/standing', 'limits/any-tree'],
     [
       'request/take-standing.ts',
-      'if (!grant.granted || nanosOf(taken.usd) >= grant.nanos)',
-      'if (!grant.granted || taken.usd > 0)',
+      'if (!grant.granted || nanosOf(standing.usd) >= grant.nanos)',
+      'if (!grant.granted || standing.usd > 0)',
     ],
   ],
   [
     'standing budgets: what is not needed stays taken',
     ['limits/standing', 'limits/any-tree'],
-    ['request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+    ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
     'standing budgets: what was taken is settled twice',
@@ -104,7 +104,7 @@ export const promisesOfLimits = [
   [
     'standing budgets: what a broken attempt has taken stays taken',
     ['limits/standing', 'limits/standing-ports'],
-    ['request/attempt.ts', '    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)\n', ''],
+    ['request/attempt.ts', '    standing?.settle(hasBegun ? standing.usd : 0, !hasBegun)\n', ''],
   ],
   [
     'standing budgets: a replay takes from them',
@@ -116,19 +116,19 @@ export const promisesOfLimits = [
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
-      '  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)\n',
-      '  if (asked instanceof Promise) asked.catch(() => undefined)\n',
+      '  if (standingAnswer !== undefined) ask?.leaveOnFailure(waited, standingAnswer, () => answer !== undefined)\n',
+      '  if (standingAnswer instanceof Promise) standingAnswer.catch(() => undefined)\n',
     ],
   ],
   [
     'standing budgets: less than the least lets a request be made',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', 'taken >= leastUsd && taken <= usd', 'taken <= usd'],
+    ['request/take-standing.ts', 'reservedUsd >= leastUsd && reservedUsd <= usd', 'reservedUsd <= usd'],
   ],
   [
     'standing budgets: what is no answer stays taken',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', '    giveBack(answer)\n  }\n', '  }\n'],
+    ['request/take-standing.ts', '    returnReservation(answer)\n  }\n', '  }\n'],
   ],
   [
     'standing budgets: an abort while it waits is not heard',
@@ -140,8 +140,8 @@ export const promisesOfLimits = [
     ['limits/standing-ports'],
     [
       'request/attempt.ts',
-      "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
-      "if (outcome !== 'aborted') return makeReserved(made, before)",
+      "if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)",
+      "if (outcome !== 'aborted') return lookUpAttempt(attemptContext, resources)",
     ],
   ],
   [

@@ -48,14 +48,14 @@ export const promisesOfLiveRuns = [
     ['live/figures'],
     [
       'request/attempt.ts',
-      '      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))\n',
+      '      if (reservation !== undefined && run.ports.isHeard()) emitFigures(run, emit, estimateRequest(run))\n',
       '',
     ],
   ],
   [
     'event figures: made for nobody',
     ['live/figures'],
-    ['request/attempt.ts', '        if (!run.ports.isHeard()) return made\n', ''],
+    ['request/attempt.ts', '        if (!run.ports.isHeard()) return attempted\n', ''],
   ],
   [
     'event figures: what is left is below zero',
@@ -93,14 +93,18 @@ export const promisesOfLiveRuns = [
   [
     'money waits: what a failed driver had reserved never comes back',
     ['budget/money-that-waits'],
-    ['request/attempt.ts', '  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)\n', ''],
+    [
+      'request/attempt.ts',
+      '  if (sent instanceof Promise && mayHoldReservation(reserved, standing)) sent.catch(settleAfterFailure)\n',
+      '',
+    ],
   ],
   [
     'money waits: a settlement lets nobody look again',
     ['budget/money-that-waits'],
     [
       'limits/ledger.ts',
-      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.serve()',
+      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.retryWaiting()',
       'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }',
     ],
   ],

@@ -33,7 +33,7 @@ export const promisesOfLooking = [
   [
     'cycles: whether a turn waited makes it another one',
     ['guards/guards'],
-    ['limits/recent-turns.ts', 'return whatOf(turn) === whatOf(other)', 'return turn === other'],
+    ['limits/recent-turns.ts', 'return hashWithoutWait(turn) === hashWithoutWait(other)', 'return turn === other'],
   ],
   [
     'cycles: a turn that waited is remembered as another one',
@@ -43,7 +43,11 @@ export const promisesOfLooking = [
   [
     'cycles: one turn fewer is remembered',
     ['guards/guards'],
-    ['limits/recent-turns.ts', 'length + sameInARow(all, length)', 'length + sameInARow(all, length) - 1'],
+    [
+      'limits/recent-turns.ts',
+      'length + consecutiveMatches(all, length)',
+      'length + consecutiveMatches(all, length) - 1',
+    ],
   ],
   [
     'cycles: one that waits may come more often than is remembered',
@@ -72,7 +76,7 @@ export const promisesOfLooking = [
   [
     'cycles: half a round more counts as one',
     ['guards/guards'],
-    ['limits/recent-turns.ts', '1 + Math.floor(sameInARow', '1 + Math.ceil(sameInARow'],
+    ['limits/recent-turns.ts', '1 + Math.floor(consecutiveMatches', '1 + Math.ceil(consecutiveMatches'],
   ],
   [
     'cycles: other input to the same tool is no other turn',

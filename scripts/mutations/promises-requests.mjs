@@ -26,8 +26,8 @@ export const promisesOfRequests = [
     ['steps/ended-agents'],
     [
       'tool-calls/run-agent.ts',
-      'isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }',
-      'own',
+      'isOver === undefined\n      ? childPorts\n      : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }',
+      'childPorts',
     ],
   ],
   [
@@ -151,7 +151,11 @@ export const promisesOfRequests = [
       'streamError: streamError === undefined ? recordOf(streamError) && null : null',
     ],
   ],
-  ['allowance: network retries', ['retry'], ['request/ask-model.ts', 'again > retries ||', 'again > 2 * retries ||']],
+  [
+    'allowance: network retries',
+    ['retry'],
+    ['request/ask-model.ts', 'attemptsSinceWait > retries ||', 'attemptsSinceWait > 2 * retries ||'],
+  ],
   [
     'allowance: what was lost with its process uses up retries',
     ['steps/lost-attempts'],
@@ -160,7 +164,7 @@ export const promisesOfRequests = [
   [
     'allowance: what is lost again and again is asked for ever',
     ['steps/lost-attempts'],
-    ['request/ask-model.ts', 'this.#lost > mostLost', 'this.#lost > 9 * mostLost'],
+    ['request/ask-model.ts', 'this.#lost > maxLostAttempts', 'this.#lost > 9 * maxLostAttempts'],
   ],
   [
     'time: the limit is a timer alone',
@@ -177,8 +181,8 @@ export const promisesOfRequests = [
     ['steps/clocks'],
     [
       'request/attempt.ts',
-      'aborted there.\n        if (cause !== undefined)',
-      'aborted there.\n        if (cause !== undefined && grant.isOfLease === true)',
+      'for the next attempt.\n        if (cause !== undefined)',
+      'for the next attempt.\n        if (cause !== undefined && grant.isOfLease === true)',
     ],
   ],
   [
@@ -191,8 +195,8 @@ export const promisesOfRequests = [
     ['budget/compaction-requests'],
     [
       'request/question.ts',
-      'message: asked.message, streamError: asked.streamError',
-      'message: asked.message, streamError: null',
+      'message: outcome.message, streamError: outcome.streamError',
+      'message: outcome.message, streamError: null',
     ],
   ],
   [
@@ -319,8 +323,8 @@ export const promisesOfRequests = [
     ['budget/hard-budget'],
     [
       'request/reserve.ts',
-      'room: holdNothing }, ...bounds.heldBack()]',
-      'room: holdNothing }, ...bounds.heldBack().slice(0, 0)]',
+      'room: reserveNothing }, ...bounds.heldBack()]',
+      'room: reserveNothing }, ...bounds.heldBack().slice(0, 0)]',
     ],
   ],
   [
@@ -346,8 +350,8 @@ export const promisesOfRequests = [
     ['budget/compaction-requests'],
     [
       'request/question.ts',
-      'if (model !== undefined && !isNamed(run, model))',
-      'if (model !== undefined && !isNamed(run, model) && system.length === 0)',
+      'if (model !== undefined && !isNamedModel(run, model))',
+      'if (model !== undefined && !isNamedModel(run, model) && system.length === 0)',
     ],
   ],
   [

@@ -221,7 +221,7 @@ export const promisesOfResumes = [
   [
     'another program: an approval on record is waited for again',
     ['steps/recorded-calls'],
-    ['tool-calls/ask-permission.ts', 'if (!run.isRecorded(name)) {', 'if (!run.isRecorded(name) || endsIt) {'],
+    ['tool-calls/ask-permission.ts', 'if (!run.isRecorded(name)) {', 'if (!run.isRecorded(name) || endsRun) {'],
   ],
   [
     'another program: fewer retries cut attempts on record off',

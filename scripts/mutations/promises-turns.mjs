@@ -105,8 +105,8 @@ export const promisesOfTurns = [
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
-      'endedAt: now + came.terminal.durationMs,',
-      'get endedAt() { return run.spent.now + came.terminal.durationMs },',
+      'endedAt: now + finished.terminal.durationMs,',
+      'get endedAt() { return run.spent.now + finished.terminal.durationMs },',
     ],
     [
       'tool-calls/run-call.ts',
@@ -214,8 +214,8 @@ export const promisesOfTurns = [
     ['tools/abort'],
     [
       'request/model-call.ts',
-      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
-      'this.#blocks.told(given)',
+      'this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)',
+      'this.#blocks.checkUpdate(received)',
     ],
   ],
   [
@@ -244,12 +244,12 @@ export const promisesOfTurns = [
   [
     'hooks: what onError says about a hook that failed is lost',
     ['hooks/lifecycle'],
-    ['request/run-hooks.ts', '      this.messages.push(...told.messages)\n', ''],
+    ['request/run-hooks.ts', '      this.messages.push(...errorHooks.messages)\n', ''],
   ],
   [
     'hooks: what onError raises about a hook that failed is lost',
     ['hooks/lifecycle'],
-    ['request/run-hooks.ts', '      this.raised.push(...told.raised)\n', ''],
+    ['request/run-hooks.ts', '      this.raised.push(...errorHooks.raised)\n', ''],
   ],
   [
     'allowance: one more stop_hook_blocking',

@@ -23,12 +23,12 @@ export const promisesOfWaits = [
   [
     'waits: shorter than the service said',
     ['limits/service-waits'],
-    ['model/service-limit.ts', 'const wanted = Math.max(said, least)', 'const wanted = least'],
+    ['model/service-limit.ts', 'const waitForMs = Math.max(requestedMs, minMs)', 'const waitForMs = minMs'],
   ],
   [
     'waits: no longer where a service says too little for ever',
     ['limits/service-waits'],
-    ['model/service-limit.ts', 'first * 2 ** Math.min(number - 1, 10)', 'first'],
+    ['model/service-limit.ts', 'firstMs * 2 ** Math.min(number - 1, 10)', 'firstMs'],
   ],
   [
     'waits: begun anew by each process',
@@ -73,7 +73,7 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'model/service-waits.ts',
-      'this.#past = before ?? nothing',
+      'this.#past = before ?? noWaits',
       'this.#past = { ms: 0, untilMs: 0, ...(before && {}) }',
     ],
   ],
@@ -87,7 +87,7 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'model/service-limit.ts',
-      'if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined',
+      'if (leftMs <= 0 || leftMs < Math.max(requestedMs, longestQuietWaitMs)) return undefined',
       'if (leftMs <= 0) return undefined',
     ],
   ],
@@ -116,8 +116,8 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'request/wait-for-service.ts',
-      'const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id',
-      'const isOther = this.#idOf(chosen) !== plan.model.id',
+      'const isOther = isRenewable && this.#chosenModelId(chosen) !== plan.model.id',
+      'const isOther = this.#chosenModelId(chosen) !== plan.model.id',
     ],
   ],
   [
@@ -143,7 +143,7 @@ export const promisesOfWaits = [
   [
     'waits: nobody says when the service takes requests again',
     ['limits/service-waits'],
-    ['request/model-call.ts', '      ...(saidMs !== undefined && { retryAtMs: saidMs }),\n', ''],
+    ['request/model-call.ts', '      ...(retryAtMs !== undefined && { retryAtMs }),\n', ''],
   ],
   [
     'waits: a summary beside the turn waits for its service',

@@ -1,5 +1,5 @@
 // Spec R-LAP-1.
-/** Why the loop goes round again: a closed set. */
+/** Why the loop starts another iteration: a closed set. */
 export type IterationReason =
   | 'next_turn'
   | 'user_input'
@@ -21,23 +21,23 @@ export type IterationReason =
   | 'limit_raised'
 
 // Spec R-LAP-2.
-/** How often each may be taken. Turns, tries of a goal and the token target are bounds that options set; the rest are constants. */
-interface AllowanceRow {
+/** The retry limit of each transition. Options set the bounds for turns, goal tries and the token target. The others are constants. */
+interface TransitionRule {
   /**
-   * What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too; so is what is paid
-   * from `ownTurns`, an allowance of its own. `raises`: a person's answer, each pays once.
+   * Which retry limit the iteration is charged to. `next_turn` and `user_input` share one. A goal try, and an iteration
+   * charged to `ownTurns`, also count as a turn. `raises`: each limit that a person raised pays for one iteration.
    */
   readonly paidFrom: 'turns' | 'goalTries' | 'tokenTarget' | 'raises' | 'own' | 'ownTurns'
-  /** Laps of an allowance of its own. */
+  /** Number of iterations of the transition's own retry limit. */
   readonly laps: number
-  /** `refill`: full again after a spent turn, or a token continuation that made progress. `run`: never refilled. */
+  /** `refill`: refilled after a turn, or after a token continuation that made progress. `run`: never refilled. */
   readonly resets: 'refill' | 'run'
-  /** Whether the lap begins a turn, for the figures. Recoveries are further attempts of the same turn. */
+  /** Whether the iteration begins a turn in the figures. Recoveries are further attempts at the same turn. */
   readonly countsAsTurn: boolean
 }
 
-/** What pays for each transition, and how often it may be taken. */
-export const allowances: { readonly [transition in IterationReason]: AllowanceRow } = {
+/** For each transition: which retry limit it is charged to, and how often it may be taken. */
+export const allowances: { readonly [transition in IterationReason]: TransitionRule } = {
   next_turn: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   user_input: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   continuation_requested: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
@@ -58,60 +58,60 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
   limit_raised: { paidFrom: 'raises', laps: 0, resets: 'run', countsAsTurn: false },
 }
 
-/** Whether the lap is a further turn that counts against `maxTurns`, and no recovery. */
+/** Whether the iteration is a further turn that counts against `maxTurns`, not a recovery. */
 export function spendsTurn(transition: IterationReason): boolean {
   const { paidFrom } = allowances[transition]
   return paidFrom === 'turns' || paidFrom === 'goalTries' || paidFrom === 'ownTurns'
 }
 
-/** `Object.keys` of a record over the union gives the union. */
+/** `Object.keys` of a record over the union returns the members of the union. */
 export const transitions: readonly IterationReason[] = Object.freeze(Object.keys(allowances) as IterationReason[])
 
-type LapCounts = { readonly [transition in IterationReason]?: number }
+type IterationCounts = { readonly [transition in IterationReason]?: number }
 
-/** What was spent of the allowances; what is left follows from the limits, which are not state. */
+/** Iterations spent per transition. The remaining ones follow from the limits, which are not part of the state. */
 export type SpentIterations = {
-  /** Laps since the last refill. */
-  readonly sinceRefill: LapCounts
-  /** Laps of the whole run. */
-  readonly inRun: LapCounts
-  /** Of the laps `goal_unmet` those for goals that others have taken the place of: the tries of these begin anew. */
+  /** Iterations since the last refill. */
+  readonly sinceRefill: IterationCounts
+  /** Iterations of the whole run. */
+  readonly inRun: IterationCounts
+  /** The `goal_unmet` iterations that were spent on goals which have been replaced. The new goals start with all their tries. */
   readonly triesBefore?: number
-  /** Limits that a person raised while the run paused at them, in the middle of a turn: each pays for one lap `limit_raised`. 0 when absent. */
+  /** How often a person raised a limit at which the run paused in the middle of a turn. Each pays for one `limit_raised` iteration. 0 when absent. */
   readonly raises?: number
 }
 
 export const noLaps: SpentIterations = Object.freeze({ sinceRefill: Object.freeze({}), inRun: Object.freeze({}) })
 
 export interface RetryLimits {
-  /** Turns that may happen; at least 1. */
+  /** Maximum number of turns; at least 1. */
   readonly maxTurns: number
   /** How often an answer may be sent back because a goal is not met; 0 when absent. */
   readonly goalTries?: number
-  /** Laps that the token target allows (`tokenTargetBound`); 0 without one. */
+  /** Iterations that the token target allows (`tokenTargetBound`); 0 without a target. */
   readonly tokenTargetLaps: number
 }
 
-const count = (counts: LapCounts, transition: IterationReason): number => counts[transition] ?? 0
+const count = (counts: IterationCounts, transition: IterationReason): number => counts[transition] ?? 0
 
-/** Turns that were begun and count against `maxTurns`. The first is not a lap. */
+/** Turns that have begun and count against `maxTurns`. The first turn needs no transition. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  // Written out, since every turn asks several times: those of which `spendsTurn` is true.
+  // Spelled out because every turn calls this several times: the transitions for which `spendsTurn` is true.
   const turns = (inRun.next_turn ?? 0) + (inRun.user_input ?? 0)
   return 1 + turns + (inRun.goal_unmet ?? 0) + (inRun.unverified_change ?? 0) + (inRun.no_progress_nudge ?? 0)
 }
 
-/** Tries that are left of the goals that are in force; below 0 where the limit was lowered since. */
+/** Remaining tries of the current goals. Negative if the limit has been lowered below what is spent. */
 function triesLeft({ inRun, triesBefore = 0 }: SpentIterations, { goalTries = 0 }: RetryLimits): number {
   return goalTries + triesBefore - count(inRun, 'goal_unmet')
 }
 
-/** Answers of a person that no lap was made for yet. */
+/** Raised limits for which no iteration has been made yet. */
 function raisesLeft({ inRun, raises = 0 }: SpentIterations): number {
   return Math.max(0, raises - count(inRun, 'limit_raised'))
 }
 
-/** How often the loop may still go round for this reason; never below 0, also where a limit was lowered below what is spent. */
+/** How many more iterations this transition allows. Never negative, even if a limit was lowered below what is spent. */
 export function lapsLeft(transition: IterationReason, spent: SpentIterations, limits: RetryLimits): number {
   const row = allowances[transition]
   switch (row.paidFrom) {
@@ -131,7 +131,7 @@ export function lapsLeft(transition: IterationReason, spent: SpentIterations, li
 }
 
 // Spec R-LAP-3.
-/** Pays for one lap. `refills`: a turn always does, a token continuation when it made progress. */
+/** Charges one iteration. `refills`: a turn always refills; a token continuation does when it made progress. */
 export function spendLap(transition: IterationReason, spent: SpentIterations, madeProgress: boolean): SpentIterations {
   const row = allowances[transition]
   const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }
@@ -145,42 +145,45 @@ export function spendLap(transition: IterationReason, spent: SpentIterations, ma
   }
 }
 
-/** (turns left, token gate left, sum of the other allowances left): falls lexicographically with every lap, so every run halts. */
+/**
+ * Turns left, token continuations left, and the sum of the other retry limits. It decreases lexicographically with every
+ * iteration, so every run halts.
+ */
 export type Ranking = readonly [turns: number, gate: number, others: number]
 
-/** The ranking that every iteration lowers, from what is left of each retry limit. */
+/** The ranking that every iteration lowers, computed from what is left of each retry limit. */
 export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking {
-  let others = allOwnLaps + Math.max(0, triesLeft(spent, limits)) + raisesLeft(spent)
-  others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')
+  let others = constantIterations + Math.max(0, triesLeft(spent, limits)) + raisesLeft(spent)
+  others -= spentConstantIterations(spent.sinceRefill, 'refill') + spentConstantIterations(spent.inRun, 'run')
   return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
 }
 
-/** Laps of all allowances that are constants. */
-const allOwnLaps: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
+/** Sum of all retry limits that are constants. */
+const constantIterations: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
 
-function isOwn({ paidFrom }: AllowanceRow): boolean {
+function isConstant({ paidFrom }: TransitionRule): boolean {
   return paidFrom === 'own' || paidFrom === 'ownTurns'
 }
 
-/** Laps that were paid for out of such allowances that reset alike. Mostly there were none: only what was spent is looked at. */
-function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
-  let laps = 0
+/** Iterations charged to the constant retry limits with this reset rule. Usually there are none, so only the spent ones are visited. */
+function spentConstantIterations(counts: IterationCounts, resets: TransitionRule['resets']): number {
+  let iterations = 0
   for (const key in counts) {
     // The keys of the counts are transitions.
     const transition = key as IterationReason
     const row = allowances[transition]
-    if (isOwn(row) && row.resets === resets) laps += count(counts, transition)
+    if (isConstant(row) && row.resets === resets) iterations += count(counts, transition)
   }
-  return laps
+  return iterations
 }
 
 /**
- * How often each transition may still be taken, if the options leave it open at all; null where there is no limit, so that it is JSON.
- * `next_turn` and `user_input` draw on one allowance.
+ * How often each transition may still be taken, if the options enable it at all. Null means no limit, so that the value
+ * is JSON. `next_turn` and `user_input` share one retry limit.
  */
 export type RetriesLeft = { readonly [transition in IterationReason]: number | null }
 
-/** Written out, since every lap tells it; what `lapsLeft` says of each. */
+/** Spelled out because every iteration reports it. Each value equals `lapsLeft` of that transition. */
 export function retriesLeft(spent: SpentIterations, limits: RetryLimits): RetriesLeft {
   const { sinceRefill, inRun } = spent
   const turns = lapsLeft('next_turn', spent, limits)
@@ -208,7 +211,7 @@ export function retriesLeft(spent: SpentIterations, limits: RetryLimits): Retrie
   }
 }
 
-/** True when `after` is lexicographically below `before`, and nothing in it is negative. */
+/** True when `after` is lexicographically below `before` and has no negative part. */
 export function ranksBelow(after: Ranking, before: Ranking): boolean {
   if (after.some((part) => part < 0)) return false
   if (after[0] !== before[0]) return after[0] < before[0]
@@ -216,5 +219,5 @@ export function ranksBelow(after: Ranking, before: Ranking): boolean {
   return after[2] < before[2]
 }
 
-/** The most that may be asked for: without a bound a run would not halt by construction. */
+/** The highest accepted number of goal tries. Without this bound, the loop would not be guaranteed to halt. */
 export const mostGoalTries = 1_000

@@ -3,40 +3,44 @@ import { disregard } from '../values/eventually.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView, Reminder } from './guard.ts'
 
-// Asks a guard, alone or as a part of another one. Plain JavaScript may give anything: nobody knows then whether the run may go on.
+// Calls a guard, on its own or as part of a combinator. JavaScript code may return anything. After an invalid result it
+// is unknown whether the run may continue.
 
-/** The signal of a guard; undefined where it raises none. @throws HaltingError when it gives something else. */
+/** The signal that a guard raises; undefined if it raises none. @throws HaltingError when the guard returns an invalid value. */
 export function signalOf(guard: Guard, view: GuardView): StopSignal | undefined {
-  const given: unknown = guard.evaluate(view) ?? undefined
-  if (given === undefined || isInstance(given, StopSignal)) return given
-  disregard(given)
+  const result: unknown = guard.evaluate(view) ?? undefined
+  if (result === undefined || isInstance(result, StopSignal)) return result
+  disregard(result)
   throw new HaltingError(
     'callback',
-    `The guard ${guard.name} gave something that is no StopSignal. A guard answers at once, with a StopSignal or nothing.`,
+    `The guard ${guard.name} returned a value that is not a StopSignal. A guard must return a StopSignal or nothing, synchronously.`,
   )
 }
 
 const noReminders: readonly Reminder[] = Object.freeze([])
 
-/** What a guard wants the model to be reminded of. @throws HaltingError when it gives something else. */
+/** The reminders that a guard requests for the model. @throws HaltingError when the guard returns an invalid value. */
 export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] {
   if (guard.reminds === undefined) return noReminders
-  const given: unknown = guard.reminds(view)
-  // A list may have holes, which `every` passes over.
-  if (Array.isArray(given) && !given.includes(undefined) && given.every(isReminder)) return given
-  disregard(given)
-  const must = 'A guard answers at once, with a list of what to remind the model of.'
-  throw new HaltingError('callback', `The guard ${guard.name} gave something that is no list of reminders. ${must}`)
+  const result: unknown = guard.reminds(view)
+  // A list may have holes, which `every` skips.
+  if (Array.isArray(result) && !result.includes(undefined) && result.every(isReminder)) return result
+  disregard(result)
+  const must = 'A guard must return its reminders as a list, synchronously.'
+  throw new HaltingError(
+    'callback',
+    `The guard ${guard.name} returned a value that is not a list of reminders. ${must}`,
+  )
 }
 
-const known: { readonly [reminder in Reminder]: true } = {
+const knownReminders: { readonly [reminder in Reminder]: true } = {
   same_turns: true,
   failing_edits: true,
   equal_errors: true,
   equal_answers: true,
 }
 
-/** `Object.hasOwn` of a record over the union gives the union. */
+/** `Object.hasOwn` of a record over the union narrows to the union. */
 function isReminder(value: unknown): value is Reminder {
-  return typeof value === 'string' && Object.hasOwn(known, value)
+  return typeof value === 'string' && Object.hasOwn(knownReminders, value)
 }

@@ -2,20 +2,21 @@ import { ConfigurationError } from '../values/errors.ts'
 import { refuse, shown, type Given } from '../values/given.ts'
 import { isGuard, type Guard } from './guard.ts'
 
-const must = 'a guard, such as stepLimit(10)'
+const expectedGuards = 'a guard, such as stepLimit(10)'
 
-const isOne: Given = (name, value) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(name, must, value)
-  if (!isGuard(value)) throw new ConfigurationError(`${name} must be ${must}, but it is an object without evaluate.`)
+const checkGuard: Given = (name, value) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(name, expectedGuards, value)
+  if (!isGuard(value))
+    throw new ConfigurationError(`${name} must be ${expectedGuards}, but it is an object without evaluate.`)
 }
 
-/** A guard, or a list of guards. */
+/** Accepts a guard or a list of guards. */
 export const isGuards: Given = (name, value) => {
-  if (!Array.isArray(value)) return isOne(name, value)
-  for (const [index, guard] of value.entries()) isOne(`${name}[${index}]`, guard)
+  if (!Array.isArray(value)) return checkGuard(name, value)
+  for (const [index, guard] of value.entries()) checkGuard(`${name}[${index}]`, guard)
 }
 
-/** @throws ConfigurationError when a combinator is given what is no guard. */
+/** @throws ConfigurationError when an argument of the combinator is not a guard. */
 export function checkParts(combinator: string, guards: readonly Guard[]): void {
   for (const guard of guards) {
     if (typeof guard !== 'object' || guard === null || !isGuard(guard))

@@ -12,28 +12,28 @@ import {
   type GuardView,
 } from './guard.ts'
 
-/** Stops when one of the guards does. Each is asked at its own checkpoints; of several signals the most urgent one counts. */
+/** Stops when any of the guards stops. Each guard is called at its own cancellation points. If several raise a signal, the most urgent one counts. */
 export function any(...guards: readonly Guard[]): Guard {
   checkParts('any', guards)
   return {
-    name: `any(${names(guards)})`,
+    name: `any(${namesOf(guards)})`,
     checkpoints: checkpointsOf(guards),
     looksAtTurns: guards.some((guard) => guard.looksAtTurns === true),
     bounds: lowest(guards),
     evaluate(view) {
-      const looking = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
-      return signalsOf(looking, view).highest() ?? undefined
+      const applicable = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
+      return signalsOf(applicable, view).highest() ?? undefined
     },
     reminds: (view) => guards.flatMap((guard) => remindersOf(guard, view)),
-    // The one that is nearest fires first.
-    remaining: (view) => byShare(known(guards, view)).at(-1),
+    // The guard nearest to its limit fires first.
+    remaining: (view) => sortedByShare(reportedFigures(guards, view)).at(-1),
   }
 }
 
-/** Stops when all of the guards would. The signal has the most urgent reason and the messages of all. Without guards it never stops. */
+/** Stops when all of the guards would stop. The signal has the most urgent reason and all messages. Without guards it never stops. */
 export function all(...guards: readonly Guard[]): Guard {
   checkParts('all', guards)
-  const name = `all(${names(guards)})`
+  const name = `all(${namesOf(guards)})`
   return {
     name,
     checkpoints: checkpointsOf(guards),
@@ -46,9 +46,9 @@ export function all(...guards: readonly Guard[]): Guard {
       return new StopSignal({ reason: highest.reason, message, context: { all: signals.toJSON() }, source: name })
     },
     remaining(view) {
-      // The one that is farthest fires last; one that does not say might be farther still.
-      const figures = known(guards, view)
-      return figures.length === guards.length ? byShare(figures)[0] : undefined
+      // The guard farthest from its limit fires last. One that reports no figures might be farther still.
+      const figures = reportedFigures(guards, view)
+      return figures.length === guards.length ? sortedByShare(figures)[0] : undefined
     },
   }
 }
@@ -73,16 +73,16 @@ function signalsOf(guards: readonly Guard[], view: GuardView): StopSignals {
   return StopSignals.of(...guards.flatMap((guard) => signalOf(guard, view) ?? []))
 }
 
-function known(guards: readonly Guard[], view: GuardView): readonly GuardRemaining[] {
+function reportedFigures(guards: readonly Guard[], view: GuardView): readonly GuardRemaining[] {
   return guards.flatMap((guard) => guard.remaining?.(view) ?? [])
 }
 
-/** The one that has used the smallest share of its limit first. */
-function byShare(figures: readonly GuardRemaining[]): readonly GuardRemaining[] {
+/** Sorts by the used share of the limit, smallest first. */
+function sortedByShare(figures: readonly GuardRemaining[]): readonly GuardRemaining[] {
   return figures.toSorted((a, b) => a.used / a.limit - b.used / b.limit)
 }
 
-function names(guards: readonly Guard[]): string {
+function namesOf(guards: readonly Guard[]): string {
   return guards.map((guard) => guard.name).join(', ')
 }
 

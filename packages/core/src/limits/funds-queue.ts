@@ -1,7 +1,7 @@
-/** The outcome of one retry of a waiting request: it has its answer, or these lines have too little for it. */
+/** The outcome of one retry of a waiting request: it has its answer, or these lines are still short. */
 type Retry<Line> = { readonly kind: 'answered' } | { readonly kind: 'waits'; readonly shortOn: readonly Line[] }
 
-/** @param ahead Lines that earlier requests wait for: it may not pass them there. */
+/** @param ahead Lines that earlier requests wait for. The retry must not reserve on these before them. */
 type RetryRequest<Line> = (ahead: ReadonlySet<Line>) => Retry<Line>
 
 interface Waiter<Line> {
@@ -14,57 +14,61 @@ const noLines: ReadonlySet<never> = new Set()
 const noWaiters: readonly never[] = Object.freeze([])
 
 /**
- * Requests that wait for reservations of others to be settled, in order of arrival.
- *
- * Q1: A line is claimed by the first request that found too little on it, until that request has its answer. Nobody who came later reserves on a claimed
- * line, so what is reserved there only falls, and the request is answered at the latest when nothing is reserved there any more.
- * Q2: Only an attempt at a model holds a reservation, and an attempt never waits in this queue. So nobody who waits is waited for, and there is no
- * cycle: each reservation is settled when its service answers, fails or is aborted (docs/halting.md).
+ * Requests that wait until other reservations are settled, in order of arrival.
+ * Q1: The first request that finds too little on a line claims it until that request has its answer. Later requests
+ * cannot reserve on a claimed line, so its reserved amount only falls. The request is answered at the latest when
+ * nothing is reserved there.
+ * Q2: Only an attempt at a model has a reservation, and an attempt never waits in this queue. So no waiting request
+ * blocks another one, and there is no cycle. Each reservation is settled when its service answers, fails or is aborted
+ * (docs/halting.md).
  */
 export class FundsQueue<Line extends object> {
   #waiters: readonly Waiter<Line>[] = noWaiters
 
-  /** How many requests wait. */
+  /** Number of waiting requests. */
   get length(): number {
     return this.#waiters.length
   }
 
-  /** How many requests of an owner wait: runs that share a budget share the queue. */
+  /** Number of waiting requests of one owner. Runs that share a budget share the queue. */
   waitingOf(owner: object): number {
     return this.#waiters.filter((waiter) => waiter.owner === owner).length
   }
 
-  /** Lines that somebody waits for. */
+  /** Lines that a request waits for. */
   get claimed(): ReadonlySet<Line> {
     if (this.#waiters.length === 0) return noLines
     return new Set(this.#waiters.flatMap(({ claims }) => [...claims]))
   }
 
-  /** Puts a request at the end of the queue; `retry` is called each time that the ledger has changed, until it has its answer. `owner`: the ledger of its run. Returns how to leave. */
+  /**
+   * Adds a request to the end of the queue. `retry` is called after each change of the ledger until it returns an
+   * answer. `owner`: the ledger of its run. Returns a function that leaves the queue.
+   */
   join(shortOn: readonly Line[], retry: RetryRequest<Line>, owner: object): () => void {
     const waiter: Waiter<Line> = { retry, claims: new Set(shortOn), owner }
     this.#waiters = [...this.#waiters, waiter]
     return () => {
       if (!this.#waiters.includes(waiter)) return
       this.#waiters = this.#waiters.filter((each) => each !== waiter)
-      // Whoever waited behind it may go on.
-      this.serve()
+      // Requests behind it may be able to continue.
+      this.retryWaiting()
     }
   }
 
-  /** The ledger has changed: each request looks again, in order of arrival. */
-  serve(): void {
+  /** Call this after the ledger changed: retries each request, in order of arrival. */
+  retryWaiting(): void {
     if (this.#waiters.length === 0) return
     const ahead = new Set<Line>()
     for (const waiter of this.#waiters) {
-      // It left while another one had its answer.
+      // It left while an earlier request was retried.
       if (!this.#waiters.includes(waiter)) continue
-      const came = waiter.retry(ahead)
-      if (came.kind === 'answered') {
+      const outcome = waiter.retry(ahead)
+      if (outcome.kind === 'answered') {
         this.#waiters = this.#waiters.filter((each) => each !== waiter)
         continue
       }
-      for (const line of came.shortOn) waiter.claims.add(line)
+      for (const line of outcome.shortOn) waiter.claims.add(line)
       for (const line of waiter.claims) ahead.add(line)
     }
   }

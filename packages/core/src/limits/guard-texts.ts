@@ -1,22 +1,23 @@
-// Reminders of guards.
+// Reminders that guards send to the model.
 
 const repeating = 'You are repeating the same tool calls with the same results. '
 const change = 'Otherwise try something else, or explain what blocks you. If nothing changes, the run ends.'
 
-/** Before a run that repeats itself ends, where no tool waits. */
+/** Sent before a repeating run ends, if no wait tool is offered. */
 export const noProgressNudge: string =
   repeating + 'If you are waiting for something, wait longer inside one call, for example with `sleep 60`. ' + change
 
 /**
- * The same where a tool waits: `waitTool` is its name, or undefined where there is none. With a name of four letters, as `Wait` is, it is as long as
- * `noProgressNudge`: what-if estimates the tokens of one of them.
+ * The same if a wait tool is offered. `waitTool` is its name, or undefined without one. With a name of four
+ * letters, such as `Wait`, the text is as long as `noProgressNudge`: the what-if analysis estimates the tokens of one of
+ * them.
  */
 export function noProgressReminder(waitTool: string | undefined): string {
   if (waitTool === undefined) return noProgressNudge
   return `${repeating}If you are waiting for something, call ${waitTool} instead: it returns as soon as it has happened. ${change}`
 }
 
-// What only reminds, and ends nothing: failures and answers that are repeated.
+// Reminders that never end a run: repeated failures and repeated answers.
 
 export const failingEditsReminder = (tool: string): string =>
   `${tool} has failed several times in a row. Look at what is there now before you change it again, or change it in another way.`

@@ -3,96 +3,98 @@ import type { GuardCall } from './last-calls.ts'
 import type { StopSignal } from '../endings/signal.ts'
 import { uniqueNames } from '../values/text.ts'
 
-/** A place where the loop looks at signals. */
+/** A point in the loop at which guards and signals are evaluated. */
 export type CancellationPoint = 'before_turn' | 'after_reply' | 'after_tools'
 
-/** What a guard may look at: figures of the run, nothing outside it. */
+/** What a guard can read: figures of the run, nothing outside it. */
 export interface GuardView {
-  /** Where the guard is asked. */
+  /** The point at which the guard is called. */
   readonly checkpoint: CancellationPoint
-  /** Turns that are done and count against a limit. */
+  /** Completed turns that count against a limit. */
   readonly steps: number
   /** Tokens of the run's own requests. */
   readonly usage: Usage
-  /** Input, cached too, and output of all requests, subagents too. */
+  /** Input (including cached) and output tokens of all requests, including those of subagents. */
   readonly totalTokens: number
-  /** US dollars, with subagents. */
+  /** US dollars, including subagents. */
   readonly costUsd: number
-  /** Active milliseconds. */
+  /** Active time in milliseconds. */
   readonly activeMs: number
-  /** How the last reply ended; null before the first. */
+  /** The stop reason of the last reply; null before the first. */
   readonly finishReason: ModelStopReason | null
   /**
-   * A hash of calls, inputs and outputs for each of the last turns, oldest first, since the last user input: 8 turns, and up to 40 of those that repeat
-   * themselves. Outputs count without numbers, times, hashes and temporary paths. Of a turn in which a tool took 5 seconds or longer it is `-1 - hash`.
+   * A hash of calls, inputs and outputs for each of the last turns since the last user input, oldest first: 8 turns, and
+   * up to 40 if they repeat. Numbers, times, hashes and temporary paths in outputs are ignored. If a tool of the turn
+   * ran 5 seconds or longer, the value is `-1 - hash`.
    */
   readonly recentTurns: readonly number[]
-  /** The calls of the last reply, in their order, with what became of them; empty where it called no tool. */
+  /** The calls of the last reply in their order, with their status; empty if it had none. */
   readonly lastCalls: readonly GuardCall[]
-  /** What the newest turn has repeated, in turns, since the last user input; counted only where a guard `looksAtTurns`. Nothing when absent. */
+  /** What the newest turn repeats since the last user input, in turns. Present only if a guard sets `looksAtTurns`; absent means no repetition. */
   readonly repeated?: {
-    /** Turns in a row in which all calls of one tool failed that edits files (`Tool.editsFiles`), this one included. */
+    /** Consecutive turns, including this one, in which all calls of one file-editing tool (`Tool.editsFiles`) failed. */
     readonly failedEdits: number
-    /** Turns in which a call failed with the same error as one of this turn, without numbers, times, hashes and temporary paths. */
+    /** Turns in which a call failed with the same error as in this turn. Numbers, times, hashes and temporary paths in the error are ignored. */
     readonly equalErrors: number
     /** How often in a row the same answer was sent back. */
     readonly equalAnswers: number
   }
 }
 
-/** Bounds that follow from a guard alone; the ledger, the deadline and the certificate use them. */
+/** Bounds that follow from a guard alone. The ledger, the deadline and the certificate use them. */
 export interface GuardBounds {
-  /** Turns of the run. */
+  /** Maximum turns of the run. */
   readonly turns?: number
-  /** Input and output tokens of the run. */
+  /** Maximum input and output tokens of the run. */
   readonly tokens?: number
-  /** US dollars of the run. */
+  /** Maximum cost of the run in US dollars. */
   readonly usd?: number
-  /** Active milliseconds of the run. */
+  /** Maximum active time in milliseconds. */
   readonly ms?: number
 }
 
-/** How near a guard is to firing: it fires once `used` has reached `limit`. JSON. */
+/** How near a guard is to firing: it fires once `used` reaches `limit`. JSON. */
 export type GuardRemaining = {
-  /** Name of the guard whose figures these are; of a combinator, the one that decides. */
+  /** Name of the guard that these figures describe; for a combinator, the guard that decides. */
   readonly guard: string
-  /** How much is used, in `unit`. */
+  /** The amount used, in `unit`. */
   readonly used: number
-  /** The value of `used` at which it fires. */
+  /** The value of `used` at which the guard fires. */
   readonly limit: number
-  /** What is counted. A `condition` has no figures of its own: 0 of 1 while it does not hold, 1 of 1 while it does. */
+  /** The unit. A `condition` has no figures of its own: 0 of 1 while it is false, 1 of 1 while it is true. */
   readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
 }
 
 /**
- * What the model is reminded of. `same_turns`: it makes the same calls with the same results. The others never stop a run: `failing_edits`, a tool fails again
- * and again that would change something; `equal_errors`, calls fail with the same error; `equal_answers`, an answer that was sent back is given again.
- * A run has one reminder of `same_turns`, and one of the others.
+ * What to remind the model of. `same_turns`: it makes the same calls with the same results. The others never stop a run.
+ * `failing_edits`: a file-editing tool keeps failing. `equal_errors`: calls fail with the same error. `equal_answers`:
+ * an answer that was sent back is given again. A run gets at most one `same_turns` reminder and one of the others.
  */
 export type Reminder = 'same_turns' | 'failing_edits' | 'equal_errors' | 'equal_answers'
 
 /**
- * A stop condition. It is pure, so it needs no record, and a replay asks it again.
- * Guards use `>=`. One that throws ends the run as `error`.
+ * A stop condition. It must be pure: it is not recorded, and a replay evaluates it again. Built-in guards compare with
+ * `>=`. A guard that throws ends the run as `error`.
  */
 export interface Guard {
-  /** For messages and signals. Guards of a run may share one. */
+  /** Used in messages and signals. Several guards of a run may have the same name. */
   readonly name: string
-  /** Where it is asked; before a turn and after the tools when absent. */
+  /** Where the guard is called; before a turn and after the tools when absent. */
   readonly checkpoints?: readonly CancellationPoint[]
   /** Limits that follow from this guard; absent for none. */
   readonly bounds?: GuardBounds
-  /** It needs `recentTurns`, which are hashed only when some guard does. */
+  /** Whether it needs `recentTurns`. Turns are hashed only if a guard needs them. */
   readonly looksAtTurns?: boolean
-  /** The signal to stop with; nothing to continue. */
+  /** Returns the signal to stop with, or nothing to continue. */
   evaluate(view: GuardView): StopSignal | null | undefined
   // Spec R-PROG-4.
   /**
-   * What the model is to be reminded of before this guard stops the run, or in its place: asked after the tools, where the run goes on and a turn is left, and
-   * at an answer that is sent back. Of these it is reminded of the first that it was not yet reminded of in this run.
+   * Reminders for the model before, or instead of, stopping the run. Called after the tools if the run continues and a
+   * turn is left, and when an answer is sent back. The run sends the first reminder in the list that it has not sent
+   * yet.
    */
   reminds?(view: GuardView): readonly Reminder[]
-  /** How near it is to firing, for people to see: pure, and nothing is decided by it. Undefined where it cannot say. */
+  /** How near the guard is to firing, for display only. Must be pure. Undefined if unknown. */
   remaining?(view: GuardView): GuardRemaining | undefined
 }
 
@@ -105,7 +107,7 @@ export function isGuard(value: object): value is Guard {
   return 'evaluate' in value && typeof value.evaluate === 'function'
 }
 
-/** What `remaining` says of a limit; nothing of one that is never reached. */
+/** The `remaining` figures of a limit; undefined if the limit can never be reached. */
 export function figures(
   guard: string,
   used: number,
@@ -115,23 +117,23 @@ export function figures(
   return limit === Infinity ? undefined : { guard, used, limit, unit }
 }
 
-/** What `remaining` says where there is nothing to count. */
-export function conditionFigures(guard: string, holds: boolean): GuardRemaining {
-  return { guard, used: holds ? 1 : 0, limit: 1, unit: 'condition' }
+/** The `remaining` figures of a condition that counts nothing. */
+export function conditionFigures(guard: string, isTrue: boolean): GuardRemaining {
+  return { guard, used: isTrue ? 1 : 0, limit: 1, unit: 'condition' }
 }
 
 // Spec R-DEC-7.
-/** A guard of a run, with an id of its own. An override is remembered by the id, over a resume too. */
+/** A guard of a run with a unique id. An override is stored by this id, also across a resume. */
 export interface RegisteredGuard {
   readonly id: string
   readonly guard: Guard
 }
 
-const none: readonly never[] = Object.freeze([])
+const noGuards: readonly never[] = Object.freeze([])
 
-/** The guards of a run in their order. Their ids are no names of the run's own limits (`run/pending-endings.ts`). */
+/** The guards of a run in their order. Their ids never equal a name of the run's own limits (`run/pending-endings.ts`). */
 export function registerGuards(guards: readonly Guard[]): readonly RegisteredGuard[] {
-  if (guards.length === 0) return none
+  if (guards.length === 0) return noGuards
   const ids = uniqueNames(guards.map(({ name }) => `guard:${name}`))
   return guards.map((guard, index) => ({ id: ids[index] ?? guard.name, guard }))
 }

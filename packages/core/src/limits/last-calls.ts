@@ -1,27 +1,27 @@
 import { isToolResult, toolCallsOf, type ModelMessage } from '../model/messages.ts'
 
-/** A call of a tool in the last turn, as a guard sees it. */
+/** A tool call of the last turn, as guards see it. */
 export interface GuardCall {
-  /** The id that the model gave it. */
+  /** The id from the model. */
   readonly id: string
-  /** The tool that the call is of, also where the model wrote another name of it (`toolAliases`). */
+  /** The name of the called tool, even if the model used an alias (`toolAliases`). */
   readonly name: string
-  /** What the model passed. */
+  /** The input from the model. */
   readonly input: unknown
-  /** `ok`: it ran. `error`: it failed or was denied. `pending`: it has no result, since it did not run yet or waits for a person. */
+  /** `ok`: it ran. `error`: it failed or was denied. `pending`: it has no result, because it has not run yet or waits for a person. */
   readonly status: 'ok' | 'error' | 'pending'
 }
 
-/** The calls of the last message of the model, in their order. `toolOf` gives the tool of a name that the model wrote. */
+/** The calls of the model's last message, in their order. `toolOf` resolves a name from the model to its tool. */
 export function lastCallsIn(
   messages: readonly ModelMessage[],
-  toolOf: (written: string) => string,
+  toolOf: (nameFromModel: string) => string,
 ): readonly GuardCall[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
   const message = messages[at]
-  if (message?.role !== 'assistant') return none
+  if (message?.role !== 'assistant') return noCalls
   const calls = toolCallsOf(message)
-  if (calls.length === 0) return none
+  if (calls.length === 0) return noCalls
   const outcomes = new Map(
     messages
       .slice(at + 1)
@@ -31,4 +31,4 @@ export function lastCallsIn(
   return calls.map(({ id, name, input }) => ({ id, name: toolOf(name), input, status: outcomes.get(id) ?? 'pending' }))
 }
 
-const none: readonly GuardCall[] = Object.freeze([])
+const noCalls: readonly GuardCall[] = Object.freeze([])

@@ -1,32 +1,33 @@
 import type { BudgetLease, LeaseUse } from './lease.ts'
 import { usdOf, type NanoUsd } from '../model/prices.ts'
 
-/** An amount of a ledger. */
+/** An amount in a ledger. */
 interface Nanos {
   readonly nanos: NanoUsd
 }
 
-/** What stands against the lease. */
+/** Amounts that count against the lease. */
 interface SpentLine {
   readonly settled: Nanos
   readonly reserved: Nanos
   readonly unknown: Nanos
 }
 
-interface Reserved {
+interface LeaseReservation {
   readonly amount: Nanos
 }
 
 // Spec R-FUND-2.
 /**
- * What a session uses of its lease, told to it each time that it falls.
- * U1: a request whose intent may be on record counts at its worst case until its result is there, because a process that goes on from the record counts it so.
+ * What a session uses of its lease; the lease is notified whenever it falls.
+ * U1: Until the result of a request is recorded, it counts at its worst case if its intent may be on record. A process
+ * that resumes from the record counts it the same way.
  */
 export class LeaseLine implements LeaseUse {
   readonly #lease: BudgetLease
   readonly #line: SpentLine
-  /** Requests that were begun and whose result is not on record, with what was freed when they were settled. */
-  readonly #begun = new Map<Reserved, NanoUsd>()
+  /** Requests that have begun and whose result is not on record yet, with the amount that settling them freed. */
+  readonly #begun = new Map<LeaseReservation, NanoUsd>()
   #spenders = 0
 
   constructor(lease: BudgetLease, line: SpentLine) {
@@ -48,22 +49,22 @@ export class LeaseLine implements LeaseUse {
     return usdOf(this.#line.unknown.nanos)
   }
 
-  /** Its intent may be on record from now on. */
-  begin(reservation: Reserved): void {
+  /** From now on the intent of the request may be on record. */
+  begin(reservation: LeaseReservation): void {
     this.#begun.set(reservation, 0)
   }
 
-  settle(reservation: Reserved, spentNanos: NanoUsd): void {
+  settle(reservation: LeaseReservation, spentNanos: NanoUsd): void {
     if (this.#begun.has(reservation)) this.#begun.set(reservation, Math.max(0, reservation.amount.nanos - spentNanos))
   }
 
-  /** Its result is on record, or it was never begun. */
-  end(reservation: Reserved | undefined): void {
+  /** The result of the request is on record, or the request never began. */
+  end(reservation: LeaseReservation | undefined): void {
     if (reservation !== undefined) this.#begun.delete(reservation)
-    this.#tell()
+    this.#notify()
   }
 
-  /** Somebody may spend of it what no reservation shows. Returns how to say that this is over. */
+  /** Announces spending that no reservation shows. Returns a function that ends the announcement. */
   spend(): () => void {
     this.#spenders++
     let isOver = false
@@ -71,11 +72,11 @@ export class LeaseLine implements LeaseUse {
       if (isOver) return
       isOver = true
       this.#spenders--
-      this.#tell()
+      this.#notify()
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     if (this.#spenders === 0) this.#lease.uses?.(this)
   }
 }

@@ -1,67 +1,74 @@
 import { fieldsOf, isFunction, isName, isNumber, optional, refuse, type Given } from '../values/given.ts'
 
-/** What others have of a budget, where it gives a session too little. */
+/** What other sessions use of a budget that is too short for this session. */
 export interface LeaseShortage {
-  /** Whether it would be enough if all that others have reserved came back. */
+  /** Whether the budget would suffice if other sessions returned all their reservations. */
   readonly mayComeBack: boolean
-  /** What other sessions have reserved of the budget and not spent, in US dollars. */
+  /** US dollars of the budget that other sessions have reserved but not spent. */
   readonly reservedUsd: number
-  /** In how many sessions that is. */
+  /** Number of sessions that hold these reservations. */
   readonly holders: number
 }
 
-/** What the session of a lease uses of it. The figures are those of the moment at which they are read. */
+/** What a session uses of its lease. Each property is computed when it is read. */
 export interface LeaseUse {
-  /** What is spent, and what open requests may cost at most, in US dollars. It counts at its worst case what is not on record yet. */
+  /** Spent amount plus the worst case of open requests, in US dollars. Whatever is not on record yet counts at its worst case. */
   readonly usd: number
-  /** What is spent, in US dollars. */
+  /** Spent amount in US dollars. */
   readonly settledUsd: number
-  /** Of that, charged at worst case: the service did not say. */
+  /** The part of `settledUsd` charged at the worst case because the service reported no usage. */
   readonly unknownUsd: number
 }
 
-/** An amount that a request would have of a lease, and the least that it can use. In US dollars, of all that the session ever spends. */
+/** The amount that a request wants from a lease, and the least it can use. Both are totals over the session's lifetime, in US dollars. */
 export interface LeaseWanted {
-  /** What it would have. */
+  /** The wanted total. */
   readonly usd: number
-  /** With less than this there is no request. */
+  /** With less than this total the request is not made. */
   readonly leastUsd: number
 }
 
 // Spec R-BUD-17.
 /**
- * A share of a budget that this session has together with others, which may be on other machines: it asks for more before it spends more.
- * It holds beside `maxBudgetUsd`, and like that counts all that the session ever spent.
+ * This session's share of a budget that it shares with other sessions, possibly on other machines. The session must
+ * extend the share before it spends more. It applies in addition to `maxBudgetUsd`, and like that counts everything that
+ * the session ever spent.
  */
 export interface BudgetLease {
-  /** Whose budget it is, for messages: `the budget of acme`. */
+  /** Name of the budget for messages, such as `the budget of acme`. */
   readonly name: string
-  /** What the session may have spent in all, in US dollars, as things stand. */
+  /** The current share: what the session may spend in total, in US dollars. */
   readonly usd: number
   /**
-   * Asks for so much in all. Resolves when `usd` says what there is now, which may be less: with `leastUsd` all of it, or as much as there would be if all that
-   * others have reserved came back, or nothing more. Where that is too little it says what others have. Nobody could tell what a rejection means: whoever cannot
-   * ask tries again until `signal` is aborted.
+   * Asks to raise the share to this total. Resolves once `usd` has the new value, which may be lower than requested.
+   * With `leastUsd`, the result is the full amount, or what would remain if the others returned all their reservations,
+   * or no increase. If it is too little, the result reports what the others use. It should not reject, because the
+   * caller cannot interpret a rejection. An implementation that cannot reach the budget should retry until `signal` is
+   * aborted.
    */
   growTo(
     usd: number,
     options: {
-      /** Aborted when the run is. */
+      /** Aborted when the run is aborted. */
       readonly signal: AbortSignal
-      /** The least that is of use. Absent: whatever there is. */
+      /** The least useful total. When absent, any increase is useful. */
       readonly leastUsd?: number
-      /** The request has waited for as long as it may: it is refused where nothing came back since it began to. Default: false. */
+      /**
+       * Whether the request has reached its maximum waiting time. It is then refused unless something was returned since
+       * it began to wait. Default: false.
+       */
       readonly isOver?: boolean
     },
   ): Promise<LeaseShortage | void>
   // Spec R-FUND-1.
   /**
-   * Waits in the queue of the budget, first come, first served. `wake` is called when it is worth asking again: when there is enough, or never will be. Returns how
-   * to leave the queue. Without it, a request with too little is refused at once.
+   * Waits in the queue of the budget, first come, first served. `wake` is called when retrying makes sense: when there
+   * is enough, or never will be. Returns a function that leaves the queue. Without this method, a request with too
+   * little is refused at once.
    */
   wait?(wanted: LeaseWanted, wake: () => void): () => void
   // Spec R-FUND-2.
-  /** The session uses less than it did: what it holds beyond `use` it may give back. Called often; it returns at once. */
+  /** Reports that the session uses less than before, so the lease may return what exceeds `use`. Called often; must return immediately. */
   uses?(use: LeaseUse): void
 }
 

@@ -14,15 +14,15 @@ export type Amount = {
 
 export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
 
-/** Where a ledger is made. */
+/** Options for creating a ledger. */
 interface LedgerPlace {
-  /** Every request is measured, whether a limit stands on the ledger or not. */
+  /** Whether every request is measured even if the ledger has no limit. */
   readonly isMeasured?: boolean
-  /** The ledger above it. */
+  /** The parent ledger. */
   readonly above?: Ledger | undefined
 }
 
-/** What may be spent in all. */
+/** The limits of a ledger. */
 export interface LedgerLimits {
   /** Infinity when there is no dollar budget. */
   readonly nanos: NanoUsd
@@ -32,48 +32,48 @@ export interface LedgerLimits {
 
 const noLimits: LedgerLimits = Object.freeze({ nanos: Infinity, tokens: Infinity })
 
-/** What stands on a ledger at this moment. */
+/** The current figures of a ledger. */
 export interface LedgerFigures {
-  /** What finished requests came to. */
+  /** The amount of finished requests. */
   readonly settled: Amount
-  /** What requests under way may cost at most. */
+  /** The worst case of requests in progress. */
   readonly reserved: Amount
-  /** Settled at worst case because the service did not say: part of `settled`. */
+  /** The part of `settled` charged at the worst case because the service reported no usage. */
   readonly unknown: Amount
   /** What can still be reserved. */
   readonly available: Amount
 }
 
-/** Room that a request must leave, by the tokens of its reply. */
+/** The room that a request must leave, by the number of tokens of its reply. */
 export type Room = (outputTokens: number) => Amount
 
-/** Room on the ledger of whoever will need it: limits of an agent's own have no part in it. */
+/** An amount to leave free on the ledger of the run that will need it. A subagent's own limits are not affected. */
 export interface HeldBack {
   readonly ledger: Ledger
   readonly room: Room
 }
 
-/** What was taken aside, until it is settled. */
+/** A reserved amount, until it is settled. */
 export type Reservation = {
-  /** How much is reserved. */
+  /** The reserved amount. */
   readonly amount: Amount
-  /** The ledgers that it is reserved in, the innermost first. */
+  /** The lines on which it is reserved, innermost first. */
   readonly lines: readonly Line[]
 }
 
-/** One limit, and what counts against it. A ledger has its own line and those of all ledgers above it. */
+/** One limit and what counts against it. A ledger has its own line and the lines of all ledgers above it. */
 export interface Line {
-  /** Of a budget that is shared with other sessions: it may grow when it is asked to. */
+  /** Whether it is a budget shared with other sessions, which may grow on request. */
   readonly isLease: boolean
-  /** Its lease, where it is of one. */
+  /** Its lease, if it has one. */
   lease?: LeaseLine
-  /** Of a budget of several runs of this process: what a record tells of earlier processes is no part of it. */
+  /** Whether it is a budget shared by several runs of this process. It does not count what earlier processes recorded. */
   readonly isShared: boolean
-  /** Of an agent: a resume puts what its record tells there as it is read. */
+  /** Whether it belongs to a subagent. A resume adds its recorded spending when the record is read. */
   readonly isOfAgent: boolean
   settled: Amount
   reserved: Amount
-  /** Open reservations. */
+  /** Number of open reservations. */
   holders: number
   unknown: Amount
   limits: LedgerLimits
@@ -81,13 +81,15 @@ export interface Line {
 
 // Spec R-BUD-1, R-BUD-6.
 /**
- * What may be spent, and what is. A subagent's ledger is a branch: what it reserves, its parent reserves too.
- * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that was lowered since. L2: a reservation is settled once. L3: nothing is ever negative.
+ * Limits and spending of a run. A subagent has a branch: whatever it reserves is reserved on its parent too.
+ * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that limit was lowered since.
+ * L2: A reservation is settled once.
+ * L3: No figure is ever negative.
  */
 export class Ledger {
-  /** Requests that wait for reservations to be settled: one queue for the whole tree. */
+  /** Requests that wait until reservations are settled: one queue for the whole tree. */
   readonly queue: FundsQueue<Line>
-  /** Every request is measured before it is made, whether a limit stands here or not: what is kept elsewhere asks for it. */
+  /** Whether every request is measured before it is made, even without a limit here, because a budget outside the ledger needs it. */
   readonly #isMeasured: boolean
   readonly #lines: readonly Line[]
   #open: Set<Reservation> | undefined
@@ -98,7 +100,7 @@ export class Ledger {
     this.queue = queue
   }
 
-  /** A ledger with these limits; a limit that is left out is Infinity. */
+  /** A ledger with these limits; a missing limit is Infinity. */
   static create(
     limits: Partial<LedgerLimits> = {},
     {
@@ -106,7 +108,7 @@ export class Ledger {
       isShared = false,
       above,
     }: LedgerPlace & {
-      /** Whether the ledger is that of a budget of several runs. Default: false. */
+      /** Whether the ledger belongs to a budget of several runs. Default: false. */
       readonly isShared?: boolean
     } = {},
   ): Ledger {
@@ -117,7 +119,7 @@ export class Ledger {
     )
   }
 
-  /** A ledger under a lease: its limit is what the lease gives at the time. */
+  /** A ledger under a lease: its limit is the current share of the lease. */
   static under(
     lease: BudgetLease,
     limits: Partial<LedgerLimits> = {},
@@ -137,34 +139,34 @@ export class Ledger {
     return new Ledger([newLine(limits), line, ...(above === undefined ? [] : above.#lines)], isMeasured, above?.queue)
   }
 
-  /** A branch of its own; `limits` may only narrow. */
+  /** A child ledger; `limits` can only narrow. */
   branch(limits: Partial<LedgerLimits> = {}): Ledger {
     return new Ledger([newLine(limits), ...this.#lines], this.#isMeasured, this.queue)
   }
 
-  /** The same for a subagent, with limits of its own. */
+  /** A child ledger for a subagent with its own limits. */
   branchOfAgent(limits: Partial<LedgerLimits> = {}): Ledger {
     return new Ledger([{ ...newLine(limits), isOfAgent: true }, ...this.#lines], this.#isMeasured, this.queue)
   }
 
-  /** Of this ledger itself; those above it may be narrower. */
+  /** The limits of this ledger itself; those above it may be narrower. */
   get limits(): LedgerLimits {
     return this.#lines[0]?.limits ?? noLimits
   }
 
-  /** Other limits of this ledger itself; those above it stay. What was spent stays spent, also above a limit that is lowered. */
+  /** Sets the limits of this ledger, not of those above it. Spent amounts remain, even above a lowered limit. */
   setLimits({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): void {
-    const own = this.#lines[0]
-    if (own !== undefined) own.limits = limitsWith({ nanos, tokens })
-    this.queue.serve()
+    const ownLine = this.#lines[0]
+    if (ownLine !== undefined) ownLine.limits = limitsWith({ nanos, tokens })
+    this.queue.retryWaiting()
   }
 
-  /** True when some limit is finite, or what is kept elsewhere asks: only then does anyone need to know the worst case. */
+  /** True when some limit is finite, or a budget outside the ledger needs it. Otherwise the worst case is not computed. */
   get limited(): boolean {
     return this.#isMeasured || this.isBounded
   }
 
-  /** True when some limit on this ledger is finite. */
+  /** True when some limit of this ledger is finite. */
   get isBounded(): boolean {
     for (const { limits } of this.#lines) if (limits.nanos !== Infinity || limits.tokens !== Infinity) return true
     return false
@@ -172,20 +174,20 @@ export class Ledger {
 
   /** What could still be reserved. */
   available(): Amount {
-    return availableOn(this.#lines)
+    return availableOnLine(this.#lines)
   }
 
-  /** What could be reserved if its lease had no end. */
+  /** What could be reserved if its lease were unlimited. */
   availableBesideLease(): Amount {
-    return availableOn(this.#lines.filter(({ isLease }) => !isLease))
+    return availableOnLine(this.#lines.filter(({ isLease }) => !isLease))
   }
 
-  /** What could be reserved if the budget that it shares with other runs had no end. */
-  availableBesideShared(): Amount {
-    return availableOn(this.#lines.filter(({ isShared }) => !isShared))
+  /** What could be reserved if the budget shared with other runs were unlimited. */
+  availableIgnoringShared(): Amount {
+    return availableOnLine(this.#lines.filter(({ isShared }) => !isShared))
   }
 
-  /** What could be reserved if all that is reserved were given back. */
+  /** What could be reserved if all reservations were returned. */
   unspent(): Amount {
     return {
       nanos: Math.min(...this.#lines.map(({ limits, settled }) => limits.nanos - settled.nanos)),
@@ -193,24 +195,24 @@ export class Ledger {
     }
   }
 
-  /** The lines that have too little for the amount now. */
+  /** The lines that are currently too short for the amount. */
   linesShortOf({ nanos, tokens }: Amount): readonly Line[] {
     return this.#lines.filter((line) => {
-      const available = availableOn([line])
+      const available = availableOnLine([line])
       return nanos > available.nanos || tokens > available.tokens
     })
   }
 
-  /** The lines of the ledger that are in the set. */
+  /** The lines of this ledger that are in the set. */
   linesIn(set: ReadonlySet<Line>): readonly Line[] {
     return set.size === 0 ? [] : this.#lines.filter((line) => set.has(line))
   }
 
-  /** The limit with the least left when all that is reserved has come back, and what is settled against it. */
+  /** The limit with the least left once all reservations have been returned, and the amount settled against it. */
   narrowest(currency: keyof Amount): {
     /** The limit, in US dollars or tokens. */
     readonly limit: number
-    /** What is settled of it. */
+    /** The amount settled against it. */
     readonly settled: number
   } {
     const figures = this.#lines.map(({ limits, settled }) => ({ limit: limits[currency], settled: settled[currency] }))
@@ -220,9 +222,9 @@ export class Ledger {
     })
   }
 
-  /** Takes the amount aside, or undefined when it does not fit. @throws HaltingError `internal` for what is no amount. */
+  /** Reserves the amount; undefined when it does not fit. @throws HaltingError `internal` for an invalid amount. */
   reserve(amount: Amount): Reservation | undefined {
-    expectAmount(amount)
+    assertAmount(amount)
     const available = this.available()
     if (amount.nanos > available.nanos || amount.tokens > available.tokens) return undefined
     for (const line of this.#lines) {
@@ -236,72 +238,72 @@ export class Ledger {
   }
 
   /**
-   * Puts what was really spent in place of what was reserved. `known: false` for an attempt that was aborted or lost: its amount is the worst case.
-   * What a service bills above the reservation is still settled as billed: the figures tell the truth, and L1 then tells who broke it.
-   * What is no amount is not known either: then the reservation is what was spent.
+   * Replaces a reservation with the amount really spent. `known: false` for an attempt that was aborted or lost: its
+   * amount is the worst case. If a service bills more than was reserved, the billed amount is settled: the figures stay
+   * correct, and show that the service broke L1. For an invalid amount, the reservation counts as spent.
    */
   settle(reservation: Reservation, spent: Amount, known = true): void {
     if (this.#open?.delete(reservation) !== true) return
     const isKnown = known && isAmount(spent)
     const settled = isAmount(spent) ? spent : reservation.amount
     for (const line of reservation.lines) {
-      line.reserved = minus(line.reserved, reservation.amount)
+      line.reserved = subtractAmounts(line.reserved, reservation.amount)
       line.holders -= 1
       line.settled = plus(line.settled, settled)
       line.lease?.settle(reservation, settled.nanos)
       if (!isKnown) line.unknown = plus(line.unknown, settled)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
-  /** What its session uses of a lease; undefined without one. */
+  /** What the session uses of its lease; undefined without one. */
   get lease(): LeaseLine | undefined {
     return this.#lines.find(({ lease }) => lease !== undefined)?.lease
   }
 
-  /** Puts on the ledger what a record says was spent before this process began. @throws HaltingError `internal` for what is no amount. */
+  /** Adds what was spent before this process began, according to a record. @throws HaltingError `internal` for an invalid amount. */
   restore(spent: Amount, unknown: Amount = nothing): void {
-    expectAmount(spent)
-    expectAmount(unknown)
+    assertAmount(spent)
+    assertAmount(unknown)
     for (const line of this.#ownLines) {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
-  /** What a run has spent that another one goes on from: it counts again with that one, which carries it. */
+  /** Subtracts the spending of a run that another run continues from. The other run counts it again. */
   takeBack(spent: Amount, unknown: Amount = nothing): void {
     for (const line of this.#ownLines) {
-      line.settled = minus(line.settled, spent)
-      line.unknown = minus(line.unknown, unknown)
+      line.settled = subtractAmounts(line.settled, spent)
+      line.unknown = subtractAmounts(line.unknown, unknown)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
-  /** What a request really came to, in place of the worst case that was restored for it. Its agent is told by `restoreAgent`. */
+  /** Replaces the restored worst case of a request with its real amount. `restoreAgent` updates the ledger of its subagent. */
   correctRestored(worst: Amount, spent: Amount, known: boolean): void {
-    expectAmount(spent)
+    assertAmount(spent)
     for (const line of this.#ownLines) {
       if (line.isOfAgent) continue
-      line.settled = plus(minus(line.settled, worst), spent)
-      line.unknown = known ? minus(line.unknown, worst) : plus(minus(line.unknown, worst), spent)
+      line.settled = plus(subtractAmounts(line.settled, worst), spent)
+      line.unknown = known ? subtractAmounts(line.unknown, worst) : plus(subtractAmounts(line.unknown, worst), spent)
     }
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
-  /** What the record of an agent tells that it spent: it is on the ledger of the run since the resume, and not on that of the agent. */
+  /** Adds the recorded spending of a subagent. Since the resume it is on the ledger of the run, but not on that of the subagent. */
   restoreAgent(spent: Amount): void {
     if (!isAmount(spent)) return
     for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
-    this.queue.serve()
+    this.queue.retryWaiting()
   }
 
   get #ownLines(): readonly Line[] {
     return this.#lines.filter(({ isShared }) => !isShared)
   }
 
-  /** What is settled, reserved and available at this moment. */
+  /** The settled, reserved and available amounts at this moment. */
   figures(): LedgerFigures {
     const line = this.#lines[0]
     const { settled, reserved, unknown } = line ?? { settled: nothing, reserved: nothing, unknown: nothing }
@@ -309,7 +311,7 @@ export class Ledger {
   }
 }
 
-function availableOn(lines: readonly Line[]): Amount {
+function availableOnLine(lines: readonly Line[]): Amount {
   let nanos = Infinity
   let tokens = Infinity
   for (const { limits, settled, reserved } of lines) {
@@ -337,14 +339,14 @@ function limitsWith({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimit
   return nanos === Infinity && tokens === Infinity ? noLimits : { nanos, tokens }
 }
 
-/** Both parts are numbers of at least 0. */
+/** Whether both parts are numbers of at least 0. */
 function isAmount({ nanos, tokens }: Amount): boolean {
   return nanos >= 0 && tokens >= 0
 }
 
-function expectAmount(amount: Amount): void {
+function assertAmount(amount: Amount): void {
   if (isAmount(amount)) return
-  throw new HaltingError('internal', `The ledger was given ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
+  throw new HaltingError('internal', `Invalid ledger amount: ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
 }
 
 export function plus(a: Amount, b: Amount): Amount {
@@ -352,6 +354,6 @@ export function plus(a: Amount, b: Amount): Amount {
   return { nanos: a.nanos + b.nanos, tokens: a.tokens + b.tokens }
 }
 
-export function minus(a: Amount, b: Amount): Amount {
+export function subtractAmounts(a: Amount, b: Amount): Amount {
   return { nanos: a.nanos - b.nanos, tokens: a.tokens - b.tokens }
 }

@@ -19,10 +19,9 @@ import {
   tokenLimitReached,
 } from '../endings/ending-texts.ts'
 
-// The guards that hold a limit (spec R-GUARD-2 to R-GUARD-5). Each is a class, with a function that makes one;
-// `UseGuards` registers them together.
+// Guards that enforce a limit (spec R-GUARD-2 to R-GUARD-5). Each is a class with a factory function. `UseGuards` registers them together.
 
-/** Stops when `maxSteps` turns are done. */
+/** Stops when `maxSteps` turns are completed. */
 export class StepsLimitHook implements Guard {
   readonly name = 'StepsLimitHook'
   /** The limit on turns. */
@@ -51,18 +50,18 @@ export class StepsLimitHook implements Guard {
   }
 }
 
-/** Stops when `steps` turns are done: `StepsLimitHook`. @throws ConfigurationError unless `steps` is above 0. */
+/** Stops when `steps` turns are completed: `StepsLimitHook`. @throws ConfigurationError unless `steps` is above 0. */
 export function stepLimit(steps: number): StepsLimitHook {
   return new StepsLimitHook(steps)
 }
 
 // Spec R-SUB-4.
-/** Whether a guard looks at a subagent too: its turns are its own. */
+/** Whether a guard also applies to a subagent. A step limit does not: a subagent counts its own turns. */
 export function isForAgents(guard: Guard): boolean {
   return !(guard instanceof StepsLimitHook)
 }
 
-/** Stops when the run has used `maxTokens`: input (cached too) plus output. The ledger reserves them as well. */
+/** Stops when the run has used `maxTokens`: input (including cached) plus output. The ledger also reserves against this limit. */
 export class TokenUsageLimitHook implements Guard {
   readonly name = 'TokenUsageLimitHook'
   /** The limit on tokens. */
@@ -91,12 +90,12 @@ export class TokenUsageLimitHook implements Guard {
   }
 }
 
-/** Stops when the run has used `tokens`, input (cached too) plus output: `TokenUsageLimitHook`. @throws ConfigurationError unless above 0. */
+/** Stops when the run has used `tokens`, input (including cached) plus output: `TokenUsageLimitHook`. @throws ConfigurationError unless above 0. */
 export function tokenLimit(tokens: number): TokenUsageLimitHook {
   return new TokenUsageLimitHook(tokens)
 }
 
-/** Stops after `maxSeconds` of active time; a call in flight is aborted. */
+/** Stops after `maxSeconds` of active time. A call in progress is aborted. */
 export class ExecutionTimeLimitHook implements Guard {
   readonly name = 'ExecutionTimeLimitHook'
   /** The limit on active time. */
@@ -104,7 +103,7 @@ export class ExecutionTimeLimitHook implements Guard {
   readonly #maxMs: number
 
   constructor(maxSeconds: number) {
-    // Rounded: 1.001 s are 1,001 ms, and not a fraction more.
+    // Rounded: 1.001 s is exactly 1,001 ms.
     this.#maxMs = Math.round(positive('maxSeconds', maxSeconds) * 1_000_000) / 1_000
     this.bounds = { ms: this.#maxMs }
   }
@@ -120,7 +119,7 @@ export class ExecutionTimeLimitHook implements Guard {
   }
 }
 
-/** Stops after `ms` milliseconds of active time; a call in flight is aborted: `ExecutionTimeLimitHook`. @throws ConfigurationError unless above 0. */
+/** Stops after `ms` milliseconds of active time. A call in progress is aborted: `ExecutionTimeLimitHook`. @throws ConfigurationError unless above 0. */
 export function timeLimit(ms: number): ExecutionTimeLimitHook {
   return new ExecutionTimeLimitHook(positive('ms', ms) / 1000)
 }
@@ -134,7 +133,7 @@ export function timeLimitSignal(usedMs: number, limitMs: number, source: string)
   })
 }
 
-/** Stops when the run has cost `maxUsd`. The ledger reserves it as well, so it is not overshot. */
+/** Stops when the run has cost `maxUsd`. The ledger also reserves against this limit, so the run does not exceed it. */
 export class CostLimitHook implements Guard {
   readonly name = 'CostLimitHook'
   /** The limit in US dollars. */
@@ -171,7 +170,7 @@ export function costLimitSignal(usedUsd: number, limitUsd: number, source: strin
   })
 }
 
-/** Stops when a reply ended for one of these reasons (`end_turn`, `stop_sequence` …). */
+/** Stops when a reply ends with one of these stop reasons (`end_turn`, `stop_sequence` …). */
 export class FinishReasonHook implements Guard {
   readonly name = 'FinishReasonHook'
   readonly checkpoints: readonly CancellationPoint[] = ['after_reply', 'after_tools']
@@ -182,7 +181,7 @@ export class FinishReasonHook implements Guard {
     this.#reasons = new Set(reasons)
   }
 
-  /** A signal `finish_reason` when the last reply ended for one of the reasons. */
+  /** A signal `finish_reason` when the last reply ended with one of the reasons. */
   evaluate(view: GuardView): StopSignal | undefined {
     if (view.finishReason === null || !this.#reasons.has(view.finishReason)) return undefined
     return new StopSignal({
@@ -198,12 +197,12 @@ export class FinishReasonHook implements Guard {
   }
 }
 
-/** Stops when a reply ended for one of these reasons (`end_turn`, `stop_sequence` …): `FinishReasonHook`. */
+/** Stops when a reply ends with one of these stop reasons (`end_turn`, `stop_sequence` …): `FinishReasonHook`. */
 export function finishReason(...reasons: readonly ModelStopReason[]): FinishReasonHook {
   return new FinishReasonHook(reasons)
 }
 
-/** Stops when a call of one of these tools has run without an error. */
+/** Stops when a call of one of these tools ran without an error. */
 export class ToolCallHook implements Guard {
   readonly name = 'ToolCallHook'
   readonly checkpoints: readonly CancellationPoint[] = ['after_tools']
@@ -215,7 +214,7 @@ export class ToolCallHook implements Guard {
     this.#tools = new Set(tools)
   }
 
-  /** A signal `finish_reason` when the last turn called one of the tools, and the call ran. */
+  /** A signal `finish_reason` when the last turn called one of the tools successfully. */
   evaluate({ lastCalls }: GuardView): StopSignal | undefined {
     const call = lastCalls.find(({ name, status }) => status === 'ok' && this.#tools.has(name))
     if (call === undefined) return undefined
@@ -233,9 +232,10 @@ export class ToolCallHook implements Guard {
 }
 
 /**
- * Stops once a call of one of these tools has run: `stopWhen: hasToolCall('submit')` ends the run as `finish_reason`, a success. All calls of the turn run first. A
- * call that failed or was denied does not count, so that the model can correct it.
- * @throws ConfigurationError for no name, and for what is no name.
+ * Stops once a call of one of these tools succeeds: `stopWhen: hasToolCall('submit')` ends the run as `finish_reason`, a
+ * success. All calls of the turn run first. A call that failed or was denied does not count, so the model can correct
+ * it.
+ * @throws ConfigurationError without names, and for an invalid name.
  */
 export function hasToolCall(...tools: readonly string[]): ToolCallHook {
   return new ToolCallHook(tools)

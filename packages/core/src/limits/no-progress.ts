@@ -6,18 +6,18 @@ import { repeatedCalls } from '../endings/ending-texts.ts'
 
 /** How soon `noProgress` fires. */
 export interface NoProgressOptions {
-  /** How often in a row a cycle must come to stop the run: 5 unless said otherwise, at least 3 and at most 5. */
+  /** How many consecutive repeats of a cycle stop the run: at least 3, at most 5 (default: 5). */
   readonly repeats?: number
-  /** How often in a row it must come for the model to be reminded: 3 unless said otherwise, at least 2 and less than `repeats`. */
+  /** How many consecutive repeats remind the model: at least 2, less than `repeats` (default: 3). */
   readonly remindAt?: number
 }
 
-/** What happens where a run repeats itself: the model is reminded once, or it is reminded and then the run stops, or nothing. */
+/** What happens when a run repeats itself. `remind`: the model is reminded once. `stop`: it is reminded, then the run stops. `off`: nothing. */
 export type NoProgressPolicy = 'remind' | 'stop' | 'off'
 
-/** The guard behind a policy; none where a guard of the caller looks at repetition already. */
-export function guardsOfPolicy(policy: NoProgressPolicy | undefined, given: readonly Guard[]): readonly Guard[] {
-  if (policy === undefined || policy === 'off' || given.some(({ looksAtTurns }) => looksAtTurns === true))
+/** The guard for a policy; none if one of the caller's guards already watches for repetition. */
+export function guardsOfPolicy(policy: NoProgressPolicy | undefined, guards: readonly Guard[]): readonly Guard[] {
+  if (policy === undefined || policy === 'off' || guards.some(({ looksAtTurns }) => looksAtTurns === true))
     return noGuards
   return policy === 'stop' ? [noProgress()] : [progressReminder]
 }
@@ -25,19 +25,20 @@ export function guardsOfPolicy(policy: NoProgressPolicy | undefined, given: read
 const noGuards: readonly Guard[] = Object.freeze([])
 
 /**
- * Detects a run that goes in circles: a cycle of 1 to 8 turns whose calls, inputs *and* outputs are the same, several times in a row. Outputs are compared
- * without numbers, times, hashes and temporary paths.
- * Polling whose output changes beyond these is progress, and so is anything after new user input. Polling that waits, with a tool that takes 5 seconds or
- * longer, may go on for 25 turns.
- * The model is reminded once (`no_progress_nudge`), after 3 rounds; after 5 in all the run stops.
- * It is reminded once, and the run never stopped, where edits fail 3 times in a row, 4 turns have the same error, or the same answer is sent back 3 times.
- * @throws ConfigurationError for what is no object of numbers.
+ * Detects a run that goes in circles: a cycle of 1 to 8 turns with the same calls, inputs *and* outputs, several times
+ * in a row. Numbers, times, hashes and temporary paths in outputs are ignored.
+ * Any other change in the output of a poll is progress, and so is anything after new user input. A poll with a tool that
+ * takes 5 seconds or longer may continue for 25 turns.
+ * The model is reminded once (`no_progress_nudge`) after 3 rounds; after 5 rounds the run stops.
+ * The following cause one reminder but never stop the run: edits fail 3 times in a row, 4 turns have the same error, or
+ * the same answer is sent back 3 times.
+ * @throws ConfigurationError for invalid options.
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
   if (fieldsOf(options) === undefined) refuse('noProgress', 'given an object, such as { repeats: 3 }', options)
   for (const name of ['repeats', 'remindAt'] as const) {
     optional(isNumber)(name, options[name])
-    // Nothing is below it, so the first turn would be one too many.
+    // Not covered by the check below: with NaN, even the first turn would count as too many.
     if (Number.isNaN(options[name])) refuse(name, 'a number', options[name])
   }
   const repeats = Math.min(Math.max(3, Math.ceil(options.repeats ?? defaultRepeats)), defaultRepeats)
@@ -60,7 +61,7 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
     },
     reminds({ recentTurns, repeated, checkpoint }) {
       const cycle = checkpoint === 'after_tools' ? nearestCycle(recentTurns, repeats) : undefined
-      // What fails in a circle is a circle.
+      // A cycle of failing calls is still a cycle.
       if (cycle !== undefined && isDueToRemind(cycle, repeats, remindAt)) return sameTurns
       return repeated === undefined ? noReminders : remindersOfFailures(repeated)
     },
@@ -80,19 +81,19 @@ function remindersOfFailures({
   equalErrors,
   equalAnswers,
 }: NonNullable<GuardView['repeated']>): readonly Reminder[] {
-  if (failedEdits >= mostFailedEdits) return failingEdits
-  if (equalErrors >= mostEqualErrors) return equalErrorsAgain
-  return equalAnswers >= mostEqualAnswers ? equalAnswersAgain : noReminders
+  if (failedEdits >= maxFailedEdits) return failingEdits
+  if (equalErrors >= maxEqualErrors) return equalErrorsAgain
+  return equalAnswers >= maxEqualAnswers ? equalAnswersAgain : noReminders
 }
 
-const mostFailedEdits = 3
-const mostEqualErrors = 4
-const mostEqualAnswers = 3
+const maxFailedEdits = 3
+const maxEqualErrors = 4
+const maxEqualAnswers = 3
 const failingEdits: readonly Reminder[] = Object.freeze<Reminder[]>(['failing_edits'])
 const equalErrorsAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_errors'])
 const equalAnswersAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_answers'])
 
-/** Whether so large a part of its limit is used up. A cycle that waits has a higher limit, and is reminded later. */
+/** Whether the cycle has used enough of its limit for a reminder. A cycle that waits has a higher limit and is reminded later. */
 export function isDueToRemind(
   { repeats, limit }: Cycle,
   allRepeats: number = defaultRepeats,
@@ -104,7 +105,7 @@ export function isDueToRemind(
 const detector = noProgress()
 
 // Spec R-GUARD-11.
-/** Reminds the model and never stops the run. It says nothing of how near it is, since nothing ends there. */
+/** Reminds the model and never stops the run. It reports no `remaining`, because nothing ends. */
 const progressReminder: Guard = Object.freeze<Guard>({
   name: detector.name,
   checkpoints: ['after_tools'],

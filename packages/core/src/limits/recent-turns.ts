@@ -1,36 +1,33 @@
 import type { ToolResultBlock, ToolUseBlock } from '../model/messages.ts'
 
-/** Longest cycle of turns that is looked for. */
+/** Length of the longest cycle that is detected. */
 const longestCycle = 8
-/** How often the same turns may be repeated unless said otherwise. */
+/** Default number of repeats that stops the run. */
 export const defaultRepeats = 5
-/** After how many repeats the model is reminded unless said otherwise. */
+/** Default number of repeats that reminds the model. */
 export const defaultRemindAt = 3
-/** Most turns that are remembered: those that the longest cycle fills. */
+/** Maximum number of stored turns: enough for the longest cycle. */
 const rememberedTurns: number = longestCycle * defaultRepeats
-/** Turns that a cycle with waits in it must fill. */
+/** Number of turns that a cycle with waits must span. */
 const turnsWithWaits = 25
 
 /**
- * A turn waits when one of its tools works for so long: `sleep 30` before the next look, or tests that take their time. It is 5 seconds, of which timers of
- * hosts may leave out a little.
+ * A turn counts as waiting when one of its tools runs at least this long, such as `sleep 30` or a slow test. The
+ * threshold is 5 seconds minus the timer error of hosts.
  */
 export const waitMs = 4_990
 
-/** The newest turns as a cycle that comes again and again. */
+/** The newest turns as a repeating cycle. */
 export interface Cycle {
-  /** Turns of one round. */
+  /** Turns per round. */
   readonly length: number
-  /** Rounds in a row. */
+  /** Consecutive rounds. */
   readonly repeats: number
-  /** As many rounds as are one too many. */
+  /** Number of rounds at which the limit is reached. */
   readonly limit: number
 }
 
-/**
- * One turn as it is remembered: a hash of names, inputs and outputs in call order, without ids and without what is masked in outputs; below zero where the
- * turn waited.
- */
+/** The hash of one turn: names, inputs and outputs in call order, without ids and masked parts of outputs. Negative if the turn waited. */
 export function turnHash(
   calls: readonly ToolUseBlock[],
   results: readonly ToolResultBlock[],
@@ -42,7 +39,7 @@ export function turnHash(
     hash = exactHash(JSON.stringify(call.input) ?? '', hash)
     hash = outputHash(results[index]?.content ?? '', hash)
   }
-  // As many bits as tell a few turns apart: they are in each record of a lap.
+  // 32 bits are enough to distinguish a few turns. Every iteration record stores them.
   hash >>>= 0
   return hasWaited ? -1 - hash : hash
 }
@@ -55,35 +52,36 @@ function outputHash(content: ToolResultBlock['content'], link: number): number {
   return hash
 }
 
-/** Characters of the longest text that is looked at for having no word. */
+/** Maximum length of a text that is checked for containing no word. */
 const longestFigure = 64
 
 // Spec R-PROG-5a.
-/** Where a result is nothing but figures, such as `42 %`, these are what was asked for: another one is progress. */
+/** If a result is nothing but figures, such as `42 %`, the figures are the answer: a changed figure is progress. */
 function textHash(text: string, link: number): number {
   const isFigure = text.length <= longestFigure && !/\p{L}/u.test(text)
   return isFigure ? exactHash(text, link) : maskedHash(text, link)
 }
 
 // Spec R-PROG-6.
-/** The recent turns with a new one at their end: as many as can be part of a cycle, those of the longest cycle at least. */
+/** Appends a turn to the recent turns. Keeps as many as can be part of a cycle, and at least those of the longest cycle. */
 export function withNewest(turns: readonly number[], newest: number): readonly number[] {
   const all = [...turns, newest]
   let needed = longestCycle
-  for (let length = 1; length <= longestCycle; length++) needed = Math.max(needed, length + sameInARow(all, length))
+  for (let length = 1; length <= longestCycle; length++)
+    needed = Math.max(needed, length + consecutiveMatches(all, length))
   return all.slice(-Math.min(needed, rememberedTurns))
 }
 
-/** The cycle that is nearest to its limit, the shortest of several; undefined where no turn is remembered. `repeats` is the limit without waits. */
+/** The cycle nearest to its limit, the shortest if several are. Undefined if no turn is stored. `repeats` is the limit without waits. */
 export function nearestCycle(turns: readonly number[], repeats: number): Cycle | undefined {
   let nearest: Cycle | undefined
   for (let length = 1; length <= Math.min(longestCycle, turns.length); length++) {
-    const inARow = 1 + Math.floor(sameInARow(turns, length) / length)
-    // What came once is no cycle, and the newest turn alone says so as well.
-    if (length > 1 && (inARow === 1 || isMadeOfShorter(turns, length))) continue
-    // Whoever waits between two looks does little harm, and often gets what is waited for.
+    const rounds = 1 + Math.floor(consecutiveMatches(turns, length) / length)
+    // A single occurrence is not a cycle. The newest turn alone already covers it.
+    if (length > 1 && (rounds === 1 || consistsOfShorterRounds(turns, length))) continue
+    // Polling with waits does little harm, and often gets what it waits for.
     const limit = waitsInRound(turns, length) ? Math.max(repeats, Math.floor(turnsWithWaits / length)) : repeats
-    const cycle = { length, repeats: inARow, limit }
+    const cycle = { length, repeats: rounds, limit }
     if (nearest === undefined || cycle.repeats / limit > nearest.repeats / nearest.limit) nearest = cycle
   }
   return nearest
@@ -95,36 +93,40 @@ function waitsInRound(turns: readonly number[], length: number): boolean {
   return false
 }
 
-/** The same calls with the same results, whether or not it waited. */
-function isSame(turn: number | undefined, other: number | undefined): boolean {
-  return whatOf(turn) === whatOf(other)
+/** Whether the turns have the same calls and results, regardless of waiting. */
+function isSameTurn(turn: number | undefined, other: number | undefined): boolean {
+  return hashWithoutWait(turn) === hashWithoutWait(other)
 }
 
-function whatOf(turn: number | undefined): number | undefined {
+function hashWithoutWait(turn: number | undefined): number | undefined {
   return turn !== undefined && turn < 0 ? -1 - turn : turn
 }
 
-/** A round of four may be two rounds of two. */
-function isMadeOfShorter(turns: readonly number[], round: number): boolean {
+/** Whether a round consists of shorter rounds: a round of four may be two rounds of two. */
+function consistsOfShorterRounds(turns: readonly number[], round: number): boolean {
   for (let length = 1; length <= round / 2; length++)
-    if (round % length === 0 && sameInARow(turns, length) >= round - length) return true
+    if (round % length === 0 && consecutiveMatches(turns, length) >= round - length) return true
   return false
 }
 
-/** How many of the newest turns are, one after another, the same as the one so many turns before. */
-function sameInARow(turns: readonly number[], length: number): number {
+/** The number of consecutive newest turns that equal the turn `length` before them. */
+function consecutiveMatches(turns: readonly number[], length: number): number {
   let same = 0
-  for (let index = turns.length - 1; index >= length && isSame(turns[index], turns[index - length]); index--) same++
+  for (let index = turns.length - 1; index >= length && isSameTurn(turns[index], turns[index - length]); index--) same++
   return same
 }
 
-// Outputs of tools are compared without what changes by itself: numbers, times, hashes and temporary paths (spec R-PROG-5). Outputs may be large, and
-// almost all turns are new ones: the bytes of a text are hashed four at a time between one number and the next.
+// Tool outputs are compared without parts that change by themselves: numbers, times, hashes and temporary paths (spec
+// R-PROG-5). Outputs may be large, and almost all turns are new: between two numbers, a text is hashed four bytes at a
+// time.
 
-/** Characters of a text that are masked; what is behind them is compared exactly. */
-const mostMasked = 32_768
+/** Maximum number of characters that are masked; the rest is compared exactly. */
+const maxMaskedLength = 32_768
 
-/** What a byte is, as bits, of which 7 are those of a word. They are written as numbers below: the engine folds no constants of a module. */
+/**
+ * Bit flags of the character classes; 7 is any character of a word. The code below uses the numbers, because the engine
+ * does not fold constants of a module.
+ */
 const [letter, hexLetter, digit, blank, joiner] = [1, 2, 4, 8, 16]
 
 const kinds: Uint8Array = new Uint8Array(256)
@@ -137,24 +139,24 @@ for (const [from, to, kind] of [
 ] as const)
   kinds.fill(kind, from.charCodeAt(0), to.charCodeAt(0) + 1)
 for (const character of ' \t') kinds[character.charCodeAt(0)] = blank
-// Between two masked words they are part of one: 12:30:05.1, 1,000, 2026-01-31, the parts of a UUID.
+// These characters join two masked words into one: 12:30:05.1, 1,000, 2026-01-31, the parts of a UUID.
 for (const character of '.,:+-') kinds[character.charCodeAt(0)] = joiner
 
 const encoder = new TextEncoder()
-/** The text as bytes: at most three for each of its units, and room behind them to read four at a time. Nothing else runs while one is hashed. */
-const buffer = new ArrayBuffer(mostMasked * 3 + 8)
+/** The bytes of the text: at most three for each UTF-16 unit, plus room to read four at a time. Shared, because hashing is synchronous. */
+const buffer = new ArrayBuffer(maxMaskedLength * 3 + 8)
 const bytes: Uint8Array = new Uint8Array(buffer)
 const words: Int32Array = new Int32Array(buffer)
 const view: DataView = new DataView(buffer)
 
 /**
- * A hash of a text, chained through `link`: a whole number of 32 bits. Numbers, times and durations, words with a digit, hashes and paths below folders for
- * temporary files are all the same in it, blanks beside them count once, and escape sequences of terminals not at all.
+ * A 32-bit hash of a text, chained through `link`. It treats as equal: numbers, times, durations, words with a digit,
+ * hashes, and paths below temporary folders. Blanks next to these count once. Terminal escape sequences are ignored.
  */
 export function maskedHash(text: string, link = 0): number {
-  const masked = withoutPaths(text.length > mostMasked ? text.slice(0, mostMasked) : text)
+  const masked = withoutPaths(text.length > maxMaskedLength ? text.slice(0, maxMaskedLength) : text)
   const end = encoder.encodeInto(masked, bytes).written
-  // No word goes on behind it.
+  // A terminator: no word extends beyond the end.
   bytes[end] = 0
   let hash = 0x41c6ce57 ^ link
   let from = 0
@@ -167,28 +169,29 @@ export function maskedHash(text: string, link = 0): number {
     hash = hashOfBytes(from, to, hash)
     if (first === end) break
     hash = Math.imul(hash ^ (to < begins ? 0x52d3a9e7 : 0x1f5a7c31), 0x9e3779b1)
-    const behind = behindMasked(begins)
-    from = behind
+    const maskedEnd = endOfMasked(begins)
+    from = maskedEnd
     while (kinds[bytes[from] ?? 0] === 8) from++
-    hash ^= from > behind ? (hash >>> 15) + 1 : hash >>> 15
+    hash ^= from > maskedEnd ? (hash >>> 15) + 1 : hash >>> 15
   }
-  if (text.length > mostMasked) return exactHash(text.slice(mostMasked), hash)
+  if (text.length > maxMaskedLength) return exactHash(text.slice(maxMaskedLength), hash)
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** A hash of a text, chained through `link`: a whole number of 32 bits. Halves of surrogate pairs without the other half are all the same in it. */
+/** A 32-bit hash of a text, chained through `link`. All lone surrogates are treated as equal. */
 export function exactHash(text: string, link: number): number {
   let hash = link
-  for (let at = 0; at < text.length; at += mostMasked) {
-    const part = text.length <= mostMasked ? text : text.slice(at, at + mostMasked)
+  for (let at = 0; at < text.length; at += maxMaskedLength) {
+    const part = text.length <= maxMaskedLength ? text : text.slice(at, at + maxMaskedLength)
     hash = hashOfBytes(0, encoder.encodeInto(part, bytes).written, hash)
   }
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** Where the next digit is; the end where there is none. */
+/** The position of the next digit, or the end. */
 function nextDigit(from: number, end: number): number {
-  // Digits are 0x30 to 0x39. Without 0x30 they are below 10, and their highest bit is not set once 0x76 is added. Those before `from` do not count.
+  // Digits are 0x30 to 0x39: without the bits of 0x30 they are below 10, and adding 0x76 leaves their highest bit clear.
+  // Bytes before `from` do not count.
   let passed = 0x80808080 & ((1 << ((from & 3) << 3)) - 1)
   for (let word = from >> 2; word << 2 < end; word++) {
     const four = (words[word] ?? 0) ^ 0x30303030
@@ -199,7 +202,7 @@ function nextDigit(from: number, end: number): number {
   return end
 }
 
-/** The hash of these bytes behind another one. Two lanes: a multiplication waits for the one before it. */
+/** The hash of these bytes, chained to another one. It uses two lanes, because each multiplication must wait for the one before it. */
 function hashOfBytes(from: number, to: number, link: number): number {
   let hash = link
   let at = from
@@ -224,26 +227,26 @@ function hashOfBytes(from: number, to: number, link: number): number {
   return hash ^ (hash >>> 15)
 }
 
-/** The end of what is masked as one, from a word with a digit on. */
-function behindMasked(from: number): number {
+/** The end of the masked part that starts with a word with a digit. */
+function endOfMasked(from: number): number {
   let begins = from
-  let at = behindWord(begins)
+  let at = endOfWord(begins)
   for (;;) {
     const kind = kinds[bytes[at] ?? 0]
     if (kind === 16) {
-      const next = behindMaskedWord(at + 1, bytes[at] === 45)
+      const next = endOfMaskedWord(at + 1, bytes[at] === 45)
       if (next < 0) return at
       begins = at + 1
       at = next
     } else if (kind === 8) {
-      let next = behindBlanks(at)
+      let next = endOfBlanks(at)
       const isUnit = isUnitOfTime(next)
       if (isUnit) {
-        at = behindWord(next)
-        next = behindBlanks(at)
+        at = endOfWord(next)
+        next = endOfBlanks(at)
       }
-      // A duration goes on in smaller units: 1 min 30 s.
-      const more = next > at ? behindMaskedWord(next, false) : -1
+      // A duration may continue in smaller units: 1 min 30 s.
+      const more = next > at ? endOfMaskedWord(next, false) : -1
       if (more > 0 && (isUnit || isDuration(begins))) {
         begins = next
         at = more
@@ -252,20 +255,20 @@ function behindMasked(from: number): number {
   }
 }
 
-function behindWord(from: number): number {
+function endOfWord(from: number): number {
   let at = from
   while (((kinds[bytes[at] ?? 0] ?? 0) & 7) !== 0) at++
   return at
 }
 
-function behindBlanks(from: number): number {
+function endOfBlanks(from: number): number {
   let at = from
   while (kinds[bytes[at] ?? 0] === 8) at++
   return at
 }
 
-/** The end of a word that is masked; -1 for any other. */
-function behindMaskedWord(from: number, isPart: boolean): number {
+/** The end of a masked word; -1 for any other word. */
+function endOfMaskedWord(from: number, isPart: boolean): number {
   let at = from
   let flags = 0
   for (let kind = kinds[bytes[at] ?? 0] ?? 0; (kind & 7) !== 0; kind = kinds[bytes[++at] ?? 0] ?? 0) flags |= kind
@@ -273,7 +276,7 @@ function behindMaskedWord(from: number, isPart: boolean): number {
   return isPart && flags === 2 && at - from >= 4 ? at : -1
 }
 
-/** Digits with the unit of a time behind them, such as `30s`. */
+/** Whether digits are followed by a time unit, such as `30s`. */
 function isDuration(from: number): boolean {
   let at = from
   while (kinds[bytes[at] ?? 0] === 4) at++
@@ -286,12 +289,12 @@ const unitsOfTime: ReadonlySet<number> = new Set(
     .map((unit) => Array.from(unit).reduce((code, character) => code * 32 + (character.charCodeAt(0) & 31), 0)),
 )
 
-const beginsUnit: Uint8Array = new Uint8Array(256)
-for (const character of 'numshdNUMSHD') beginsUnit[character.charCodeAt(0)] = 1
+const startsTimeUnit: Uint8Array = new Uint8Array(256)
+for (const character of 'numshdNUMSHD') startsTimeUnit[character.charCodeAt(0)] = 1
 
-/** Whether the word that begins here is one, in upper or lower case: as a number in base 32. */
+/** Whether the word that begins here is a time unit, in upper or lower case. Compared as a number in base 32. */
 function isUnitOfTime(from: number): boolean {
-  if (beginsUnit[bytes[from] ?? 0] !== 1) return false
+  if (startsTimeUnit[bytes[from] ?? 0] !== 1) return false
   let code = 0
   for (let at = from; at - from <= 7; at++) {
     const kind = kinds[bytes[at] ?? 0] ?? 0
@@ -303,7 +306,7 @@ function isUnitOfTime(from: number): boolean {
 }
 
 const escape = '\u001B'
-/** Colours and cursors end with a letter, titles with a bell or another escape. */
+/** Colours and cursor movements end with a letter, titles with a bell or another escape. */
 const escapes = new RegExp(
   String.raw`\u001B(?:\[[^@-~\n\u001B]*[@-~]?|\][^\u0007\n\u001B]*(?:\u0007|\u001B\\)?|[^[\]])|\r`,
   'g',
@@ -312,11 +315,11 @@ const paths =
   /(?<![\w./\\~\u0080-\uFFFF-])\/(?:private\/)?(?:(?:var\/)?tmp|var\/folders|dev\/shm)\/[\w./\\~\u0080-\uFFFF-]*/g
 const windowsPaths = /(?<=[\w./\\~\u0080-\uFFFF-])(?:\\{1,2}(?:Temp|temp|TEMP)\\|\/Temp\/)[\w./\\~\u0080-\uFFFF-]*/g
 
-/** The text without escape sequences, and with a number in the place of each path below a folder for temporary files. Most texts have neither. */
+/** Removes escape sequences and replaces each path below a temporary folder with a number. Most texts contain neither. */
 function withoutPaths(text: string): string {
   let masked = text.includes(escape) || text.includes('\r') ? text.replace(escapes, '') : text
   if (masked.includes('/tmp/') || masked.includes('/var/folders/') || masked.includes('/dev/shm/'))
     masked = masked.replace(paths, '0')
-  // It stands behind the name of another folder.
+  // Windows paths contain another folder before the temporary one.
   return masked.includes('\\') || masked.includes('/Temp/') ? masked.replace(windowsPaths, ' 0') : masked
 }

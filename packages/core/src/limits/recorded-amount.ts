@@ -3,14 +3,14 @@ import type { Amount } from './ledger.ts'
 
 type Recorded = { readonly [field: string]: unknown }
 
-/** The amount of a charge that is on record. What is no amount is nothing. */
+/** The amount of a recorded charge. An invalid amount counts as nothing. */
 export function amountOf({ nanos, tokens }: Recorded): Amount {
-  return { nanos: atLeastNothing(nanos), tokens: atLeastNothing(tokens) }
+  return { nanos: nonNegative(nanos), tokens: nonNegative(tokens) }
 }
 
 /**
- * The most that a request can come to, by its grant on record: what was reserved, or what it says where no limit asked for a reservation. Undefined
- * where an earlier version recorded it.
+ * The maximum cost of a request according to its recorded grant: the reserved amount, or the recorded bound if no limit
+ * required a reservation. Undefined for a grant of an earlier version.
  */
 export function mostOfGrant(grant: Recorded): Amount | undefined {
   const reserved = amountOf(grant)
@@ -18,29 +18,29 @@ export function mostOfGrant(grant: Recorded): Amount | undefined {
   return isJsonObject(grant['most']) ? amountOf(grant['most']) : undefined
 }
 
-/** Between which amounts a request lies, by the tokens of its reply: each token more costs the same. */
+/** The minimum and maximum cost of a request, by the tokens of its reply. Each additional token costs the same. */
 export interface GrantBounds {
-  /** With the least useful reply. */
+  /** The cost with the shortest useful reply. */
   readonly least: Amount
-  /** With a reply of the whole cap. */
+  /** The cost with a reply of the full cap. */
   readonly most: Amount
-  /** Tokens of the least useful reply, and of the whole cap. */
+  /** Tokens of the shortest useful reply, and of the full cap. */
   readonly usefulTokens: number
-  /** Most tokens of the reply. */
+  /** Maximum tokens of the reply. */
   readonly capTokens: number
 }
 
-/** Undefined where an earlier version recorded it, and where the service may add to the request by itself: then a token has no one price. */
+/** Undefined for a grant of an earlier version, and if the service may extend the request by itself: then a token has no fixed price. */
 export function boundsOfGrant(grant: Recorded): GrantBounds | undefined {
   const { least, most, maxTokens } = grant
   if (!isJsonObject(least) || !isJsonObject(most)) return undefined
   const bounds = { least: amountOf(least), most: amountOf(most) }
-  const input = (mostOfGrant(grant)?.tokens ?? 0) - atLeastNothing(maxTokens)
+  const input = (mostOfGrant(grant)?.tokens ?? 0) - nonNegative(maxTokens)
   const usefulTokens = bounds.least.tokens - input
   const capTokens = bounds.most.tokens - input
   return usefulTokens > 0 && usefulTokens <= capTokens ? { ...bounds, usefulTokens, capTokens } : undefined
 }
 
-function atLeastNothing(value: unknown): number {
+function nonNegative(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0
 }

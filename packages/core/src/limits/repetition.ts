@@ -1,31 +1,31 @@
 import type { GuardView } from './guard.ts'
 
-// What a run repeats beside whole turns: failures and answers (spec R-PROG-7). Small, and pure.
+// Repetition other than whole turns: failures and answers (spec R-PROG-7). Pure functions.
 
-/** What a run has repeated since a person said something: part of `RunProgress`, JSON. */
+/** What a run has repeated since the last user input: part of `RunProgress`, JSON. */
 export type RepetitionProgress = {
-  /** Turns in a row in which all calls of this tool failed, which changes something; absent for none. */
+  /** Consecutive turns in which all calls of this file-editing tool failed; absent for none. */
   readonly edits?: { readonly tool: string; readonly turns: number }
-  /** How many turns had the same error, without what is masked: the newest at the end. Absent for none. */
+  /** The number of turns per error, without masked parts, newest last. Absent for none. */
   readonly errors?: readonly { readonly hash: number; readonly turns: number }[]
-  /** The newest of these that the last turn had; absent where its calls did not fail so. */
+  /** The figures of the last turn; absent if its calls did not fail repeatedly. */
   readonly newest?: { readonly failedEdits: number; readonly equalErrors: number }
   /** How often in a row the same answer was sent back; absent for none. */
   readonly answer?: { readonly hash: number; readonly times: number }
 }
 
-/** A call of the turn that is over. */
+/** A call of a completed turn. */
 export interface EndedCall {
-  /** Name of its tool, where a failing call of it is an edit that failed; absent for any other. */
+  /** The tool name, if a failing call of this tool is a failed edit; absent otherwise. */
   readonly editedBy?: string
   /** A hash of its error; absent for a call that did not fail. */
   readonly error?: number
 }
 
-/** Most errors that are told apart: an error that came before so many others begins anew. */
-const mostErrors = 8
+/** Maximum number of distinct errors that are counted. An error that reappears after this many others starts again at one. */
+const maxErrors = 8
 
-/** The progress after the calls of a turn. What is said between two turns is no answer in a row. */
+/** The progress after the calls of a turn. User input between two turns ends a sequence of equal answers. */
 export function afterCalls(
   before: RepetitionProgress | undefined,
   calls: readonly EndedCall[],
@@ -35,8 +35,8 @@ export function afterCalls(
   const edits = editsAfter(before?.edits, calls)
   const errors = errorsAfter(before?.errors ?? [], calls)
   const failedEdits = calls.some(({ editedBy }) => editedBy !== undefined) ? (edits?.turns ?? 0) : 0
-  const seen = new Set(calls.map(({ error }) => error))
-  const equalErrors = Math.max(0, ...errors.flatMap(({ hash, turns }) => (seen.has(hash) ? [turns] : [])))
+  const seenErrors = new Set(calls.map(({ error }) => error))
+  const equalErrors = Math.max(0, ...errors.flatMap(({ hash, turns }) => (seenErrors.has(hash) ? [turns] : [])))
   if (edits === undefined && errors.length === 0) return undefined
   return {
     ...(edits !== undefined && { edits }),
@@ -62,12 +62,12 @@ function errorsAfter(
   calls: readonly EndedCall[],
 ): NonNullable<RepetitionProgress['errors']> {
   let errors = before
-  // Of calls of one message none could learn of the others.
+  // The model saw none of these errors before it made the other calls of the same message.
   for (const hash of new Set(calls.flatMap(({ error }) => (error === undefined ? [] : [error])))) {
     const turns = 1 + (errors.find((each) => each.hash === hash)?.turns ?? 0)
     errors = [...errors.filter((each) => each.hash !== hash), { hash, turns }]
   }
-  return errors.slice(-mostErrors)
+  return errors.slice(-maxErrors)
 }
 
 /** The progress after an answer without calls was sent back. */
@@ -76,9 +76,9 @@ export function afterSentBack(before: RepetitionProgress | undefined, hash: numb
   return { ...rest, answer: { hash, times: before?.answer?.hash === hash ? before.answer.times + 1 : 1 } }
 }
 
-/** As guards see it. */
+/** The repetition figures for guards. */
 export function repeatedIn(progress: RepetitionProgress | undefined): NonNullable<GuardView['repeated']> {
-  if (progress === undefined) return nothing
+  if (progress === undefined) return noRepetition
   const { newest, answer } = progress
   return {
     failedEdits: newest?.failedEdits ?? 0,
@@ -87,4 +87,8 @@ export function repeatedIn(progress: RepetitionProgress | undefined): NonNullabl
   }
 }
 
-const nothing: NonNullable<GuardView['repeated']> = Object.freeze({ failedEdits: 0, equalErrors: 0, equalAnswers: 0 })
+const noRepetition: NonNullable<GuardView['repeated']> = Object.freeze({
+  failedEdits: 0,
+  equalErrors: 0,
+  equalAnswers: 0,
+})

@@ -9,37 +9,37 @@ export interface SharedBudgetLimits {
   readonly usd?: number
   /** Tokens that all runs together may use, input and output. */
   readonly tokens?: number
-  /** Whose budget it is, for the message of a run that ends at it; `the shared budget` when absent. */
+  /** Name of the budget in the message of a run that it ends (default: `the shared budget`). */
   readonly name?: string
 }
 
-/** One budget of several runs of a program (`sharedBudget`), for their option `budget`. Its figures are those of the moment. */
+/** One budget for several runs of a program (`sharedBudget`), passed as their option `budget`. Each property is computed when it is read. */
 export interface SharedRunBudget {
-  /** What messages call it. */
+  /** The name used in messages. */
   readonly name: string
   /** The limit in US dollars; Infinity for none. */
   readonly usd: number
   /** The limit in tokens; Infinity for none. */
   readonly tokens: number
-  /** What its runs have spent in US dollars, with what requests of unknown outcome may have cost. */
+  /** US dollars that its runs have spent, including the worst case of requests with an unknown outcome. */
   readonly spentUsd: number
-  /** What requests under way may still cost. */
+  /** US dollars that requests in progress may still cost. */
   readonly reservedUsd: number
   /** US dollars that a request could still reserve; Infinity without a limit. */
   readonly leftUsd: number
   /** Tokens that its runs have used. */
   readonly spentTokens: number
-  /** What requests under way may still use. */
+  /** Tokens that requests in progress may still use. */
   readonly reservedTokens: number
   /** Tokens that a request could still reserve; Infinity without a limit. */
   readonly leftTokens: number
 }
 
 /**
- * A budget that several runs of this process spend from at once: give the same object to each of them as `budget`. Every request reserves its worst case from
- * it first, so no number of parallel runs exceeds it, unless a service bills more than it may. It counts what its runs spend in this process; their other limits
- * hold as well.
- * @throws ConfigurationError for limits that are not above 0, and where there is none.
+ * A budget that several runs of this process share: pass the same object to each of them as `budget`. Every request
+ * reserves its worst case first, so parallel runs together never exceed it, unless a service bills more than allowed. It
+ * counts what its runs spend in this process. Other limits of the runs apply as well.
+ * @throws ConfigurationError for limits that are not above 0, and without a limit.
  */
 export function sharedBudget(limits: SharedBudgetLimits): SharedRunBudget {
   const { usd = Infinity, tokens = Infinity, name = 'the shared budget' } = checkedLimits(limits)
@@ -73,40 +73,40 @@ export function sharedBudget(limits: SharedBudgetLimits): SharedRunBudget {
 
 const ledgers = new WeakMap<object, Ledger>()
 
-/** What is kept of a budget. @throws ConfigurationError for an object that `sharedBudget` did not make. */
+/** The ledger behind a budget. @throws ConfigurationError for an object that `sharedBudget` did not create. */
 export function ledgerOfBudget(budget: SharedRunBudget): Ledger {
-  return ledgers.get(budget) ?? refuse('budget', expected, budget)
+  return ledgers.get(budget) ?? refuse('budget', expectedBudget, budget)
 }
 
-const expected = 'one that sharedBudget({ usd }) made, the same object for each run'
+const expectedBudget = 'one that sharedBudget({ usd }) made, the same object for each run'
 
 export const isSharedBudget: Given = (name, value) => {
-  if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expected, value)
+  if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expectedBudget, value)
 }
 
-const known: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {
+const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {
   usd: isNumber,
   tokens: isNumber,
   name: isName,
 }
 
-function checkedLimits(given: SharedBudgetLimits): SharedBudgetLimits {
-  const fields = fieldsOf(given) ?? refuse('sharedBudget', 'called with limits, such as { usd: 5 }', given)
+function checkedLimits(unchecked: SharedBudgetLimits): SharedBudgetLimits {
+  const fields = fieldsOf(unchecked) ?? refuse('sharedBudget', 'called with limits, such as { usd: 5 }', unchecked)
   for (const [name, value] of Object.entries(fields)) {
-    const check = Object.hasOwn(known, name) ? known[name as keyof SharedBudgetLimits] : undefined
+    const check = Object.hasOwn(limitValidators, name) ? limitValidators[name as keyof SharedBudgetLimits] : undefined
     if (check === undefined)
       throw new ConfigurationError(`sharedBudget has no limit ${name}. Use usd, tokens and name.`)
     if (value !== undefined) check(name, value)
   }
-  const { usd = Infinity, tokens = Infinity } = given
+  const { usd = Infinity, tokens = Infinity } = unchecked
   for (const [name, limit] of Object.entries({ usd, tokens }))
     if (!(limit > 0)) throw new ConfigurationError(`${name} of a shared budget must be above 0, but it is ${limit}.`)
   if (usd === Infinity && tokens === Infinity)
     throw new ConfigurationError('A shared budget needs a limit: sharedBudget({ usd: 5 }), or tokens.')
-  return given
+  return unchecked
 }
 
-/** A shared budget that ended a run or cut its reply: its limit and what all runs had spent of it, in the currency that was short. JSON. */
+/** A shared budget that ended a run or cut its reply: its limit and the spending of all runs, in the currency that was short. JSON. */
 export type SharedLimit = { readonly name: string; readonly limit: number; readonly settled: number }
 
 export function sharedLimitOf(budget: SharedRunBudget, currency: 'usd' | 'tokens'): SharedLimit {

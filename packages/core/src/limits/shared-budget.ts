@@ -1,20 +1,20 @@
-// What many spend of one budget: sessions of a tenant on a cluster, or requests of all processes of a machine. Amounts are whole nano-dollars.
+// A budget with many holders: sessions of a tenant on a cluster, or requests of all processes of a machine. Amounts are whole nano-dollars.
 
-/** A budget that many spend from, each by a lease of its own. JSON. */
+/** A budget that many holders spend from, each with its own lease. JSON. */
 export interface SharedBudget {
   /** Null for no limit. */
   readonly limitNanos: number | null
-  /** What its holders have reserved, and what those have spent that hold nothing any more: the sum of `Lease.nanos`. */
+  /** The sum of `Lease.nanos`: reservations of the holders, plus the spending of holders that released theirs. */
   readonly leasedNanos: number
-  /** What they had spent when each reported last: the sum of `Lease.spentNanos`. All else that is leased is reserved. */
+  /** The sum of `Lease.spentNanos`: spending as of each holder's last report. The rest of `leasedNanos` is reserved. */
   readonly spentNanos: number
-  /** Of that, charged at worst case: nobody could say what it came to. */
+  /** The part of `spentNanos` charged at the worst case because no usage was reported. */
   readonly unknownNanos: number
-  /** Leases that are held. */
+  /** Number of active leases. */
   readonly holders: number
 }
 
-/** A budget without a limit of which nothing was spent. */
+/** A budget without a limit and without spending. */
 export const newBudget: SharedBudget = Object.freeze({
   limitNanos: null,
   leasedNanos: 0,
@@ -23,25 +23,25 @@ export const newBudget: SharedBudget = Object.freeze({
   holders: 0,
 })
 
-/** What a holder has spent in all. */
+/** The total spending of a holder. */
 export interface Spent {
   /** Nano-dollars: 1e-9 US dollars. */
   readonly nanos: number
-  /** Of that, at worst case. */
+  /** The part of `nanos` charged at the worst case. */
   readonly unknownNanos: number
 }
 
-/** What one holder, a session or a request, may have spent in all: all that it ever spends counts against it. */
+/** What one holder, a session or a request, may spend in total. Everything that the holder ever spends counts against it. */
 export interface Lease {
-  /** Nano-dollars that it may have spent in all. */
+  /** Nano-dollars that the holder may spend in total. */
   readonly nanos: number
-  /** Nano-dollars that it has spent. */
+  /** Nano-dollars that the holder has spent. */
   readonly spentNanos: number
-  /** The part of `spentNanos` that was charged at worst case. */
+  /** The part of `spentNanos` that was charged at the worst case. */
   readonly unknownNanos: number
-  /** The turn of work of the holder that has it, or had it last. They go up. */
+  /** The work turn of the holder that has the lease, or had it last. Turn numbers increase. */
   readonly turn: number
-  /** Whether it may still be spent. Otherwise it is what was spent. */
+  /** Whether the lease is active. An inactive lease equals what was spent. */
   readonly isHeld: boolean
 }
 
@@ -56,56 +56,59 @@ export interface Leased {
   readonly lease: Lease
 }
 
-/** Above what is counted exactly, nothing is leased: nine million dollars. */
+/** The largest amount that is counted exactly (nine million dollars). Nothing is leased above it. */
 export const mostNanos: number = Number.MAX_SAFE_INTEGER
-/** No turn of work comes after it. */
+/** The last possible work turn. */
 const lastTurn = Number.MAX_SAFE_INTEGER
 
-/** Another limit. What is held above it stays held until it is given back. */
+/** Changes the limit. Leases above the new limit remain until they are released. */
 export function setBudgetLimit(budget: SharedBudget, limitNanos: number | null): SharedBudget {
   return { ...budget, limitNanos }
 }
 
 /**
- * A holder wants to spend `wantedNanos` in all.
- * B1: a lease grows by no more than the limit leaves, so the sum of all passes no limit, unless that was lowered or a service billed more than it may. B2: a
- * call that comes again, or after a later one, changes nothing. B3: what a turn has given back it gets no more. B4: a holder that is gone gets nothing.
+ * A holder wants to spend `wantedNanos` in total.
+ * B1: A lease grows by at most what the limit leaves. So the sum of all leases stays within the limit, unless that was
+ * lowered or a service billed too much.
+ * B2: A repeated or out-of-order call changes nothing.
+ * B3: A turn that released its lease gets no more.
+ * B4: A holder that was closed gets nothing.
  */
 export function raiseLease({ budget, lease }: Leased, turn: number, wantedNanos: number): Leased {
-  if (isLate(lease, turn)) return { budget, lease }
+  if (isOutdated(lease, turn)) return { budget, lease }
   const nanos = lease.nanos + Math.max(0, Math.min(wantedNanos - lease.nanos, leftOfBudget(budget)))
   return withLease({ budget, lease }, { ...lease, nanos, turn, isHeld: true })
 }
 
-/** A turn of work is over, and the holder has spent so much in all. */
+/** Ends a work turn of the holder and records its total spending. */
 export function releaseLease({ budget, lease }: Leased, turn: number, { nanos, unknownNanos }: Spent): Leased {
-  if (isLate(lease, turn)) return { budget, lease }
+  if (isOutdated(lease, turn)) return { budget, lease }
   return withLease({ budget, lease }, { nanos, spentNanos: nanos, unknownNanos, turn, isHeld: false })
 }
 
-/** The holder is gone: later requests for it change nothing. `spent` where it held a part; else it reported that before. */
+/** Closes the holder: later calls for it change nothing. `spent` if its lease was active; otherwise its spending was reported before. */
 export function closeLease({ budget, lease }: Leased, spent: Spent | null): Leased {
   const { spentNanos: nanos, unknownNanos } = lease
   return releaseLease({ budget, lease }, lastTurn, lease.isHeld && spent !== null ? spent : { nanos, unknownNanos })
 }
 
-/** What may still be leased. */
+/** What can still be leased. */
 export function leftOfBudget({ limitNanos, leasedNanos }: SharedBudget): number {
   return Math.max(0, Math.min(limitNanos ?? mostNanos, mostNanos) - leasedNanos)
 }
 
-function isLate(lease: Lease, turn: number): boolean {
+function isOutdated(lease: Lease, turn: number): boolean {
   return turn < lease.turn || (turn === lease.turn && !lease.isHeld)
 }
 
-function withLease({ budget, lease: before }: Leased, lease: Lease): Leased {
+function withLease({ budget, lease: leaseBefore }: Leased, lease: Lease): Leased {
   return {
     budget: {
       ...budget,
-      leasedNanos: budget.leasedNanos + lease.nanos - before.nanos,
-      spentNanos: budget.spentNanos + lease.spentNanos - before.spentNanos,
-      unknownNanos: budget.unknownNanos + lease.unknownNanos - before.unknownNanos,
-      holders: budget.holders + Number(lease.isHeld) - Number(before.isHeld),
+      leasedNanos: budget.leasedNanos + lease.nanos - leaseBefore.nanos,
+      spentNanos: budget.spentNanos + lease.spentNanos - leaseBefore.spentNanos,
+      unknownNanos: budget.unknownNanos + lease.unknownNanos - leaseBefore.unknownNanos,
+      holders: budget.holders + Number(lease.isHeld) - Number(leaseBefore.isHeld),
     },
     lease,
   }

@@ -1,7 +1,7 @@
 import { tokenTargetReminder } from './guard-texts.ts'
 
 // Spec R-GATE-2, R-GATE-3.
-/** What the check of the token target remembers between two answers. */
+/** State of the token target check between two answers. */
 export type BudgetTracker = {
   /** Continuation nudges so far. */
   readonly continuationCount: number
@@ -9,21 +9,21 @@ export type BudgetTracker = {
   readonly lastDeltaTokens: number
   /** Total tokens of the run at the last check. */
   readonly lastGlobalTurnTokens: number
-  /** When the window began, in milliseconds of the run's clock. */
+  /** Start of the window, in milliseconds of the run's clock. */
   readonly startedAt: number
 }
 
-/** How the token target ended, in the `token_budget` event. Told where the model was sent back at least once. */
+/** How the token target ended, for the `token_budget` event. Emitted if the model was sent back at least once. */
 export type BudgetCompletionEvent = {
   /** How often the model was sent back for more. */
   readonly continuationCount: number
-  /** Share of the target that was used up, in percent. */
+  /** Used share of the target, in percent. */
   readonly pct: number
   /** Output tokens of the run. */
   readonly turnTokens: number
   /** The target, in output tokens. */
   readonly budget: number
-  /** Too little came of the last continuations. */
+  /** Whether the last continuations gained too little. */
   readonly diminishingReturns: boolean
   /** Active milliseconds of the run. */
   readonly durationMs: number
@@ -53,7 +53,7 @@ export interface TokenBudgetCheck {
 }
 
 const completionThreshold = 0.9
-/** A gain of fewer tokens than this is no progress. */
+/** A gain of fewer tokens than this is not progress. */
 export const diminishingThreshold = 500
 const freeContinuations = 3
 
@@ -61,7 +61,7 @@ export function freshTracker(startedAt: number): BudgetTracker {
   return { continuationCount: 0, lastDeltaTokens: 0, lastGlobalTurnTokens: 0, startedAt }
 }
 
-/** Decides whether a finished answer is sent back for more. Pure: the next tracker is part of the answer. */
+/** Decides whether a finished answer is sent back for more. Pure: returns the next tracker. */
 export function checkTokenBudget(check: TokenBudgetCheck): {
   readonly decision: TokenBudgetDecision
   readonly tracker: BudgetTracker
@@ -109,7 +109,7 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
 }
 
 // Spec R-GATE-5.
-/** The most continuations that can be granted: after the first three, one of every two in a row gains 500 tokens, or they end. */
+/** The maximum number of continuations. After the first three, one of every two consecutive ones must gain 500 tokens; otherwise they end. */
 export function tokenTargetBound(budget: number | null | undefined): number {
   if (budget === null || budget === undefined || budget <= 0) return 0
   return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)

@@ -1,17 +1,17 @@
 import { inputTokensOf, noUsage, type Usage, type UsageIteration } from './messages.ts'
 
-/** What one model is billed for within a request. */
+/** The billed usage of one model within a request. */
 export type BilledPart = { readonly model: string; readonly usage: Usage }
 
 // Spec R-BUD-14.
 /**
- * What a request whose passes are told is billed for: a part for each pass, since prices go by the size
- * of a prompt, and one for what the counts above them have more. `asked` is the model that was asked, `named` what the
- * service calls the one that answered.
+ * Splits the usage of a request whose passes are reported: one part per pass, because prices depend on the prompt size,
+ * plus one for the difference to the totals. `asked` is the requested model, `named` the service's name of the model
+ * that answered.
  */
 export function billedParts(usage: Usage, asked: string, named: string): readonly BilledPart[] {
   const { iterations = [] } = usage
-  // Another model took over: the counts above are its own.
+  // Another model took over: the totals are its own.
   const fallback = iterations.findLast(({ type }) => type === 'fallback_message')?.model ?? ''
   const modelOf = ({ type, model }: UsageIteration): string => {
     const isAsked = type === 'message' || (model ?? '') === '' || (fallback === '' && model === named)
@@ -23,8 +23,8 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
   let inReply = noUsage
   let inAll = noUsage
   for (const entry of iterations) {
-    const isReply = isOfReply(entry)
-    // A pass beside the reply that does not tell how long what it wrote is kept: the dearer counts.
+    const isReply = isReplyPass(entry)
+    // A separate pass may not report the lifetime of its cache writes: then the more expensive one is assumed.
     const counts = countsOf(entry, isReply ? hoursLeft : hours > 0 ? Infinity : 0)
     if (isReply) {
       hoursLeft -= Math.min(hoursLeft, counts.cache_creation?.ephemeral_1h_input_tokens ?? 0)
@@ -34,50 +34,53 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
     if (model === asked) inAll = plainSum(inAll, counts, 1)
     parts.push({ model, usage: counts })
   }
-  // Some routers add everything up themselves.
-  const rest = restOf(usage, isSame(usage, inAll) ? inAll : inReply, hoursLeft)
-  if (rest !== undefined) parts.push({ model: fallback === '' ? asked : fallback, usage: rest })
+  // Some routers include every pass in the totals.
+  const totalsPart = differenceToTotals(usage, hasSameCounts(usage, inAll) ? inAll : inReply, hoursLeft)
+  if (totalsPart !== undefined) parts.push({ model: fallback === '' ? asked : fallback, usage: totalsPart })
   return parts
 }
 
-/** All tokens of the prompts of a request, those of passes beside the reply too. */
+/** All prompt tokens of a request, including those of passes outside the reply. */
 export function promptTokensOf(usage: Usage): number {
   let tokens = inputTokensOf(usage)
-  for (const entry of usage.iterations ?? []) if (!isOfReply(entry)) tokens += inputTokensOf(countsOf(entry, 0))
+  for (const entry of usage.iterations ?? []) if (!isReplyPass(entry)) tokens += inputTokensOf(countsOf(entry, 0))
   return tokens
 }
 
-/** How long the conversation had become: what the last pass of a reply read and wrote. */
+/** The length of the conversation after the last pass of a reply: tokens read and written. */
 export interface LastPass {
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
-/** Undefined when the asked model did not make the last pass, or the reply has none. */
+/** Undefined if the requested model did not make the last pass, or the reply has none. */
 export function lastPassOf(usage: Usage): LastPass | undefined {
-  const last = usage.iterations?.findLast((entry) => isOfReply(entry) || entry.type === 'compaction')
+  const last = usage.iterations?.findLast((entry) => isReplyPass(entry) || entry.type === 'compaction')
   if (last === undefined) return { inputTokens: inputTokensOf(usage), outputTokens: usage.output_tokens }
   if (last.type !== 'message') return undefined
   return { inputTokens: inputTokensOf(countsOf(last, 0)), outputTokens: last.output_tokens }
 }
 
-function isOfReply({ type }: UsageIteration): boolean {
+function isReplyPass({ type }: UsageIteration): boolean {
   return type === 'message' || type === 'fallback_message'
 }
 
-/** @param hours Tokens that were written for an hour, at most, where the pass itself does not tell. */
+/** @param hours Maximum number of tokens cached for one hour, if the pass itself does not report them. */
 function countsOf(entry: UsageIteration, hours: number): Usage {
-  const { input_tokens, output_tokens, cache_read_input_tokens: read } = entry
-  const written = entry.cache_creation_input_tokens ?? 0
-  const counts = { ...noUsage, input_tokens, output_tokens, cache_read_input_tokens: read ?? 0 }
-  return withWritten(counts, written, entry.cache_creation?.ephemeral_1h_input_tokens ?? hours)
+  const { input_tokens, output_tokens, cache_read_input_tokens: cacheReads } = entry
+  const cacheWrites = entry.cache_creation_input_tokens ?? 0
+  const counts = { ...noUsage, input_tokens, output_tokens, cache_read_input_tokens: cacheReads ?? 0 }
+  return withCacheWrites(counts, cacheWrites, entry.cache_creation?.ephemeral_1h_input_tokens ?? hours)
 }
 
-function withWritten(counts: Usage, written: number, hours: number): Usage {
-  const hour = Math.min(written, hours)
-  const usage = { ...counts, cache_creation_input_tokens: written }
+function withCacheWrites(counts: Usage, cacheWrites: number, hours: number): Usage {
+  const hour = Math.min(cacheWrites, hours)
+  const usage = { ...counts, cache_creation_input_tokens: cacheWrites }
   if (hour === 0) return usage
-  return { ...usage, cache_creation: { ephemeral_5m_input_tokens: written - hour, ephemeral_1h_input_tokens: hour } }
+  return {
+    ...usage,
+    cache_creation: { ephemeral_5m_input_tokens: cacheWrites - hour, ephemeral_1h_input_tokens: hour },
+  }
 }
 
 function plainSum(a: Usage, b: Usage, sign: 1 | -1): Usage {
@@ -89,7 +92,7 @@ function plainSum(a: Usage, b: Usage, sign: 1 | -1): Usage {
   }
 }
 
-function isSame(a: Usage, b: Usage): boolean {
+function hasSameCounts(a: Usage, b: Usage): boolean {
   return (
     a.input_tokens === b.input_tokens &&
     a.output_tokens === b.output_tokens &&
@@ -98,11 +101,11 @@ function isSame(a: Usage, b: Usage): boolean {
   )
 }
 
-/** What the counts of the whole have above the sum of their passes, and the fees, which only they tell. */
-function restOf(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefined {
-  const more = plainSum(usage, inReply, -1)
+/** The difference between the totals and the sum of the passes, plus the fees, which only the totals contain. */
+function differenceToTotals(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefined {
+  const difference = plainSum(usage, inReply, -1)
   const { server_tool_use: served } = usage
-  if (inputTokensOf(more) + more.output_tokens === 0 && served === undefined) return undefined
-  const rest = withWritten(more, more.cache_creation_input_tokens, hoursLeft)
-  return served === undefined ? rest : { ...rest, server_tool_use: served }
+  if (inputTokensOf(difference) + difference.output_tokens === 0 && served === undefined) return undefined
+  const totalsPart = withCacheWrites(difference, difference.cache_creation_input_tokens, hoursLeft)
+  return served === undefined ? totalsPart : { ...totalsPart, server_tool_use: served }
 }

@@ -1,47 +1,50 @@
 import { isJsonObject, jsonOf, type Json, type JsonObject } from '../values/json.ts'
-import { withOwnType } from './media/media-problem.ts'
+import { withDetectedType } from './media/media-problem.ts'
 import type { ContentBlock, MessageContent } from './messages.ts'
 
-// Content as strangers give it. What a service would refuse, it would refuse in every later request too: so it is told as text.
+// Normalizes untrusted content. A block that the service refuses would be refused in every later request too, so it is converted to text.
 
-/** What a person or a hook says to the model. */
-export function messageContentOf(given: unknown): MessageContent {
-  const content = contentOf(given, isMessageBlock)
+/** The content of a message from a person or a hook. */
+export function messageContentOf(value: unknown): MessageContent {
+  const content = normalizedContent(value, isMessageBlock)
   return content.length === 0 ? '(empty message)' : content
 }
 
-/** What a tool gives for the model; empty when it shows nothing. */
-export function resultContentOf(given: unknown): string | readonly ContentBlock[] {
-  return contentOf(given, isResultBlock)
+/** The content of a tool result for the model; empty without content. */
+export function resultContentOf(value: unknown): string | readonly ContentBlock[] {
+  return normalizedContent(value, isResultBlock)
 }
 
-/** A text for whatever was given where a text belongs: itself, nothing for nothing, else its JSON. */
-export function plainTextOf(given: unknown): string {
-  if (typeof given === 'string') return given
-  return given === undefined || given === null ? '' : writtenOut(jsonOf(given))
+/** Converts any value to text: a text itself, an empty text for nothing, otherwise its JSON. */
+export function plainTextOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : asText(jsonOf(value))
 }
 
-function contentOf(given: unknown, mayStand: (block: JsonObject) => boolean): string | readonly ContentBlock[] {
-  if (typeof given === 'string') return given
-  const copy = jsonOf(given)
-  return Array.isArray(copy) ? copy.flatMap((part: Json) => blockOf(part, mayStand)) : plainTextOf(copy)
+function normalizedContent(
+  value: unknown,
+  isAllowed: (block: JsonObject) => boolean,
+): string | readonly ContentBlock[] {
+  if (typeof value === 'string') return value
+  const copy = jsonOf(value)
+  return Array.isArray(copy) ? copy.flatMap((part: Json) => normalizedBlocks(part, isAllowed)) : plainTextOf(copy)
 }
 
-function blockOf(part: Json, mayStand: (block: JsonObject) => boolean): readonly ContentBlock[] {
+function normalizedBlocks(part: Json, isAllowed: (block: JsonObject) => boolean): readonly ContentBlock[] {
   // The API refuses an empty text.
   if (part === '' || (isJsonObject(part) && part['type'] === 'text' && part['text'] === '')) return []
-  if (isJsonObject(part) && mayStand(part)) {
-    // `mayStand` looked at the fields by which blocks differ.
-    return [withOwnType(part) as unknown as ContentBlock]
+  if (isJsonObject(part) && isAllowed(part)) {
+    // `isAllowed` has checked the fields that distinguish the blocks.
+    return [withDetectedType(part) as unknown as ContentBlock]
   }
-  return [{ type: 'text', text: writtenOut(part) }]
+  return [{ type: 'text', text: asText(part) }]
 }
 
-function writtenOut(value: Json): string {
+function asText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Text, an image, a document, something found: nothing else is taken inside a result. */
+/** A tool result may contain text, images, documents and search results only. */
 function isResultBlock(block: JsonObject): boolean {
   switch (block['type']) {
     case 'text':
@@ -54,7 +57,7 @@ function isResultBlock(block: JsonObject): boolean {
   }
 }
 
-/** Calls and thoughts are the model's, results are the loop's; of a kind that is not known, the service may know. */
+/** Calls and thoughts are only for the model, results only for the loop. Unknown types are passed to the service. */
 function isMessageBlock(block: JsonObject): boolean {
   switch (block['type']) {
     case 'text':

@@ -1,6 +1,6 @@
 import type { Model } from './model.ts'
 
-/** What a model may come to in one request. */
+/** Upper bounds for one model within one request. */
 export interface ModelBound {
   readonly model: string
   readonly inputTokens: number
@@ -8,8 +8,8 @@ export interface ModelBound {
 }
 
 /**
- * What the extra passes of a request may add for each model, and what the asked one reads again after each of them.
- * @param byBytes What the request has at most, by any tokenizer.
+ * Upper bounds of the extra passes of a request for each model, and of what the requested model reads again after them.
+ * @param byBytes Upper bound of the request's tokens for any tokenizer.
  */
 export function extraBounds(
   model: Model,
@@ -18,15 +18,15 @@ export function extraBounds(
   byBytes: number,
 ): readonly ModelBound[] {
   const { extraPasses = [], contextWindow, maxServerToolUses = 0 } = model
-  const written = extraPasses.reduce((sum, pass) => sum + pass.uses * pass.outputTokens, 0)
-  const whole = inputTokens + outputTokens + written
-  // What was sent is all that there is at first; it grows where the service goes on by itself.
+  const passOutput = extraPasses.reduce((sum, pass) => sum + pass.uses * pass.outputTokens, 0)
+  const whole = inputTokens + outputTokens + passOutput
+  // At first there is only the sent input. It grows if the service continues by itself.
   const longest = maxServerToolUses > 0 || extraPasses.length > 1 ? whole : inputTokens
   const readAgain = Math.min(whole, Math.max(contextWindow, inputTokens))
   return extraPasses.flatMap((pass) => {
     if (pass.uses === 0 || longest < (pass.fromInputTokens ?? 0)) return []
-    // Another model counts the same text otherwise.
-    const read = Math.min(pass.inputTokens, pass.model === model.id ? readAgain : byBytes + outputTokens + written)
+    // Another model may count the same text differently.
+    const read = Math.min(pass.inputTokens, pass.model === model.id ? readAgain : byBytes + outputTokens + passOutput)
     return [
       { model: pass.model, inputTokens: pass.uses * read, outputTokens: pass.uses * pass.outputTokens },
       { model: model.id, inputTokens: pass.uses * readAgain, outputTokens: 0 },

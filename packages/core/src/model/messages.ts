@@ -1,65 +1,62 @@
 import type { Json, JsonObject } from '../values/json.ts'
 
 /**
- * How the service wrote a block, where the common shape cannot hold it: a number that JavaScript would round, a
- * field that the service wants back. Only the adapter that wrote it reads it. It is sent to no other service.
+ * The original form of a block if the common shape cannot represent it: a number that JavaScript would round, or a field
+ * that the service wants back. Only the adapter that wrote it reads it. It is sent to no other service.
  */
 export type BlockOrigin = {
-  /** Name of the API that wrote the block; only its adapter reads the other fields. */
+  /** Name of the API that wrote the block. Only its adapter reads the other fields. */
   readonly api: string
   readonly [field: string]: Json | undefined
 }
 
-/**
- * Messages as the Messages API writes them: the wire, the record and the library share one shape.
- * Blocks that this library does not know are carried along untouched.
- */
+/** Messages in the format of the Messages API: the wire, the record and the library share one shape. Unknown blocks are passed through unchanged. */
 export interface TextBlock {
   readonly type: 'text'
   /** The text. */
   readonly text: string
-  /** Citations, as the service wrote them. */
+  /** Citations from the service, unchanged. */
   readonly citations?: unknown
-  /** How the service wrote the block, where this shape cannot hold it. */
+  /** The original form of the block, if this shape cannot represent it. */
   readonly origin?: BlockOrigin
 }
 
-/** A call of a tool. `id` is unique in a conversation, `input` is what the model wrote, unchecked. */
+/** A tool call. `id` is unique in a conversation; `input` comes from the model and is unchecked. */
 export interface ToolUseBlock {
   readonly type: 'tool_use'
   /** Unique within the conversation. */
   readonly id: string
   /** Name of the tool. */
   readonly name: string
-  /** What the model wrote, unchecked. */
+  /** The input from the model, unchecked. */
   readonly input: unknown
-  /** How the service wrote the block, where this shape cannot hold it. */
+  /** The original form of the block, if this shape cannot represent it. */
   readonly origin?: BlockOrigin
 }
 
-/** The result of the call `tool_use_id`; every call has exactly one. */
+/** The result of the call `tool_use_id`. Every call has exactly one. */
 export interface ToolResultBlock {
   readonly type: 'tool_result'
-  /** Id of the call that this is the result of. */
+  /** Id of the call. */
   readonly tool_use_id: string
-  /** What the model is shown: a text or blocks. */
+  /** The content for the model: a text or blocks. */
   readonly content: string | readonly ContentBlock[]
   /** Whether the call failed. Default: false. */
   readonly is_error?: boolean
 }
 
-/** Reasoning that is shown. Goes back with its signature, to the model that wrote it and to no other. */
+/** Visible reasoning. It is sent back with its signature to the model that wrote it, and to no other. */
 export interface ThinkingBlock {
   readonly type: 'thinking'
   /** The reasoning as text. */
   readonly thinking: string
-  /** Empty where the service signs nothing. */
+  /** Empty if the service does not sign it. */
   readonly signature: string
-  /** How the service wrote the block, where this shape cannot hold it. */
+  /** The original form of the block, if this shape cannot represent it. */
   readonly origin?: BlockOrigin
 }
 
-/** Reasoning that is not shown. Goes back as it is. */
+/** Hidden reasoning. It is sent back unchanged. */
 export interface RedactedThinkingBlock {
   readonly type: 'redacted_thinking'
   /** The reasoning, encrypted by the service. */
@@ -69,9 +66,9 @@ export interface RedactedThinkingBlock {
 /** An image, by data or by URL. */
 export interface ImageBlock {
   readonly type: 'image'
-  /** Where the image is. */
+  /** The location of the image. */
   readonly source: {
-    /** `base64` for data, `url` for an address, or a kind that only the service understands. */
+    /** `base64` for data, `url` for an address, or a type known only to the service. */
     readonly type: string
     /** Media type of the data: `image/png`. */
     readonly media_type?: string
@@ -82,9 +79,9 @@ export interface ImageBlock {
   }
 }
 
-/** A block of a kind that only the service understands (server tools, citations to come): kept and sent back as it came. */
+/** A block of a type that only the service understands (server tools, future citations). It is stored and sent back unchanged. */
 export interface OpaqueBlock {
-  /** The kind of the block. */
+  /** The type of the block. */
   readonly type:
     | `${string}_tool_use`
     | `${string}_tool_result`
@@ -99,7 +96,7 @@ export interface OpaqueBlock {
   readonly [field: string]: unknown
 }
 
-/** A block of a message, in the shape of the Messages API. Kinds that this library does not know are `OpaqueBlock`s and are kept. */
+/** A block of a message, in the format of the Messages API. Types unknown to this library are `OpaqueBlock`s. */
 export type ContentBlock =
   | TextBlock
   | ToolUseBlock
@@ -112,42 +109,42 @@ export type ContentBlock =
 /** A text, or blocks. */
 export type MessageContent = string | readonly ContentBlock[]
 
-/** A message to the model: from a person, or with results of tools. */
+/** A message to the model: from a person, or with tool results. */
 export interface UserMessage {
   readonly role: 'user'
   /** A text, or blocks. */
   readonly content: MessageContent
 }
 
-/** Why the model ended its reply; open-ended, since services add to it. */
+/** Why the model ended its reply. Open-ended, because services add reasons. */
 export type ModelStopReason =
   | 'end_turn'
   | 'tool_use'
   | 'max_tokens'
   | 'stop_sequence'
   | 'pause_turn'
-  /** The service has compacted the conversation, and waits. */
+  /** The service has compacted the conversation and waits. */
   | 'compaction'
   | 'refusal'
   | 'model_context_window_exceeded'
   | (string & {})
 
-/** A message of the model, as the service gave it. */
+/** A message of the model, as received from the service. */
 export interface AssistantMessage {
   readonly role: 'assistant'
-  /** The message's id, as the service gave it. */
+  /** The message id from the service. */
   readonly id: string
-  /** The model that answered, as the service names it. */
+  /** The service's name of the model that answered. */
   readonly model: string
-  /** The reply, block by block. */
+  /** The blocks of the reply. */
   readonly content: readonly ContentBlock[]
-  /** Why the model stopped; null when the service does not say. */
+  /** Why the model stopped; null if the service does not report it. */
   readonly stop_reason: ModelStopReason | null
-  /** The sequence at which it stopped; null or absent for none. */
+  /** The stop sequence that ended the reply; null or absent for none. */
   readonly stop_sequence?: string | null
-  /** What a service says about a refusal. */
+  /** Details from the service about a refusal. */
   readonly stop_details?: JsonObject
-  /** Where the service's own tools ran code; a later request names it to find the files again. */
+  /** The container in which the service's own tools ran code. A later request names it to find the files again. */
   readonly container?: JsonObject
   /** Tokens of the request. */
   readonly usage: Usage
@@ -155,12 +152,12 @@ export interface AssistantMessage {
   readonly by?: string
 }
 
-/** What a model is shown: user and assistant messages, nothing else. */
+/** A message for the model: from the user or the assistant. */
 export type ModelMessage =
   | UserMessage
   | ({
       readonly role: 'assistant'
-      /** The reply, block by block. */
+      /** The blocks of the reply. */
       readonly content: readonly ContentBlock[]
     } & Pick<AssistantMessage, 'by' | 'container'>)
 
@@ -168,33 +165,33 @@ export type ModelMessage =
 export type Usage = {
   /** Input tokens that were neither read from the prompt cache nor written to it. */
   readonly input_tokens: number
-  /** Output tokens, reasoning included. */
+  /** Output tokens, including reasoning. */
   readonly output_tokens: number
   /** Input tokens written to the prompt cache. */
   readonly cache_creation_input_tokens: number
   /** Input tokens read from the prompt cache. */
   readonly cache_read_input_tokens: number
-  /** Tokens written to the cache, by their lifetime; absent when the service does not say. */
+  /** Tokens written to the cache, by their lifetime; absent if the service does not report it. */
   readonly cache_creation?: CacheCreation
-  /** Uses of the service's own tools that are billed apart from tokens. */
+  /** Uses of the service's own tools that are billed separately from tokens. */
   readonly server_tool_use?: {
-    /** Searches of the web. */
+    /** Web searches. */
     readonly web_search_requests: number
   }
-  /** The passes that the service made, where it tells them: what it billed adds up over these (`billedParts`). */
+  /** The passes of the service, if it reports them. The billed amount is their sum (`billedParts`). */
   readonly iterations?: readonly UsageIteration[]
 }
 
 type CacheCreation = { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number }
 
 /**
- * One pass of a request: `message` is part of the reply, and the counts above are the sum of these. Others come on top
- * of them: `compaction`, `advisor_message` and what services may add.
+ * One pass of a request. The totals above are the sum of the passes of type `message`, which are part of the reply.
+ * Other types are billed in addition: `compaction`, `advisor_message` and future ones.
  */
 export type UsageIteration = {
-  /** What the pass was for. */
+  /** The type of the pass. */
   readonly type: string
-  /** Who made it, where that is told. */
+  /** The model of the pass, if reported. */
   readonly model?: string | null
   /** Input tokens of the pass that were not cached. */
   readonly input_tokens: number
@@ -216,7 +213,7 @@ export const noUsage: Usage = Object.freeze({
   cache_read_input_tokens: 0,
 })
 
-/** The sum of two usages, count by count. */
+/** The sum of two usages, field by field. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: Usage = {
     input_tokens: a.input_tokens + b.input_tokens,
@@ -243,29 +240,29 @@ export function inputTokensOf(usage: Usage): number {
 }
 
 // Spec R-GUARD-4.
-/** What counts against `maxTotalTokens`: input, cached too, plus output. */
+/** Tokens that count against `maxTotalTokens`: input (including cached) plus output. */
 export function totalTokensOf(usage: Usage): number {
   return inputTokensOf(usage) + usage.output_tokens
 }
 
-/** A block as the Messages API knows it: without what only the adapter that wrote it can read. */
+/** A block in the format of the Messages API, without the fields that only its adapter can read. */
 export function withoutOrigin(block: ContentBlock): ContentBlock {
   if (!('origin' in block)) return block
-  const { origin: _, ...plain } = block
-  return plain
+  const { origin: _, ...blockWithoutOrigin } = block
+  return blockWithoutOrigin
 }
 
-/** True for a call of a tool. */
+/** Whether a block is a tool call. */
 export function isToolUse(block: ContentBlock): block is ToolUseBlock {
   return block.type === 'tool_use'
 }
 
-/** True for the result of a call. */
+/** Whether a block is a tool result. */
 export function isToolResult(block: ContentBlock): block is ToolResultBlock {
   return block.type === 'tool_result'
 }
 
-/** True for a block of text. */
+/** Whether a block is text. */
 export function isText(block: ContentBlock): block is TextBlock {
   return block.type === 'text'
 }
@@ -277,16 +274,16 @@ export function toolCallsOf(message: {
 }): readonly ToolUseBlock[] {
   let calls: ToolUseBlock[] | undefined
   for (const block of message.content) if (isToolUse(block)) (calls ??= []).push(block)
-  return calls ?? none
+  return calls ?? noToolCalls
 }
-const none: readonly ToolUseBlock[] = []
+const noToolCalls: readonly ToolUseBlock[] = []
 
-/** The content as blocks: a text is one. */
+/** The content as blocks: a text becomes one block. */
 export function blocksOf(content: MessageContent): readonly ContentBlock[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-/** The text that a person reads in a message; blocks are joined as they stand. */
+/** The visible text of a message. Blocks are joined without separators. */
 export function textOf(content: MessageContent): string {
   if (typeof content === 'string') return content
   let text = ''

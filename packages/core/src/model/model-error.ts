@@ -4,7 +4,7 @@ import { jsonOf } from '../values/json.ts'
 import type { Usage } from './messages.ts'
 
 // Spec R-SDK-12.
-/** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format. */
+/** The kinds of failure that the loop distinguishes. The first eight are names of the SDK message format. */
 export type ModelErrorKind =
   | 'authentication_failed'
   | 'billing_error'
@@ -19,74 +19,74 @@ export type ModelErrorKind =
   | 'timeout'
   | 'connection'
 
-/** The recorded form of a `ModelError`: JSON, with what a retry and the ledger need. */
+/** The recorded form of a `ModelError`: JSON, with everything that a retry and the ledger need. */
 export type ModelErrorJson = {
   /** Kind of the failure. */
   readonly kind: ModelErrorKind
-  /** What happened, for a person. */
+  /** Description for a person. */
   readonly message: string
-  /** HTTP status; null where there was no answer. */
+  /** HTTP status; null without a response. */
   readonly status: number | null
   /** Whether another attempt may succeed. */
   readonly retryable: boolean
-  /** Milliseconds that the service asked to wait; null when it did not. */
+  /** Milliseconds that the service asked to wait; null if it did not. */
   readonly retryAfterMs: number | null
-  /** The service's id of the request; null when it gave none. */
+  /** The service's id of the request; null if it sent none. */
   readonly requestId: string | null
-  /** What the service said it billed for this failed attempt; null when it did not say. */
+  /** Billed usage that the service reported for this failed attempt; null if it reported none. */
   readonly usage: Usage | null
-  /** `nothing` when the service refused the request; `unknown` when it may have worked on it: then the worst case is charged. */
+  /** `nothing` if the service refused the request. `unknown` if it may have worked on it: then the worst case is charged. */
   readonly billed: 'nothing' | 'unknown'
-  /** Set when no connection to the service ever came about. */
+  /** Set if no connection to the service was ever established. */
   readonly neverConnected?: true
-  /** Of the bytes of a reply that broke by what it said, and how it broke: the same again will break again. */
+  /** Identifies the bytes of a broken reply and how it broke: repeating the request will break again. */
   readonly fingerprint?: string
   /**
-   * What the service said about its window: input tokens that the request had, null when it did not say, and the most that fit. `includesOutput`: the
-   * reply's cap counts against the limit too, so that asking for a shorter reply makes room.
+   * The context window reported by the service: input tokens of the request (null if not reported) and the maximum that
+   * fits. `includesOutput`: the reply's cap counts against the limit too, so a shorter reply makes room.
    */
   readonly contextLimit?: {
     /** Input tokens of the request. */
     readonly used: number | null
-    /** The most that fit. */
+    /** The maximum that fits. */
     readonly limit: number
     readonly includesOutput?: true
   }
-  /** By how many tokens the prompt is too long, where the service says that and no limit. */
+  /** By how many tokens the prompt is too long, if the service reports this but no limit. */
   readonly excessTokens?: number
 }
 
-/** What a `ModelError` is made of; what is absent follows from `kind` and `status`. */
+/** The fields to construct a `ModelError`. Defaults follow from `kind` and `status`. */
 export interface ModelErrorInit {
   /** Kind of the failure. */
   readonly kind: ModelErrorKind
-  /** What happened, for a person. */
+  /** Description for a person. */
   readonly message: string
-  /** HTTP status, when there was an answer. */
+  /** HTTP status, if there was a response. */
   readonly status?: number | null
-  /** Whether another attempt may succeed. Default: decided by `kind`. */
+  /** Whether another attempt may succeed (default: depends on `kind`). */
   readonly retryable?: boolean
   /** How long the service asked to wait, in milliseconds. */
   readonly retryAfterMs?: number | null
   /** The service's id of the request. */
   readonly requestId?: string | null
-  /** What the service said it billed for this attempt. */
+  /** Billed usage that the service reported for this attempt. */
   readonly usage?: Usage | null
-  /** `nothing` for an HTTP error status, else `unknown`, unless said otherwise. */
+  /** Default: `nothing` for an HTTP error status, otherwise `unknown`. */
   readonly billed?: 'nothing' | 'unknown'
-  /** No connection to the service ever came about. */
+  /** No connection to the service was ever established. */
   readonly neverConnected?: true | undefined
-  /** Of the bytes of a reply that broke by what it said, and how it broke. */
+  /** Identifies the bytes of a broken reply and how it broke. */
   readonly fingerprint?: string | undefined
-  /** What the service said about its window; left out where `limit` is no positive whole number. */
+  /** The context window reported by the service. Ignored if `limit` is not a positive integer. */
   readonly contextLimit?: ModelErrorJson['contextLimit'] | undefined
-  /** By how many tokens the prompt is too long; left out where that is no positive whole number. */
+  /** By how many tokens the prompt is too long. Ignored if it is not a positive integer. */
   readonly excessTokens?: number | undefined
-  /** The error behind it, as `Error.cause`. */
+  /** The underlying error, as `Error.cause`. */
   readonly cause?: unknown
 }
 
-/** The kinds that there are, and whether trying again may help. */
+/** All kinds, and whether a retry may help. */
 const isRetryable: { readonly [kind in ModelErrorKind]: boolean } = {
   authentication_failed: false,
   billing_error: false,
@@ -102,107 +102,107 @@ const isRetryable: { readonly [kind in ModelErrorKind]: boolean } = {
   connection: true,
 }
 
-/** What a model rejects with. */
+/** The error with which a model rejects. */
 export class ModelError extends HaltingError {
   override readonly name = 'ModelError'
   /** Kind of the failure. */
   readonly kind: ModelErrorKind
-  /** HTTP status; null where there was no answer. */
+  /** HTTP status; null without a response. */
   readonly status: number | null
   /** Whether another attempt may succeed. */
   readonly retryable: boolean
-  /** Milliseconds that the service asked to wait; null when it did not. */
+  /** Milliseconds that the service asked to wait; null if it did not. */
   readonly retryAfterMs: number | null
-  /** The service's id of the request; null when it gave none. */
+  /** The service's id of the request; null if it sent none. */
   readonly requestId: string | null
-  /** What the service said it billed for this attempt; null when it did not say. */
+  /** Billed usage that the service reported for this attempt; null if it reported none. */
   readonly usage: Usage | null
-  /** `nothing` when the service refused the request; `unknown` when it may have worked on it. */
+  /** `nothing` if the service refused the request. `unknown` if it may have worked on it. */
   readonly billed: 'nothing' | 'unknown'
-  /** Set when no connection to the service was made. */
+  /** Set if no connection to the service was established. */
   readonly neverConnected: true | undefined
-  /** Of the bytes of a reply that broke by its content, and of how it broke; undefined for other failures. */
+  /** Identifies the content of a broken reply and how it broke; undefined for other failures. */
   readonly fingerprint: string | undefined
-  /** What the service said about its window; undefined for other failures. */
+  /** The context window reported by the service; undefined for other failures. */
   readonly contextLimit: ModelErrorJson['contextLimit']
-  /** Tokens by which the prompt is too long, where the service says that and no limit. */
+  /** Tokens by which the prompt is too long, if the service reports this but no limit. */
   readonly excessTokens: number | undefined
 
   constructor(init: ModelErrorInit) {
-    const { kind, status, requestId, ...own } = ownOf(init)
-    super('model', own.message, {
+    const { kind, status, requestId, ...fields } = fieldsOfError(init)
+    super('model', fields.message, {
       details: { kind, status, requestId },
       ...(init.cause !== undefined && { cause: init.cause }),
     })
     this.kind = kind
     this.status = status
-    this.retryable = own.retryable
-    this.retryAfterMs = own.retryAfterMs
+    this.retryable = fields.retryable
+    this.retryAfterMs = fields.retryAfterMs
     this.requestId = requestId
-    this.usage = own.usage
-    this.billed = own.billed
-    this.neverConnected = own.neverConnected
-    this.fingerprint = own.fingerprint
-    this.contextLimit = own.contextLimit
-    this.excessTokens = own.excessTokens
+    this.usage = fields.usage
+    this.billed = fields.billed
+    this.neverConnected = fields.neverConnected
+    this.fingerprint = fields.fingerprint
+    this.contextLimit = fields.contextLimit
+    this.excessTokens = fields.excessTokens
   }
 
-  /** The recorded form, which is data: see `ModelErrorJson`. */
+  /** The recorded form as plain data: see `ModelErrorJson`. */
   toRecord(): ModelErrorJson {
-    return ownOf(this)
+    return fieldsOfError(this)
   }
 }
 
-/** What an error says, as JSON. Plain JavaScript may say anything: what is of another type says nothing. */
-function ownOf(init: ModelErrorInit): ModelErrorJson {
+/** The fields of an error, as JSON. JavaScript code may pass anything: values of the wrong type are ignored. */
+function fieldsOfError(init: ModelErrorInit): ModelErrorJson {
   const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
   const status = Number.isFinite(init.status) ? (init.status ?? null) : null
   const { requestId, usage, billed, neverConnected, fingerprint, excessTokens } = init
-  const contextLimit = limitOf(init.contextLimit)
+  const contextLimit = validContextLimit(init.contextLimit)
   const retryable: unknown = init.retryable ?? isRetryable[kind]
   return {
     kind,
     message: plainTextOf(init.message),
     status,
     retryable: retryable === true,
-    retryAfterMs: waitOf(init.retryAfterMs),
+    retryAfterMs: validWaitMs(init.retryAfterMs),
     requestId: typeof requestId === 'string' ? requestId : null,
-    // What is no usage is found out where it is counted.
+    // An invalid usage is detected where it is counted.
     usage: typeof usage === 'object' && usage !== null ? (jsonOf(usage) as Usage) : null,
     billed:
       billed === 'nothing' || billed === 'unknown' ? billed : status !== null && status >= 400 ? 'nothing' : 'unknown',
     ...(neverConnected === true && { neverConnected }),
     ...(typeof fingerprint === 'string' && { fingerprint }),
     ...(contextLimit !== undefined && { contextLimit }),
-    ...(isCount(excessTokens) && { excessTokens }),
+    ...(isPositiveInteger(excessTokens) && { excessTokens }),
   }
 }
 
-/** Whole or not, but nothing that JSON has no number for. */
-function waitOf(ms: unknown): number | null {
+/** Any finite number: JSON has no other. */
+function validWaitMs(ms: unknown): number | null {
   if (typeof ms !== 'number' || Number.isNaN(ms)) return null
   return Math.min(Math.max(0, ms), Number.MAX_SAFE_INTEGER)
 }
 
-/** A limit that is none says nothing; a count that is none was not said. */
-function limitOf(said: unknown): ModelErrorJson['contextLimit'] {
-  if (typeof said !== 'object' || said === null) return undefined
-  // Reading a field of an object gives something or undefined, which is all that is done with it.
-  const { used, limit, includesOutput } = said as { readonly [field: string]: unknown }
-  if (!isCount(limit)) return undefined
-  return { used: isCount(used) ? used : null, limit, ...(includesOutput === true && { includesOutput }) }
+/** An invalid limit is ignored; an invalid count becomes null. */
+function validContextLimit(reported: unknown): ModelErrorJson['contextLimit'] {
+  if (typeof reported !== 'object' || reported === null) return undefined
+  // Reading a field of any object is safe and returns a value or undefined.
+  const { used, limit, includesOutput } = reported as { readonly [field: string]: unknown }
+  if (!isPositiveInteger(limit)) return undefined
+  return { used: isPositiveInteger(used) ? used : null, limit, ...(includesOutput === true && { includesOutput }) }
 }
 
-function isCount(value: unknown): value is number {
+function isPositiveInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
 
-/** `529`, or what kind of failure it is. */
+/** The HTTP status, such as `529`, or else the kind of failure. */
 export function failureName({ status, kind }: ModelErrorJson): string {
   return status === null ? kind.replaceAll('_', ' ') : String(status)
 }
 
-/** Every attempt at a request failed; `last` is the failure of the last one. */
+/** Every attempt at a request failed; `last` is the last failure. */
 export class RetriesExhaustedError extends HaltingError {
   override readonly name = 'RetriesExhaustedError'
   /** Attempts that were made. */

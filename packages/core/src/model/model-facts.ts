@@ -1,10 +1,10 @@
 import type { Model } from './model.ts'
 
-/** What a model says of itself: everything but the requests that it makes. */
+/** The properties of a model without its request methods. */
 export type ModelFacts = Omit<Model, 'call' | 'admit'>
 
-/** All of them: a fact without its row does not compile. */
-const rows: Readonly<Record<keyof ModelFacts, true>> = {
+/** Lists all properties: a missing one is a compile error. */
+const factNames: Readonly<Record<keyof ModelFacts, true>> = {
   id: true,
   contextWindow: true,
   maxOutputTokens: true,
@@ -18,20 +18,17 @@ const rows: Readonly<Record<keyof ModelFacts, true>> = {
   lookUpUsage: true,
 }
 
-// True: keys of a record are those of its type.
-const names = Object.keys(rows) as (keyof ModelFacts)[]
+// The keys of a record are those of its type.
+const names = Object.keys(factNames) as (keyof ModelFacts)[]
 
-/**
- * The facts of a model, for another model that is made of it: whoever wraps one says all that it says. A class may have them as
- * getters, which a spread of the model would lose.
- */
+/** The properties of a model, for another model that wraps it. A class may define them as getters, which a spread would lose. */
 export function modelFacts(model: Model): ModelFacts {
-  const said = names.flatMap((name) => (model[name] === undefined ? [] : [[name, factOf(model, name)] as const]))
-  // True: each has the value that the model has for it, and those that a model must have are there.
-  return Object.fromEntries(said) as unknown as ModelFacts
+  const entries = names.flatMap((name) => (model[name] === undefined ? [] : [[name, factOf(model, name)] as const]))
+  // Each property has the model's own value, and the required ones exist.
+  return Object.fromEntries(entries) as unknown as ModelFacts
 }
 
-/** A method stays that of its model. */
+/** A method stays bound to its model. */
 function factOf(model: Model, name: keyof ModelFacts): unknown {
   const fact = model[name]
   return typeof fact === 'function' ? fact.bind(model) : fact

@@ -4,40 +4,40 @@ import type { AssistantMessage, ContentBlock, ModelMessage, Usage } from './mess
 import type { ModelError } from './model-error.ts'
 import type { Sampling, ToolChoice } from './sampling.ts'
 
-/** A tool as the model is told of it. */
+/** A tool definition as the model gets it. */
 export interface ToolDefinition {
   /** Name of the tool. */
   readonly name: string
-  /** What it does, for the model. */
+  /** Description of the tool, for the model. */
   readonly description: string
   /** JSON Schema of the input, `type: object`. */
   readonly input_schema: JsonObject
 }
 
 /**
- * How much a model may think before it answers.
- * `enabled`: at most so many tokens of the reply, less where the reply is cut shorter. `adaptive`: as much as the model finds right.
+ * How much a model may think before it answers. `enabled`: up to the given number of reply tokens, or fewer if the
+ * reply's cap is lower. `adaptive`: the model decides.
  */
 export type Thinking =
   | {
       readonly type: 'enabled'
-      /** The most tokens of reasoning. */
+      /** Maximum tokens of reasoning. */
       readonly budgetTokens: number
     }
   | { readonly type: 'adaptive' }
   | { readonly type: 'disabled' }
 
-/** How the service may search the web while it answers one request. */
+/** How the service may search the web during one request. */
 export interface WebSearchUse {
-  /** Most searches; a positive whole number. Each is billed a fee. */
+  /** Maximum number of searches; a positive integer. Each is billed a fee. */
   readonly maxUses: number
-  /** Results of these domains and what lies below them alone, such as `example.com`. Not beside `blockedDomains`. */
+  /** Only return results from these domains and their subdomains, such as `example.com`. Cannot be combined with `blockedDomains`. */
   readonly allowedDomains?: readonly string[]
-  /** No results of these. */
+  /** Exclude results from these domains. */
   readonly blockedDomains?: readonly string[]
 }
 
-/** One request. `messages` is shared with the run and grows after the call: read it during the call, copy what is kept. */
+/** One request. `messages` is shared with the run and grows after the call: read it during the call, and copy what you keep. */
 export interface ModelRequest {
   /** The system prompt; '' for none. */
   readonly system: string
@@ -45,29 +45,29 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[]
   /** The tools that the model may call. */
   readonly tools: readonly ToolDefinition[]
-  /** `none`: the model is to answer without a tool, although they are listed. */
+  /** `none`: the model must answer without a tool although tools are listed. */
   readonly toolChoice?: ToolChoice
-  /** As the service has it when absent. What a service cannot be told is left out, with a warning of the reply. */
+  /** The service's default when absent. Unsupported settings are left out, with a warning in the reply. */
   readonly sampling?: Sampling
-  /** As the model was made when absent. A model that cannot be told passes it over. */
+  /** The model's default when absent. A model without this setting ignores it. */
   readonly thinking?: Thinking
-  /** Lets the service search the web by its own tool. For models that say `webSearch`. */
+  /** Lets the service search the web with its own tool. For models with `webSearch`. */
   readonly webSearch?: WebSearchUse
-  /** Most tokens that the reply may have; already lowered to what the budget allows. */
+  /** Maximum tokens of the reply; already lowered to what the budget allows. */
   readonly maxOutputTokens: number
-  /** Names this attempt: the next attempt at the same request has another. */
+  /** Identifies this attempt: the next attempt at the same request has another key. */
   readonly idempotencyKey: string
 }
 
-/** What a model tells while it replies. For looking at; nothing may depend on it, except that complete blocks are final. */
+/** Progress of a reply. For display only: nothing may depend on it, except that complete blocks are final. */
 export type ModelUpdate =
-  /** The service's own event, in the shape of the Messages API (`stream_event`). */
+  /** The service's own event, in the format of the Messages API (`stream_event`). */
   | {
       readonly type: 'api_event'
       /** The event. */
       readonly event: JsonObject
     }
-  /** Some more text of block `index`. */
+  /** Text to append to block `index`. */
   | {
       readonly type: 'text_delta'
       /** Index of the block in the message. */
@@ -75,7 +75,7 @@ export type ModelUpdate =
       /** The text to append. */
       readonly text: string
     }
-  /** Some more of what the model thinks, in block `index`. */
+  /** Reasoning to append to block `index`. */
   | {
       readonly type: 'thinking_delta'
       /** Index of the block in the message. */
@@ -83,7 +83,7 @@ export type ModelUpdate =
       /** The reasoning to append. */
       readonly text: string
     }
-  /** Block `index` is a call of a tool, whose input follows in pieces. Again for the same block where the service begins it anew. */
+  /** Block `index` is a tool call whose input follows in pieces. Repeated for the same block if the service begins it again. */
   | {
       readonly type: 'tool_input_start'
       /** Index of the block in the message. */
@@ -93,7 +93,7 @@ export type ModelUpdate =
       /** Name of the tool. */
       readonly name: string
     }
-  /** Some more of the input of the call in block `index`. The complete block has the input that counts. */
+  /** A piece of the input of the call in block `index`. The complete block contains the valid input. */
   | {
       readonly type: 'tool_input_delta'
       /** Index of the block in the message. */
@@ -101,7 +101,7 @@ export type ModelUpdate =
       /** The next piece of the JSON text of the input. */
       readonly json: string
     }
-  /** Block `index` is complete, and stands as it was told: a read-only tool may start now. */
+  /** Block `index` is complete and final: a read-only tool may start now. */
   | {
       readonly type: 'block'
       /** Index of the block in the message. */
@@ -112,122 +112,117 @@ export type ModelUpdate =
       readonly messageId: string
     }
 
-/** What an adapter is handed beside the request. */
+/** Options for a call of an adapter. */
 export interface ModelCallOptions {
-  /** Aborted when the run is; `reason` is a `RunAbort` with the cause. */
+  /** Aborted when the run is aborted; `reason` is a `RunAbort` with the cause. */
   readonly signal: AbortSignal
   /** Reports progress of the reply. */
   emit(update: ModelUpdate): void
 }
 
-/** A reply, whole or as far as it came. */
+/** A reply, complete or up to where its stream broke. */
 export interface ModelReply {
   /** The reply. */
   readonly message: AssistantMessage
   /**
-   * Set when the stream broke after at least one completed block: `message` holds the completed blocks alone.
-   * A break before that is a rejection, which may be retried.
+   * Set if the stream broke after at least one complete block: `message` contains only the complete blocks. An earlier
+   * break is a rejection, which may be retried.
    */
   readonly streamError?: ModelError
   /**
-   * `unknown` when the service told no usage for a whole reply: it is charged at its worst case. `nothing` when no model wrote it, such as
-   * the next call of a program that runs at the service: a usage of zero is then what it used.
+   * `unknown` if the service reported no usage for a complete reply: it is charged at its worst case. `nothing` if no
+   * model wrote it, such as the next call of a program that runs at the service: then a usage of zero is valid.
    */
   readonly billed?: 'unknown' | 'nothing'
-  /** What was asked for and is done otherwise, or not at all, in words for a person: a `notice` each. Tell one once. */
+  /** Settings that were changed or ignored, as texts for a person; each becomes a `notice`. Report each one once. */
   readonly warnings?: readonly string[]
 }
 
 /**
- * A pass that the service may make beside the reply, within one request: a summary of the conversation, a question to
- * another model. It is billed on top of the reply.
+ * A pass that the service may make in addition to the reply, within one request: a summary of the conversation, or a
+ * question to another model. It is billed separately.
  */
 export interface ExtraPass {
-  /** Who makes it: the id by which it is priced. */
+  /** The id of the model that makes it, which determines the price. */
   readonly model: string
-  /** Most of them in one request. Infinity when nobody said: a budget is then a configuration error. */
+  /** Maximum number of passes in one request. Infinity if unknown: a budget is then a configuration error. */
   readonly uses: number
-  /** Most tokens that one may read; it reads no more than there is. */
+  /** Maximum input tokens of a pass; never more than the request has. */
   readonly inputTokens: number
-  /** Most tokens that one may write. The asked model then reads them. */
+  /** Maximum output tokens of a pass. The requested model then reads them. */
   readonly outputTokens: number
-  /** None is made while the request has fewer tokens than this; 0 when absent. */
+  /** No pass is made while the request has fewer tokens than this; 0 when absent. */
   readonly fromInputTokens?: number
 }
 
-/** A place in the queue of a model that has come to its turn: one request, or none. */
+/** A place at the head of the model's queue: allows one request, or none. */
 export interface Admission {
-  /** As the model's own, without the wait. Once. */
+  /** Like the model's own `call`, without the wait. Call it at most once. */
   readonly call: Model['call']
-  /** No request is made. */
+  /** Releases the place without a request. */
   leave(): void
 }
 
-/** What a service reports afterwards of a reply. At least one of both; `usd` goes before what the prices make of `usage`. */
+/** Usage of a reply that a service reports later. At least one field is set; `usd` takes precedence over the price of `usage`. */
 export interface LookedUpUsage {
-  /** What it was billed at, in US dollars. */
+  /** Billed amount in US dollars. */
   readonly usd?: number
-  /** The tokens that it used. */
+  /** Tokens used. */
   readonly usage?: Usage
 }
 
-/** The port to a model. Implementations are stateless between calls as far as the run can see. */
+/** A model adapter. Calls must be independent of each other as far as the run can observe. */
 export interface Model {
-  /** The exact id by which it is priced and named in results. */
+  /** The exact id that determines its price and its name in results. */
   readonly id: string
   /** Tokens of input and output that fit. */
   readonly contextWindow: number
-  /** Most tokens that one reply can have, when asked for. */
+  /** Maximum tokens of a reply on request. */
   readonly maxOutputTokens: number
-  /** What is asked for unless a reply was cut: the default cap. `maxOutputTokens` when absent. */
+  /** The default cap of a reply, unless a reply was cut. `maxOutputTokens` when absent. */
   readonly defaultOutputTokens?: number
   /**
-   * Most uses of the service's own tools that one request may have; none when absent. Each may be billed a fee, and
-   * reads the prompt again. Infinity when nobody said: a dollar or token budget is then a configuration error.
+   * Maximum uses of the service's own tools in one request; none when absent. Each may be billed a fee and reads the
+   * prompt again. Infinity if unknown: a dollar or token budget is then a configuration error.
    */
   readonly maxServerToolUses?: number
-  /**
-   * The service can search the web for a request that says `webSearch`; it cannot when absent. `domains`: which lists
-   * of domains it keeps to.
-   */
+  /** Whether the service can search the web for a request with `webSearch`; it cannot when absent. `domains`: which domain lists it supports. */
   readonly webSearch?: {
-    /** Which lists of domains it accepts. */
+    /** The supported domain lists. */
     readonly domains: 'allowed and blocked' | 'allowed' | 'none'
   }
-  /** Passes beside the reply that the service may make within one request, each billed on top of it; none when absent. */
+  /** Passes that the service may make in addition to the reply, within one request, each billed separately; none when absent. */
   readonly extraPasses?: readonly ExtraPass[]
-  /** Most input tokens that one image is billed as; 6,000 when absent. */
+  /** Maximum billed input tokens of one image; 6,000 when absent. */
   readonly maxImageTokens?: number
-  /** Most characters that the name of a tool may have; 128 when absent, as the Messages API has it. */
+  /** Maximum characters of a tool name; 128 when absent, as in the Messages API. */
   readonly maxToolNameLength?: number
-  /** What the model costs, where `RunOptions.prices` has no price for it; undefined for a model that brings none. */
+  /** Prices of the model, used if `RunOptions.prices` has none for it; undefined for a model without prices. */
   readonly prices?: Prices
   /**
-   * For a model whose requests wait for their turn: resolves when one may be made. The loop asks here before anything of an attempt is on record, so that what is
-   * killed while it waits has asked for nothing. Where it is left out, or the process is another by then, `call` waits by itself.
-   * @throws when it is aborted.
+   * For a model whose requests wait in a queue: resolves when a request may be made. The loop calls this before anything
+   * of an attempt is recorded, so a process killed while waiting has requested nothing. If it is not called, or the
+   * process was replaced since, `call` waits by itself.
+   * @throws when aborted.
    */
   admit?(options: {
-    /** Input tokens of the request, estimated. */
+    /** Estimated input tokens of the request. */
     readonly tokens: number
-    /** Aborted when the run is. */
+    /** Aborted when the run is aborted. */
     readonly signal: AbortSignal
   }): Promise<Admission>
   /**
-   * For a service that reports later what a reply came to: asked once when a run is resumed whose process ended during the request, and for no longer than five
-   * seconds. `replyId` is the `id` of the `message_start` event that the model reported. Resolves to undefined where the service does not know it, or not yet;
-   * what fails counts as that.
+   * For a service that can report the usage of a reply later. Called once when a run is resumed whose process ended
+   * during the request, with a timeout of five seconds. `replyId` is the `id` of the `message_start` event that the
+   * model reported. Resolves to undefined if the usage is unknown or not yet known; a failure counts as undefined.
    */
   lookUpUsage?(
     replyId: string,
     options: {
-      /** Aborted when the run is, or the time is over. */
+      /** Aborted when the run is aborted, or after the timeout. */
       readonly signal: AbortSignal
     },
   ): Promise<LookedUpUsage | undefined>
-  /**
-   * Makes one attempt; never retries by itself.
-   * @throws ModelError for everything that the service or the way to it can do wrong.
-   */
+  /** Makes one attempt; never retries by itself. @throws ModelError for every failure of the service or the connection. */
   call(request: ModelRequest, options: ModelCallOptions): Promise<ModelReply>
 }

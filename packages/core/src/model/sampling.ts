@@ -1,9 +1,7 @@
 import { ConfigurationError } from '../values/errors.ts'
 import { fieldsOf, isListOf, refuse, type Given } from '../values/given.ts'
 
-/**
- * Whether the model is to call a tool: as it likes (`auto`), no tool, some tool (`required`), or the one that is named.
- */
+/** Whether the model should call a tool: its own choice (`auto`), no tool, any tool (`required`), or the named tool. */
 export type ToolChoice =
   | 'auto'
   | 'none'
@@ -13,15 +11,15 @@ export type ToolChoice =
       readonly tool: string
     }
 
-/** How a model picks the tokens of its reply. A service that does not take one of these is asked without it, and a notice says so once. */
+/** How a model samples the tokens of its reply. Settings that a service does not support are left out, and reported once in a notice. */
 export interface Sampling {
   /** 0 for the most likely answer; higher for more variety. */
   readonly temperature?: number
   /** Consider only the most likely tokens, up to this share of the probability: above 0, at most 1. */
   readonly topP?: number
-  /** The reply ends before the first of these texts. */
+  /** The reply ends before the first occurrence of any of these texts. */
   readonly stopSequences?: readonly string[]
-  /** The same seed and request tend to get the same answer. A whole number. */
+  /** The same seed and request tend to get the same answer. An integer. */
   readonly seed?: number
 }
 
@@ -51,7 +49,7 @@ export const isToolChoice: Given = (name, value) => {
   if (typeof tool !== 'string' || tool === '') refuse(name, "'auto', 'none', 'required' or { tool: 'name' }", value)
 }
 
-/** What is set of it; null for nothing. */
+/** The fields that are set; null for none. */
 export function samplingOf({ temperature, topP, stopSequences = [], seed }: Sampling): Sampling | null {
   const sampling = {
     ...(temperature !== undefined && { temperature }),
@@ -62,7 +60,7 @@ export function samplingOf({ temperature, topP, stopSequences = [], seed }: Samp
   return Object.keys(sampling).length === 0 ? null : sampling
 }
 
-/** @throws ConfigurationError for a call that is required of tools which there are not. */
+/** @throws ConfigurationError for a required call of tools that do not exist. */
 export function checkToolChoice(choice: ToolChoice | undefined, tools: readonly string[]): void {
   if (choice === undefined || choice === 'auto' || choice === 'none') return
   if (tools.length === 0) throw new ConfigurationError('toolChoice requires a call, but there are no tools.')

@@ -3,17 +3,17 @@ import { hashText } from '../values/hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
 // Spec R-SERV-2.
-/** A wait that a service asks for is told of, and is no retry any more, where it is longer. */
+/** A longer wait that a service asks for is reported as a wait instead of a retry. */
 export const longestQuietWaitMs: number = 5_000
 
-/** The first wait in a row where the service does not say how long; twice as long each time, up to the longest. */
-const firstUnsaidMs = 15_000
-const longestUnsaidMs = 300_000
+/** The first consecutive wait if the service does not say how long. Each further one is twice as long, up to a maximum. */
+const firstWaitMs = 15_000
+const longestWaitMs = 300_000
 
 /** The longest time that a run may wait for services: 31 days, in milliseconds. */
 export const longestWaitForLimitsMs: number = 31 * 86_400_000
 
-/** How long a run waits for services, as people write it, in milliseconds: `8h`, or 0 for `none`. Undefined for what is neither, or longer than a run may wait. */
+/** Parses how long a run waits for services, in milliseconds: `8h`, or 0 for `none`. Undefined if invalid or longer than allowed. */
 export function waitMs(text: string): number | undefined {
   if (text.trim() === 'none') return 0
   const milliseconds = durationMs(text) ?? 0
@@ -21,8 +21,9 @@ export function waitMs(text: string): number | undefined {
 }
 
 /**
- * Whether waiting helps: a rate limit that says when it is over, a service that is overloaded or out of order, or one that cannot be reached. Not what
- * nobody mends by waiting, such as a wrong key, a spending cap without a time, or a connection that breaks in the middle of replies.
+ * Whether waiting helps: a rate limit with a reset time, a service that is overloaded, failing or unreachable. Waiting
+ * does not help for a wrong key, a spending cap without a reset time, or a connection that breaks in the middle of
+ * replies.
  */
 export function isServiceLimit({ kind, status, retryable, retryAfterMs, neverConnected }: ModelErrorJson): boolean {
   if (!retryable) return false
@@ -41,33 +42,34 @@ export function isServiceLimit({ kind, status, retryable, retryAfterMs, neverCon
   }
 }
 
-/** What decides how long a wait is. */
+/** The inputs for the length of a wait. */
 export interface ServiceWaitTerms {
   readonly error: ModelErrorJson
-  /** Waits in a row, this one included. */
+  /** Number of consecutive waits, including this one. */
   readonly number: number
   /** Milliseconds of waiting that the run has left. */
   readonly leftMs: number
-  /** By which waits of several runs differ. */
+  /** Makes the waits of several runs differ. */
   readonly key: string
 }
 
 /**
- * How long to wait for a service, in milliseconds; undefined where what is left does not reach until it says that it takes requests again, or nothing
- * is left. Services that say too little again and again are asked more and more seldom. Never shorter than what the service said.
+ * How long to wait for a service, in milliseconds. Undefined if the remaining time ends before the service accepts
+ * requests again, or none is left. If a service gives no usable time repeatedly, the waits grow. Never shorter than what
+ * the service asked for.
  */
 export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms): number | undefined {
-  const said = error.retryAfterMs ?? 0
-  if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined
-  const first = said > 0 ? longestQuietWaitMs : firstUnsaidMs
-  const least = Math.min(longestUnsaidMs, first * 2 ** Math.min(number - 1, 10))
-  const wanted = Math.max(said, least)
-  // Many who were told the same moment do not come back at once.
-  const apart = hashText(key, number) % Math.ceil(Math.min(2_000, wanted / 10))
-  return Math.min(leftMs, wanted + apart)
+  const requestedMs = error.retryAfterMs ?? 0
+  if (leftMs <= 0 || leftMs < Math.max(requestedMs, longestQuietWaitMs)) return undefined
+  const firstMs = requestedMs > 0 ? longestQuietWaitMs : firstWaitMs
+  const minMs = Math.min(longestWaitMs, firstMs * 2 ** Math.min(number - 1, 10))
+  const waitForMs = Math.max(requestedMs, minMs)
+  // Spreads out runs that got the same reset time.
+  const jitterMs = hashText(key, number) % Math.ceil(Math.min(2_000, waitForMs / 10))
+  return Math.min(leftMs, waitForMs + jitterMs)
 }
 
-/** At most so many waits fit a time, in milliseconds: none is shorter than what is told of. */
+/** Maximum number of waits within a time in milliseconds, based on the shortest reported wait. */
 export function mostServiceWaits(waitForLimitsMs: number): number {
   return Math.floor(waitForLimitsMs / longestQuietWaitMs)
 }

@@ -8,36 +8,36 @@ import { estimateTokens } from './token-estimate.ts'
 
 /** Estimates tokens before the provider has counted them. */
 export interface Tokens {
-  /** An estimate, for thresholds; no upper bound. */
+  /** An estimate for thresholds, not an upper bound. */
   estimate(text: string): number
 }
 
-/** An estimate by the kinds of characters, without a tokenizer: four plain characters a token, fewer of base64, numbers, Chinese, Japanese, emoji. */
+/** Estimates by character class, without a tokenizer: four plain characters per token, fewer for base64, numbers, Chinese, Japanese and emoji. */
 export const roughTokens: Tokens = Object.freeze<Tokens>({ estimate: estimateTokens })
 
-/** The same, held to its word. */
+/** The same estimator, with its results checked. */
 export function checkedTokens(tokens: Tokens): Tokens {
   return {
     estimate(text) {
       const estimate: unknown = tokens.estimate(text)
       if (typeof estimate === 'number' && estimate >= 0 && Number.isFinite(estimate)) return estimate
       disregard(estimate)
-      throw new HaltingError('callback', 'The estimate of tokens is no finite number of at least 0.')
+      throw new HaltingError('callback', 'The token estimate is not a finite number of at least 0.')
     },
   }
 }
 
-/** Images are billed by size, not by bytes; no model bills more than this for one, unless its port says so. */
+/** Images are billed by size, not by bytes. No model bills more than this for one, unless `maxImageTokens` says so. */
 const imageUpperBound = 6_000
-/** A compressed document may hold more text than it has bytes; no model reads more than this. */
+/** A compressed document may contain more text than it has bytes. No model reads more than this. */
 const documentUpperBound = 1_000_000
 /** Roles, block frames and what services add around a message. */
 const messageOverhead = 16
 
-/** Looked for first: the engine reads a text faster than a loop does, and most have one byte a character. */
+/** Checked first: a regular expression is faster than a loop, and most texts are ASCII. */
 const isAscii = /^\p{ASCII}*$/u
 
-/** The most tokens that a text can have: no tokenizer makes more than one token of a byte. A lone half is sent as U+FFFD, three bytes. */
+/** The maximum tokens of a text: no tokenizer makes more than one token per byte. A lone surrogate is sent as U+FFFD, three bytes. */
 export function upperBoundOfText(text: string): number {
   if (isAscii.test(text)) return text.length
   let bytes = 0
@@ -49,7 +49,7 @@ export function upperBoundOfText(text: string): number {
   return bytes
 }
 
-/** The most tokens that these messages can have, by their bytes. */
+/** The maximum tokens of these messages, by their bytes. */
 export function upperBoundOfMessages(
   messages: readonly ModelMessage[],
   { maxImageTokens = imageUpperBound }: Pick<Model, 'maxImageTokens'>,
@@ -63,7 +63,7 @@ export function upperBoundOfMessages(
   return bound
 }
 
-/** The most that services put around a message and each of its blocks. */
+/** The maximum that services add around a message and each of its blocks. */
 export function overheadOfMessage({ content }: ModelMessage): number {
   return messageOverhead * (typeof content === 'string' ? 1 : 1 + content.length)
 }
@@ -108,17 +108,17 @@ function estimateBlocks(tokens: Tokens, content: readonly ContentBlock[]): numbe
   return estimate
 }
 
-/** What is billed for an image that was not made smaller, and for a page of a PDF with its text. */
+/** Billed tokens of an image at its original size, and of a PDF page with its text. */
 const imageEstimate = 1_600
 const pageEstimate = 3_000
 
-/** A document that is compressed or that stands elsewhere tells nothing by its bytes. Text is what it is. */
+/** The bytes of a compressed or external document do not reveal its tokens. Plain text is estimated as text. */
 function estimateDocument(tokens: Tokens, block: MediaBlock): number {
   const { hasData, pages, encodedBytes } = mediaFactsOf(block)
   if (!hasData) return tokens.estimate(JSON.stringify(block))
   return (pages ?? Math.min(unknownPages, Math.ceil(encodedBytes / pageBytes))) * pageEstimate
 }
 
-/** Where the pages are not told: of a size that is usual, and no more than services take. */
+/** Typical size of a page if the page count is unknown. The result is limited to what services accept. */
 const pageBytes = 40_000
 const unknownPages = 100

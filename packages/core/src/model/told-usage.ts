@@ -1,37 +1,37 @@
 import { isJsonObject } from '../values/json.ts'
 import { inputTokensOf, type Usage } from './messages.ts'
 
-/** A usage as a service told it: one that can be counted, or why it cannot. */
-export type ToldUsage =
+/** A usage reported by a service: countable, or the reason why it is not. */
+export type ReportedUsage =
   | { readonly isUsable: true; readonly usage: Usage }
   | { readonly isUsable: false; readonly problem: string }
 
 const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
-/** What a service may leave out, or say nothing of (null). */
-const parts = ['cache_creation', 'server_tool_use'] as const
+/** Parts that a service may omit or set to null. */
+const optionalParts = ['cache_creation', 'server_tool_use'] as const
 
-/** No request of any service comes near so many: a count above it is none. */
-const largestCount = 100_000_000
-/** Nor does one have so many passes. */
-const mostIterations = 1_000
+/** No request comes near this many tokens: a count above it is invalid. */
+const maxCount = 100_000_000
+/** Maximum number of passes of a valid usage. */
+const maxIterations = 1_000
 
 // Spec R-BUD-11.
-/** Every count must be a whole number that can be one: else a sum would be no number, or less than what was spent. */
-export function toldUsage(told: object): ToldUsage {
-  // What a service says need not have the type: it is checked here.
-  const usage = told as Usage
+/** Validates a reported usage. Every count must be a plausible integer. Otherwise a sum would be NaN, or less than what was spent. */
+export function toldUsage(reported: object): ReportedUsage {
+  // A reported value may not have this type: it is checked here.
+  const usage = reported as Usage
   for (const name of counts) {
-    if (!isCount(usage[name])) return unusable(name, usage[name])
+    if (!isCount(usage[name])) return invalidUsage(name, usage[name])
   }
-  // Of some services the counts are differences of what they told.
-  if (inputTokensOf(usage) > largestCount) return unusable('the prompt', inputTokensOf(usage))
+  // Some adapters compute counts as differences of reported totals.
+  if (inputTokensOf(usage) > maxCount) return invalidUsage('the prompt', inputTokensOf(usage))
   let isPlain = true
-  for (const part of parts) {
+  for (const part of optionalParts) {
     const inner: unknown = usage[part]
     if (inner === undefined) continue
     isPlain = isPlain && inner !== null
     for (const [name, value] of Object.entries(inner ?? {})) {
-      if (!isCount(value)) return unusable(`${part}.${name}`, value)
+      if (!isCount(value)) return invalidUsage(`${part}.${name}`, value)
     }
   }
   const iterations: unknown = usage.iterations
@@ -43,11 +43,11 @@ export function toldUsage(told: object): ToldUsage {
   return { isUsable: true, usage: isPlain ? usage : withoutNulls(usage) }
 }
 
-/** What is wrong with the passes; there may be none. */
-function problemOfIterations(told: unknown): string | undefined {
-  if (told === null) return undefined
-  if (!Array.isArray(told) || told.length > mostIterations) return said('iterations', told)
-  for (const [index, entry] of told.entries()) {
+/** The problem of the passes; the list may be missing. */
+function problemOfIterations(passes: unknown): string | undefined {
+  if (passes === null) return undefined
+  if (!Array.isArray(passes) || passes.length > maxIterations) return describeProblem('iterations', passes)
+  for (const [index, entry] of passes.entries()) {
     const problem = problemOfIteration(entry)
     if (problem !== undefined) return `iterations[${index}]${problem}`
   }
@@ -55,36 +55,36 @@ function problemOfIterations(told: unknown): string | undefined {
 }
 
 function problemOfIteration(entry: unknown): string | undefined {
-  if (!isJsonObject(entry)) return said('', entry)
-  const { type, model, cache_creation: written } = entry
-  if (typeof type !== 'string') return said('.type', type)
-  if (typeof (model ?? '') !== 'string') return said('.model', model)
+  if (!isJsonObject(entry)) return describeProblem('', entry)
+  const { type, model, cache_creation: cacheWrites } = entry
+  if (typeof type !== 'string') return describeProblem('.type', type)
+  if (typeof (model ?? '') !== 'string') return describeProblem('.model', model)
   for (const name of counts) {
-    // The caches may be left out: many requests use none.
-    const isThere = name === 'input_tokens' || name === 'output_tokens' || (entry[name] ?? null) !== null
-    if (isThere && !isCount(entry[name])) return said(`.${name}`, entry[name])
+    // The cache counts are optional: many requests use no cache.
+    const isExpected = name === 'input_tokens' || name === 'output_tokens' || (entry[name] ?? null) !== null
+    if (isExpected && !isCount(entry[name])) return describeProblem(`.${name}`, entry[name])
   }
-  if ((written ?? null) === null) return undefined
-  if (!isJsonObject(written)) return said('.cache_creation', written)
-  const wrong = Object.entries(written).find(([, value]) => !isCount(value))
-  return wrong && said(`.cache_creation.${wrong[0]}`, wrong[1])
+  if ((cacheWrites ?? null) === null) return undefined
+  if (!isJsonObject(cacheWrites)) return describeProblem('.cache_creation', cacheWrites)
+  const invalidEntry = Object.entries(cacheWrites).find(([, value]) => !isCount(value))
+  return invalidEntry && describeProblem(`.cache_creation.${invalidEntry[0]}`, invalidEntry[1])
 }
 
 function isCount(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= largestCount
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxCount
 }
 
-function unusable(name: string, value: unknown): ToldUsage {
-  return { isUsable: false, problem: said(name, value) }
+function invalidUsage(name: string, value: unknown): ReportedUsage {
+  return { isUsable: false, problem: describeProblem(name, value) }
 }
 
-function said(name: string, value: unknown): string {
+function describeProblem(name: string, value: unknown): string {
   if (value === undefined) return `${name} is missing`
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value)
   return `${name} is ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
 }
 
-/** Also without a list of passes that is empty: nothing is told by it. */
+/** Also drops an empty list of passes, which contains no information. */
 function withoutNulls({ cache_creation, server_tool_use, iterations, ...usage }: Usage): Usage {
   return {
     ...usage,

@@ -1,36 +1,36 @@
-/** Where something is done about a window that fills up, in tokens of input; Infinity for never. */
+/** Thresholds of a context window, in input tokens; Infinity for never. */
 export interface WindowThresholds {
-  /** From here on a person is told that little is left. */
+  /** From here on a person is warned that little is left. */
   readonly warning: number
-  /** From here on the conversation is made shorter before the next request. */
+  /** From here on the conversation is compacted before the next request. */
   readonly compaction: number
   /** From here on no request is made. */
   readonly blocking: number
 }
 
-/** How full a window is: for a meter, and for whoever decides by it. */
+/** How full a window is, for displays and decisions. */
 export interface WindowFigures {
-  /** Tokens that are used. */
+  /** Tokens used. */
   readonly usedTokens: number
-  /** Infinity for a model without an end to its window. */
+  /** Infinity for a model with an unlimited window. */
   readonly windowTokens: number
-  /** To the end of the window. */
+  /** Tokens left in the window. */
   readonly leftTokens: number
-  /** Of the window, rounded; over 100 where more is used than fits. */
+  /** Used share of the window, rounded; over 100 if more is used than fits. */
   readonly usedPercent: number
-  /** At how many tokens something happens. */
+  /** The thresholds in tokens. */
   readonly thresholds: WindowThresholds
-  /** To the next thing that happens: the compaction, else the blocking limit, else the end of the window. */
+  /** Tokens left until the next event: the compaction, otherwise the blocking limit, otherwise the end of the window. */
   readonly leftUntilNext: number
-  /** Whether the threshold of the warning is passed. */
+  /** Whether the warning threshold is passed. */
   readonly isAboveWarning: boolean
-  /** Whether the threshold of the compaction is passed. */
+  /** Whether the compaction threshold is passed. */
   readonly isAboveCompaction: boolean
-  /** Whether the threshold is passed at which no request is made. */
+  /** Whether the blocking threshold is passed. */
   readonly isAtBlockingLimit: boolean
 }
 
-/** Which thresholds are passed with so many tokens used. Pure. */
+/** Which thresholds are passed at this usage. Pure. */
 export function windowFigures(usedTokens: number, windowTokens: number, thresholds: WindowThresholds): WindowFigures {
   const next = Math.min(thresholds.compaction, thresholds.blocking, windowTokens)
   return {
@@ -49,7 +49,7 @@ export function windowFigures(usedTokens: number, windowTokens: number, threshol
 /** Tokens of the window that must be left for a reply; with fewer no request is made. */
 const blockingMargin = 3_000
 
-/** Tokens from which on no request is made to a model with this window. */
+/** The usage from which on no request is made to a model with this window. */
 export function blockingLimitOf(contextWindow: number): number {
   return contextWindow - blockingMargin
 }

@@ -5,45 +5,45 @@ import { jsonOf } from '../values/json.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
 import { invalidAnswer, invalidDenial, noDecision, rulesFailed, wrongUpdates } from './permission-texts.ts'
 
-/** What the rules say about a call. */
+/** The decision about a call. */
 export type PermissionDecision =
   | {
       readonly behavior: 'allow'
-      /** Replaces the whole input of the call; absent: the input stays. */
+      /** Replaces the whole input of the call; the input is unchanged when absent. */
       readonly updatedInput?: unknown
-      /** A rule, a mode or a person allows this very call, so that it runs although its tool has a person asked (`Tool.needsApproval`). Only of rules. */
+      /** A rule, a mode or a person allows this specific call, so it runs even if its tool requires approval (`Tool.needsApproval`). Set by rules only. */
       readonly explicit?: true
-      /** It runs only confined, as whoever decided knows to do: a tool that cannot confine it does not run it (`ToolContext.confined`). Only of rules. */
+      /** The call runs only confined, as its tool supports (`ToolContext.confined`). A tool that cannot confine it does not run it. Set by rules only. */
       readonly confined?: true
-      /** What a person wants to be allowed from now on. Only of an answer: rules and hooks change no rules. */
+      /** Permission changes that a person grants for the future. Only in an answer from a person: rules and hooks change no rules. */
       readonly updatedPermissions?: readonly PermissionUpdate[]
     }
-  /** The message goes to the model: it says which rule would allow the call. With `interrupt` the person ends the run too. */
+  /** The message goes to the model and names the rule that would allow the call. With `interrupt`, the person also ends the run. */
   | {
       readonly behavior: 'deny'
       /** Why it is denied. */
       readonly message: string
       readonly interrupt?: true
     }
-  /** A person has to say. With nobody there the run ends as `needs_approval`. */
+  /** A person must decide. If nobody is available, the run ends as `needs_approval`. */
   | {
       readonly behavior: 'ask'
       /** What to ask the person. */
       readonly message: string
     }
-  /** The call cannot succeed, so nobody is asked about it: the message is its result. */
+  /** The call cannot succeed, so nobody is asked: the message is its result. */
   | {
       readonly behavior: 'fail'
       /** Why it cannot succeed. */
       readonly message: string
     }
 
-/** What was given as a decision, read once, as JSON. What is none denies: nothing is allowed that was not said to be. */
-export function decisionOf(given: unknown): PermissionDecision {
-  if (typeof given !== 'object' || given === null) return undecided
+/** Reads a returned decision once, as JSON. An invalid decision denies: nothing is allowed unless explicitly stated. */
+export function decisionOf(value: unknown): PermissionDecision {
+  if (typeof value !== 'object' || value === null) return undecided
   try {
-    // Plain JavaScript may give any fields, or none.
-    const { behavior, message, updatedInput, confined } = given as { readonly [field: string]: unknown }
+    // JavaScript code may return any fields, or none.
+    const { behavior, message, updatedInput, confined } = value as { readonly [field: string]: unknown }
     if (behavior === 'allow')
       return {
         behavior,
@@ -58,12 +58,12 @@ export function decisionOf(given: unknown): PermissionDecision {
   }
 }
 
-/** A person's answer, as it is on record: a decision, with what it changes beside. */
-export function recordedAnswer(given: unknown): PermissionDecision {
+/** A person's answer as it is recorded: a decision plus the permission changes. */
+export function recordedAnswer(value: unknown): PermissionDecision {
   try {
-    const decision = decisionOf(given)
-    // `decisionOf` has seen that it is an object, or has denied.
-    const { updatedPermissions, interrupt } = Object(given) as { readonly [field: string]: unknown }
+    const decision = decisionOf(value)
+    // `decisionOf` has checked that it is an object, or has denied.
+    const { updatedPermissions, interrupt } = Object(value) as { readonly [field: string]: unknown }
     if (decision.behavior === 'deny') return interrupt === true ? { ...decision, interrupt } : decision
     if (decision.behavior !== 'allow' || updatedPermissions === undefined || updatedPermissions === null)
       return decision
@@ -80,15 +80,15 @@ const undecided: PermissionDecision = Object.freeze<PermissionDecision>({
   message: noDecision,
 })
 
-/** A rule set that throws denies. */
+/** Permission rules that throw deny the call. */
 export function failedRules(error: unknown): PermissionDecision & { readonly behavior: 'deny' } {
   return { behavior: 'deny', message: rulesFailed(messageOf(error)) }
 }
 
-/** What deny rules gave: why the call is denied, or undefined. What is neither a text nor nothing denies. */
-export function denialOf(given: unknown): string | undefined {
-  if (given === undefined || given === null || given === false) return undefined
-  if (typeof given === 'string') return given
-  disregard(given)
+/** Reads the result of deny rules: why the call is denied, or undefined. An invalid result denies. */
+export function denialOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === false) return undefined
+  if (typeof value === 'string') return value
+  disregard(value)
   return invalidDenial
 }

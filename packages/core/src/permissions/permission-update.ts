@@ -1,21 +1,21 @@
 import { fieldsOf } from '../values/given.ts'
 
-/** How long a change of the permissions is kept: for the session, or in a file of settings. */
+/** Where a permission change is stored: in the session, or in a settings file. */
 export type PermissionDestination = 'session' | 'localSettings' | 'userSettings' | 'projectSettings'
 
-/** A change of the permissions that came with an answer to a question (the shape is that of Claude Code). JSON. */
+/** A permission change from an answer to a permission request (same shape as in Claude Code). JSON. */
 export type PermissionUpdate =
   | {
-      /** What happens to the rules. */
+      /** The operation on the rules. */
       readonly type: 'addRules' | 'replaceRules' | 'removeRules'
       /** The rules. */
       readonly rules: readonly {
         /** Name of the tool. */
         readonly toolName: string
-        /** What stands in the parentheses of the rule; absent for all calls of the tool. */
+        /** The text in parentheses of the rule; absent for all calls of the tool. */
         readonly ruleContent?: string
       }[]
-      /** What the rules do. */
+      /** The effect of the rules. */
       readonly behavior: 'allow' | 'deny' | 'ask'
       /** Where the change is stored. */
       readonly destination: PermissionDestination
@@ -28,7 +28,7 @@ export type PermissionUpdate =
       readonly destination: PermissionDestination
     }
   | {
-      /** What happens to the directories. */
+      /** The operation on the directories. */
       readonly type: 'addDirectories' | 'removeDirectories'
       /** Paths of the directories. */
       readonly directories: readonly string[]
@@ -36,59 +36,59 @@ export type PermissionUpdate =
       readonly destination: PermissionDestination
     }
 
-/** What was given as changes, as a copy that holds nothing else; or in words what is wrong with it. */
-export function permissionUpdatesOf(given: unknown): readonly PermissionUpdate[] | string {
-  if (!Array.isArray(given)) return 'a list is needed'
-  const read = (given as readonly unknown[]).map(updateOf)
-  return read.find((update) => typeof update === 'string') ?? read.filter((update) => typeof update !== 'string')
+/** Copies permission changes without unknown fields. Returns a description of the problem if they are invalid. */
+export function permissionUpdatesOf(candidate: unknown): readonly PermissionUpdate[] | string {
+  if (!Array.isArray(candidate)) return 'a list is needed'
+  const entries = (candidate as readonly unknown[]).map(updateOf)
+  return entries.find((update) => typeof update === 'string') ?? entries.filter((update) => typeof update !== 'string')
 }
 
-function updateOf(given: unknown, index: number): PermissionUpdate | string {
-  const { type, rules, behavior, mode, directories, destination } = fieldsOf(given) ?? {}
-  const wrong = (what: string): string => `[${index}]${what}`
-  if (!isOneOf(destination, destinations)) return wrong(`.destination is one of ${destinations.join(', ')}`)
+function updateOf(candidate: unknown, index: number): PermissionUpdate | string {
+  const { type, rules, behavior, mode, directories, destination } = fieldsOf(candidate) ?? {}
+  const problem = (what: string): string => `[${index}]${what}`
+  if (!isOneOf(destination, destinations)) return problem(`.destination is one of ${destinations.join(', ')}`)
   switch (type) {
     case 'addRules':
     case 'replaceRules':
     case 'removeRules': {
-      if (!isOneOf(behavior, behaviors)) return wrong(`.behavior is one of ${behaviors.join(', ')}`)
-      if (!Array.isArray(rules)) return wrong('.rules takes a list of { toolName, ruleContent }')
-      const read = (rules as readonly unknown[]).map(ruleOf)
-      const known = read.filter((rule) => rule !== undefined)
-      if (known.length < read.length) return wrong('.rules takes a list of { toolName, ruleContent }')
-      return { type, rules: known, behavior, destination }
+      if (!isOneOf(behavior, behaviors)) return problem(`.behavior is one of ${behaviors.join(', ')}`)
+      if (!Array.isArray(rules)) return problem('.rules takes a list of { toolName, ruleContent }')
+      const entries = (rules as readonly unknown[]).map(ruleOf)
+      const validRules = entries.filter((rule) => rule !== undefined)
+      if (validRules.length < entries.length) return problem('.rules takes a list of { toolName, ruleContent }')
+      return { type, rules: validRules, behavior, destination }
     }
     case 'setMode':
-      return typeof mode === 'string' ? { type, mode, destination } : wrong('.mode takes the name of a mode')
+      return typeof mode === 'string' ? { type, mode, destination } : problem('.mode takes the name of a mode')
     case 'addDirectories':
     case 'removeDirectories':
       return isTexts(directories)
         ? { type, directories: [...directories], destination }
-        : wrong('.directories takes a list of paths')
+        : problem('.directories takes a list of paths')
     default:
-      return wrong('.type is one of addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories')
+      return problem('.type is one of addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories')
   }
 }
 
 const destinations = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
 const behaviors = ['allow', 'deny', 'ask'] as const
 
-function isOneOf<T extends string>(value: unknown, known: readonly T[]): value is T {
-  return known.some((one) => one === value)
+function isOneOf<T extends string>(value: unknown, allowed: readonly T[]): value is T {
+  return allowed.some((one) => one === value)
 }
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
-function ruleOf(given: unknown): { readonly toolName: string; readonly ruleContent?: string } | undefined {
-  const { toolName, ruleContent } = fieldsOf(given) ?? {}
+function ruleOf(candidate: unknown): { readonly toolName: string; readonly ruleContent?: string } | undefined {
+  const { toolName, ruleContent } = fieldsOf(candidate) ?? {}
   if (typeof toolName !== 'string' || toolName === '') return undefined
   if (ruleContent === undefined || ruleContent === null) return { toolName }
   return typeof ruleContent === 'string' ? { toolName, ruleContent } : undefined
 }
 
-/** Whether two changes say the same: they are JSON of one shape, made in one order. */
+/** Whether two changes are equal. They are JSON of one shape with one key order. */
 export function isSameUpdate(left: PermissionUpdate, right: PermissionUpdate): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }

@@ -6,63 +6,66 @@ import type { StepResult } from '../steps/steps.ts'
 import type { Run } from '../run/run.ts'
 import { after, type Eventually } from '../values/eventually.ts'
 import { makeAttempt } from './attempt.ts'
-import { mostShorterReplies, withShorterReply } from './reply-room.ts'
+import { maxShorterReplies, withShorterReply } from './reply-room.ts'
 import type { Attempt, RequestPlan } from './request-plan.ts'
 import { RequestWaits } from './wait-for-service.ts'
 import type { AssistantMessage, ContentBlock } from '../model/messages.ts'
 import { hashText } from '../values/hash.ts'
 
-/** Who makes the request: the run itself, or a compaction. */
+/** The caller of a request: the run itself, or a compaction. */
 export interface Asker {
-  /** The name of its waits between attempts, for their step keys. */
+  /** Prefix of the step keys of the waits between attempts. */
   readonly retryName: string
   // Spec R-REQ-4.
   /** Whether the fallback model takes over after overloads. */
   readonly canFallBack: boolean
-  /** An attempt begins. Gives the listener for the parts of the reply. */
+  /** Called when an attempt begins. Returns the listener for parts of the reply. */
   begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
-  /** Emits that there is a wait before the next attempt. */
+  /** Emits an event, such as the one for a wait before the next attempt. */
   tell(event: RunEvent): void
-  /** An attempt ended. Its figures are entered before anything else happens. */
+  /** Called when an attempt ended, to enter its figures before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
-  /** A wait for the service is over. */
+  /** Called when a wait for the service is over. */
   enterWait(waited: ServiceWaits): void
-  /** The same request under what was set while it waited, such as another model; undefined where nothing was. Absent for questions, which keep their model. */
+  /**
+   * The same request with settings that changed during a wait, such as another model; undefined if nothing changed.
+   * Absent for questions, which keep their model.
+   */
   renew?(attempt: number): Eventually<RequestPlan | undefined>
 }
 
 type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
 
-/** How a request ended after all its attempts. `overloaded`: the fallback model is to take over. */
+/** How a request ended after all its attempts. `overloaded`: the fallback model takes over. */
 export type Asked =
   | Final
   | Failure
   | { readonly kind: 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
 
-/** A request that is not made again. */
+/** A request that failed for good. */
 export interface Failure {
   readonly kind: 'failed'
   readonly error: ModelErrorJson
   readonly attempts: number
-  /** When the service takes requests again, in milliseconds since 1970; where it said so. */
+  /** When the service accepts requests again, in milliseconds since 1970, if it reported that. */
   readonly retryAtMs?: number
-  /** The run was told to stop while it waited for the service. */
+  /** The run was asked to stop while it waited for the service. */
   readonly wasStopped?: true
 }
 
 // Spec R-REQ-1 to R-REQ-4a.
-/** Asks a model: attempts until one is answered or the failure is final. The one retry policy there is. */
+/** Asks a model, with attempts until one is answered or the failure is final. The only retry policy of the loop. */
 export function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
   return new OpenRequest(run, plan, asker).ask()
 }
 
-/** One request while it is made: attempt after attempt, with what the earlier ones came to. */
+/** One request in progress: its attempts and the outcome of the earlier ones. */
 class OpenRequest {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #asker: Asker
   #waits: RequestWaits | undefined
-  /** As it is asked now: with a shorter reply, or another model. */
+  /** The request as it is sent now: with a lower reply cap, or another model. */
   #asking: RequestPlan
   #lost = 0
   #overloads = 0
@@ -70,7 +73,7 @@ class OpenRequest {
   #isReached = false
   #fingerprints = noFingerprints
   #shorterReplies = 0
-  /** Attempts that the model had had when the last wait for its service was over. */
+  /** Number of attempts that had reached the model when the last wait for its service was over. */
   #triesBeforeWait = 0
 
   constructor(run: Run, plan: RequestPlan, asker: Asker) {
@@ -83,20 +86,20 @@ class OpenRequest {
   ask(): Promise<Asked> {
     try {
       const step = this.#attempt(1)
-      // Mostly there is one attempt: nothing but it waits then.
-      if (step instanceof Promise) return step.then((came) => this.#askOn(this.#enter(came, 1)))
-      return Promise.resolve(this.#askOn(this.#enter(step, 1)))
+      // Usually there is one attempt, and only that is awaited.
+      if (step instanceof Promise) return step.then((stepResult) => this.#continueAfter(this.#enter(stepResult, 1)))
+      return Promise.resolve(this.#continueAfter(this.#enter(step, 1)))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  /** Further attempts, where the first was not the last. */
-  #askOn(first: Eventually<Asked | undefined>): Eventually<Asked> {
-    return first instanceof Promise || first === undefined ? this.#askAgain(first) : first
+  /** Makes further attempts if the first was not the last. */
+  #continueAfter(first: Eventually<Asked | undefined>): Eventually<Asked> {
+    return first instanceof Promise || first === undefined ? this.#retryUntilDone(first) : first
   }
 
-  async #askAgain(first: Eventually<Asked | undefined>): Promise<Asked> {
+  async #retryUntilDone(first: Eventually<Asked | undefined>): Promise<Asked> {
     let ended = await first
     for (let attempt = 2; ended === undefined; attempt++)
       ended = await this.#enter(await this.#attempt(attempt), attempt)
@@ -107,14 +110,14 @@ class OpenRequest {
     return makeAttempt(this.#run, this.#asking, attempt, this.#asker.begin(attempt), this.#asker)
   }
 
-  /** How the request ended; undefined where another attempt is made. */
+  /** How the request ended; undefined if another attempt follows. */
   #enter(step: StepResult<Attempt>, attempt: number): Eventually<Asked | undefined> {
     if (this.#asking.isBeside !== true) this.#run.advanceClock(step)
     this.#asker.enter(attempt, step)
-    return this.#after(step.value, attempt)
+    return this.#handleAttempt(step.value, attempt)
   }
 
-  #after(result: Attempt, attempt: number): Eventually<Asked | undefined> {
+  #handleAttempt(result: Attempt, attempt: number): Eventually<Asked | undefined> {
     switch (result.kind) {
       case 'answered':
         return this.#answered(result, attempt)
@@ -128,7 +131,7 @@ class OpenRequest {
     }
   }
 
-  /** Attempts that the model has had: what was lost with its process is no failure of the model. */
+  /** Attempts that reached the model. An attempt lost with its process is not a failure of the model. */
   #triesOf(attempt: number): number {
     return attempt - this.#lost
   }
@@ -137,8 +140,8 @@ class OpenRequest {
     return isNextRecorded(this.#run, this.#plan, attempt)
   }
 
-  /** The same is asked again without a wait. */
-  #again(attempt: number, error: ModelErrorJson): undefined {
+  /** Retries without a wait. */
+  #retryNow(attempt: number, error: ModelErrorJson): undefined {
     const { request } = this.#run.spent
     this.#asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
     return undefined
@@ -154,13 +157,13 @@ class OpenRequest {
       return result
     }
     this.#hasAskedAgain = true
-    return this.#again(attempt, emptyReplyError)
+    return this.#retryNow(attempt, emptyReplyError)
   }
 
   #lostAttempt(attempt: number): Failure | undefined {
     this.#lost++
     const isOver =
-      (this.#lost > mostLost && !this.#isNextRecorded(attempt)) || isEndOfReplay(this.#run, this.#plan, attempt)
+      (this.#lost > maxLostAttempts && !this.#isNextRecorded(attempt)) || isEndOfReplay(this.#run, this.#plan, attempt)
     return isOver ? { kind: 'failed', error: lostError, attempts: attempt } : undefined
   }
 
@@ -170,26 +173,26 @@ class OpenRequest {
     const { maxRetries } = run.context.settings
     const tries = this.#triesOf(attempt)
     const shorter = withShorterReply(run, this.#asking, error, result.grant)
-    const mayAskShorter = this.#shorterReplies < mostShorterReplies && tries <= maxRetries
+    const mayAskShorter = this.#shorterReplies < maxShorterReplies && tries <= maxRetries
     if (shorter !== undefined && (mayAskShorter || this.#isNextRecorded(attempt))) {
       this.#shorterReplies++
       this.#asking = shorter
-      return this.#again(attempt, error)
+      return this.#retryNow(attempt, error)
     }
     this.#overloads = error.kind === 'overloaded' ? this.#overloads + 1 : 0
     this.#isReached ||= error.neverConnected !== true || wasAnswered(run)
     const terms = { isReached: this.#isReached, fingerprints: this.#fingerprints }
-    const breaksAgain = breaksAs(error, this.#fingerprints)
+    const breaksAgain = brokeTheSame(error, this.#fingerprints)
     const retries = retriesAfter(error, maxRetries, terms)
     if (error.fingerprint !== undefined) this.#fingerprints = new Set([...this.#fingerprints, error.fingerprint])
     const key = run.key(`${this.#asker.retryName}.${attempt}`)
-    // A service that was waited for is asked once at a time; for what else fails the retries are there again.
-    const again = tries - this.#triesBeforeWait
-    const delayMs = retryDelayMs(again, error, key)
+    // After a wait for the service, it gets one attempt at a time. For other failures the full number of retries is available again.
+    const attemptsSinceWait = tries - this.#triesBeforeWait
+    const delayMs = retryDelayMs(attemptsSinceWait, error, key)
     const waits = (this.#waits ??= new RequestWaits(run))
-    const isUsedUp = again > retries || delayMs > longestRetryWaitMs || waits.goesOnWaiting(error)
+    const isUsedUp = attemptsSinceWait > retries || delayMs > longestRetryWaitMs || waits.continuesWaiting(error)
     const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
-    // With few retries the last attempt may come first: then every attempt must have been an overload.
+    // With few retries, the last attempt may come before the required number of overloads. Then every attempt must have been an overload.
     const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
     if (isOverloaded && this.#asker.canFallBack && !this.#isNextRecorded(attempt))
       return { kind: 'overloaded', error, attempts: tries }
@@ -201,13 +204,13 @@ class OpenRequest {
     const failure = failureOf(result, tries)
     if (waitMs !== undefined) return this.#wait(waits.wait(wait, waitMs, this.#asker), attempt, failure)
     if (isFinal) return failure
-    // Whoever is told counts attempts: those that were lost are among them.
+    // The event counts all attempts, including lost ones.
     const { request } = run.spent
     this.#asker.tell({ type: 'retry', request, attempt, maxRetries: retries + this.#lost, delayMs, error })
     return after(run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal }), () => undefined)
   }
 
-  /** What aborts a wait is told by the attempt that comes after it. */
+  /** An abort during the wait is reported by the next attempt. */
   async #wait(waiting: Promise<ServiceWaitEnd>, attempt: number, failure: Failure): Promise<Failure | undefined> {
     const end = await waiting
     if (end === 'stopped') return { ...failure, wasStopped: true }
@@ -223,23 +226,26 @@ function failureOf({ error, retryAtMs }: FailedAttempt, attempts: number): Failu
   return { kind: 'failed', error, attempts, ...(retryAtMs !== undefined && { retryAtMs }) }
 }
 
-/** A request that ends its process each time, as a reply that fills its memory may, is not asked for ever where somebody starts the process again. */
-const mostLost = 10
+/**
+ * Limits a request that kills its process each time, for example with a reply that fills its memory. Otherwise a
+ * supervisor that restarts the process would repeat it forever.
+ */
+const maxLostAttempts = 10
 
 const noFingerprints: ReadonlySet<string> = new Set()
 
-/** Whether a service ever answered in this session: on record, so a resume finds the same. A subagent is called by an answer. */
+/** Whether a service ever answered in this session. Based on the record, so a resume gets the same result. A subagent is always started by an answer. */
 function wasAnswered({ identity, spent, transcript }: Run): boolean {
   if (identity.depth > 0 || spent.compactions > 0) return true
   return transcript.messages().some(({ role }) => role === 'assistant')
 }
 
-/** A recorded attempt is read although `maxRetries` is lower now: the new limit counts from the first live attempt. */
+/** A recorded attempt is replayed even if `maxRetries` is lower now. The new limit counts from the first live attempt. */
 function isNextRecorded(run: Run, { name }: RequestPlan, attempt: number): boolean {
   return run.isRecorded(`${name}.${attempt + 1}`)
 }
 
-/** An earlier version counted what was lost among the failures, and its record ends here. */
+/** An earlier version counted lost attempts as failures, and its record ends here. */
 function isEndOfReplay(run: Run, { name }: RequestPlan, attempt: number): boolean {
   const { isResumed, steps } = run.ports
   if (isResumed || attempt <= run.context.settings.maxRetries) return false
@@ -257,21 +263,21 @@ const lostError: ModelErrorJson = {
   billed: 'unknown',
 }
 
-/** Stop reasons with which a model says that its answer is there. */
-const ended: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_sequence'])
+/** Stop reasons that mark a complete answer. */
+const completeStopReasons: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_sequence'])
 
-/** True for a whole reply in which the model says nothing: no words, no call, nothing of the service's own. */
+/** Whether a complete reply is empty: no text, no call, no block of the service's own. */
 function isEmptyReply({ content, stop_reason: stopReason }: AssistantMessage): boolean {
-  return ended.has(stopReason) && content.every(saysNothing)
+  return completeStopReasons.has(stopReason) && content.every(isEmptyBlock)
 }
 
-function saysNothing(block: ContentBlock): boolean {
+function isEmptyBlock(block: ContentBlock): boolean {
   if (block.type === 'text') return block.text.trim() === ''
   return block.type === 'thinking' || block.type === 'redacted_thinking'
 }
 
 // Spec R-REQ-11.
-/** Why a request is made again after a reply that says nothing. */
+/** The reason for retrying after an empty reply. */
 const emptyReplyError: ModelErrorJson = new ModelError({
   kind: 'unknown',
   message: 'The reply was empty.',
@@ -279,50 +285,50 @@ const emptyReplyError: ModelErrorJson = new ModelError({
 }).toRecord()
 
 // Spec R-REQ-2.
-/** The one retry policy: 200, 400, 800 ms, then 2 s each time, or longer where the service asks for it. */
-const firstDelaysMs = [200, 400, 800] as const
+/** The retry delays: 200, 400, 800 ms, then 2 s each time, or longer if the service asks for it. */
+const initialDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
 // Spec R-REQ-2a.
 /** If a service asks for a longer wait than this, the run ends instead. */
 const longestRetryWaitMs: number = 600_000
 
-/** Overloads in a row after which a fallback model is taken, when there is one. */
+/** Consecutive overloads after which the fallback model takes over, if there is one. */
 export const overloadsBeforeFallback = 3
 
 // Spec R-REQ-1a.
-/** Further attempts while no connection ever came about: a name or an address that is wrong stays wrong. */
+/** Number of retries while no connection was ever established: a wrong name or address stays wrong. */
 const retriesUnconnected = 2
 
-/** What the attempts at one request came to before the last one. */
-interface Attempted {
-  /** Something of the session was answered, if only with an error. */
+/** The outcome of earlier attempts at one request. */
+interface EarlierAttempts {
+  /** Whether the session ever got a response, even an error. */
   readonly isReached: boolean
-  /** How earlier replies to the same request broke. */
+  /** Fingerprints of earlier broken replies to the same request. */
   readonly fingerprints: ReadonlySet<string>
 }
 
 // Spec R-REQ-1b.
-/** It broke like this before: the same again will break again. */
-function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
+/** The reply broke the same way before: repeating the request will break again. */
+function brokeTheSame({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
   return fingerprint !== undefined && before.has(fingerprint)
 }
 
 // Spec R-REQ-1 to R-REQ-1b.
-/** Most further attempts at a request that failed like this. */
-function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fingerprints }: Attempted): number {
+/** Maximum number of further attempts after this failure. */
+function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fingerprints }: EarlierAttempts): number {
   if (!error.retryable) return 0
-  if (breaksAs(error, fingerprints)) return 0
+  if (brokeTheSame(error, fingerprints)) return 0
   return error.neverConnected === true && !isReached ? Math.min(maxRetries, retriesUnconnected) : maxRetries
 }
 
 /**
- * Milliseconds to wait after failed attempt number `attempt` (from 1). Up to a quarter is added so that many clients do not come back at once;
- * it is derived from `key`, since core draws no random number.
+ * Milliseconds to wait after failed attempt number `attempt` (from 1). Adds up to a quarter so that many clients do not
+ * retry at once. The jitter is derived from `key`, because core draws no random numbers.
  */
 export function retryDelayMs(attempt: number, error: ModelErrorJson, key: string): number {
-  const base = firstDelaysMs[attempt - 1] ?? laterDelayMs
-  const ownMs = base + (hashText(key, attempt) % (base / 4))
-  // What an adapter tells may be no number at all.
-  return error.retryAfterMs !== null && error.retryAfterMs > ownMs ? error.retryAfterMs : ownMs
+  const base = initialDelaysMs[attempt - 1] ?? laterDelayMs
+  const backoffMs = base + (hashText(key, attempt) % (base / 4))
+  // The value of an adapter may not be a number at all.
+  return error.retryAfterMs !== null && error.retryAfterMs > backoffMs ? error.retryAfterMs : backoffMs
 }

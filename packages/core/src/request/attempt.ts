@@ -10,23 +10,23 @@ import type { Admission, LookedUpUsage, Model, ModelUpdate } from '../model/mode
 import type { StepResult } from '../steps/steps.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
-import { beforeCutOff, lateForFunds } from './cut-off.ts'
+import { waitUntilCutOff, timeoutWhileWaitingForFunds } from './cut-off.ts'
 import { lookedUpCharge, noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
-import { lookUpLost, replyRecorder } from './look-up-lost.ts'
+import { lookUpLostUsage, replyRecorder } from './look-up-lost.ts'
 import { ModelCall } from './model-call.ts'
-import type { Attempt, Made, RequestPlan } from './request-plan.ts'
-import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
+import type { Attempt, MadeAttempt, RequestPlan } from './request-plan.ts'
+import { refusedShortage, reserveGrowing, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
 import {
-  refusedBy,
-  StandingAsk,
-  takesFromStanding,
-  withTaken,
+  refusalBy,
+  StandingBudgetRequest,
+  usesStandingBudgets,
+  withStandingReservation,
   type StandingAnswer,
   type StandingWaited,
 } from './take-standing.ts'
-import { tellFigures } from './tell-figures.ts'
+import { emitFigures } from './tell-figures.ts'
 import {
   figuresOfWait,
   LeasePlace,
@@ -41,7 +41,7 @@ import { wellFormedRequest } from './well-formed-request.ts'
 
 type OnUpdate = (update: ModelUpdate, emit: Emit) => void
 
-/** Makes one attempt at the request: reserve, call, settle, all in one step. What it waits for before is in steps of its own. */
+/** Makes one attempt at the request: reserve, call and settle in one step. Waits before it have their own steps. */
 export function makeAttempt(
   run: Run,
   plan: RequestPlan,
@@ -51,90 +51,103 @@ export function makeAttempt(
 ): Eventually<StepResult<Attempt>> {
   const { lease } = run.context.settings
   if (lease === null && plan.model.admit === undefined)
-    return makeFunded({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
+    return fundAttempt({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
   const place = new LeasePlace()
-  return after(makeAdmitted({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (came) => {
+  return after(admitAttempt({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (result) => {
     place.leave()
-    return came
+    return result
   })
 }
 
-/** How often an attempt has asked its lease and the gate of its model, and how often it waited for reservations of its session. */
-interface Waits {
+/** How often an attempt has asked its lease and the admission queue of its model, and how often it waited for reservations of its session. */
+interface WaitCounts {
   readonly admits: number
   readonly funds: number
-  /** What it waits for at the lease, and since when it does in milliseconds. */
+  /** What it waits for at the lease, and how long it has been waiting, in milliseconds. */
   readonly ofLease?: {
     readonly wanted: LeaseWaited
     readonly waitedMs: number
-    /** Since it was asked last whether anything came back. */
+    /** Milliseconds since the lease was last checked for returned money. */
     readonly quietMs: number
     readonly isOver: boolean
   }
 }
 
-const firstWaits: Waits = { admits: 1, funds: 1 }
+const firstWaits: WaitCounts = { admits: 1, funds: 1 }
 
-/** What came of asking, as recorded: nothing that the attempt goes by; from the second time on whether there is enough, for who hears of the wait. */
+/**
+ * The outcome of asking, as recorded. The attempt itself does not depend on it. From the second time on it says whether
+ * there is enough, so that the end of the wait can be reported.
+ */
 type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
 
-/** The name of a step of an attempt; the first has no number. */
-function numbered(name: string, { plan, attempt }: Making, number: number): string {
+/** The step name of an attempt; the first has no number. */
+function numberedStepName(name: string, { plan, attempt }: AttemptContext, number: number): string {
   return `${name}:${plan.name}.${attempt}${number === 1 ? '' : `.${number}`}`
 }
 
-/** Asks the gate of the model and the lease, and waits for what other sessions have of the budget. */
-function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan } = made
+/** Asks the model's admission queue and the lease, and waits for money reserved by other sessions. */
+function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): Eventually<StepResult<Attempt>> {
+  const { run, plan } = attemptContext
   const { admits, ofLease } = waits
-  const name = numbered('admit', made, admits)
-  // A program without lease and limits of a service may have made it: nothing is taken aside for what is not made again.
-  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(made))) return makeFunded(made, {}, waits)
-  let before: Before = {}
-  // What was reserved is in the intent of the attempt: nothing of this one is read again.
-  const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
-    const asked = await askToAdmit(made, waits, signal)
-    if ('waits' in asked) return asked
-    before = asked
+  const name = numberedStepName('admit', attemptContext, admits)
+  // A program without a lease and without service limits may have recorded it. A recorded attempt is not made again, so nothing is reserved for it.
+  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(attemptContext)))
+    return fundAttempt(attemptContext, {}, waits)
+  let resources: AttemptResources = {}
+  // The intent of the attempt contains its reservation: no other part of this step is read again.
+  const admitted = stepFunctionOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
+    const acquired = await askToAdmit(attemptContext, waits, signal)
+    if ('waits' in acquired) return acquired
+    resources = acquired
     if (ofLease === undefined) return null
-    return { outcome: grantOf(asked.funds) === undefined && asked.funds?.kind !== 'short' ? 'refused' : 'granted' }
+    return {
+      outcome: grantOf(acquired.funds) === undefined && acquired.funds?.kind !== 'short' ? 'refused' : 'granted',
+    }
   })
-  returnIfBroken(run, admitted, () => before)
+  releaseOnFailure(run, admitted, () => resources)
   return after(admitted, ({ value, replayed }) => {
-    if (value !== null && 'waits' in value) return makeWaiting(made, value.waits, waits)
-    const { ofLease: _, ...further } = waits
+    if (value !== null && 'waits' in value) return awaitLease(attemptContext, value.waits, waits)
+    const { ofLease: _, ...nextWaits } = waits
     if (value !== null && ofLease !== undefined)
-      made.asker.tell({
+      attemptContext.asker.tell({
         type: 'budget_waited',
         outcome: value.outcome,
         waitedMs: ofLease.waitedMs,
         ...figuresOfWait(ofLease.wanted),
       })
-    return mustAskAgain(made, further, replayed)
-      ? makeAdmitted(made, { ...further, admits: admits + 1 })
-      : makeFunded(made, before, further)
+    return mustAskAgain(attemptContext, nextWaits, replayed)
+      ? admitAttempt(attemptContext, { ...nextWaits, admits: admits + 1 })
+      : fundAttempt(attemptContext, resources, nextWaits)
   })
 }
 
-/** What was taken aside in a process that is gone is not there any more: the lease is asked again. A record that goes on shows whether it was. */
-function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean): boolean {
-  const { run } = made
+/** Reservations made in a process that has ended are gone, so the lease is asked again. If the record continues, it shows whether that happened. */
+function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: WaitCounts, replayed: boolean): boolean {
+  const { run } = attemptContext
   if (run.context.settings.lease === null) return false
-  if (isOnRecord(run, numbered('admit', made, admits + 1))) return true
-  return replayed && !isOnRecord(run, attemptName(made)) && !isOnRecord(run, numbered('funds', made, funds))
+  if (isOnRecord(run, numberedStepName('admit', attemptContext, admits + 1))) return true
+  return (
+    replayed &&
+    !isOnRecord(run, attemptName(attemptContext)) &&
+    !isOnRecord(run, numberedStepName('funds', attemptContext, funds))
+  )
 }
 
-/** A turn at the gate comes before the money: who has reserved waits for nobody. Who waits for the lease holds up nobody at the gate. */
+/**
+ * Admission comes before the reservation: a request that has reserved money waits for nothing. A request that waits for
+ * the lease blocks nobody in the admission queue.
+ */
 async function askToAdmit(
-  { run, plan }: Making,
-  { ofLease }: Waits,
+  { run, plan }: AttemptContext,
+  { ofLease }: WaitCounts,
   signal: AbortSignal,
-): Promise<Before | { readonly waits: LeaseWaited }> {
+): Promise<AttemptResources | { readonly waits: LeaseWaited }> {
   const { lease } = run.context.settings
   const { model, cutOff } = plan
   const tokens = plan.contextAfter(null) + plan.cap
-  // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
-  const admission = await admitted(model, { tokens, signal, cutOff })
+  // The attempt reports an abort. Any other problem is reported by the call.
+  const admission = await waitForAdmission(model, { tokens, signal, cutOff })
   if (lease === null) return { admission }
   const funds = await reserveGrowing(run, plan, lease, { signal, isWaitOver: ofLease?.isOver === true })
   if (funds.kind !== 'lease_short') return { admission, funds }
@@ -143,17 +156,21 @@ async function askToAdmit(
 }
 
 // Spec R-FUND-1.
-/** Waits for the lease, and asks it again. */
-function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan, asker, place = new LeasePlace() } = made
+/** Waits for the lease, then asks it again. */
+function awaitLease(
+  attemptContext: AttemptContext,
+  wanted: LeaseWaited,
+  waits: WaitCounts,
+): Eventually<StepResult<Attempt>> {
+  const { run, plan, asker, place = new LeasePlace() } = attemptContext
   const { admits, ofLease } = waits
   const { cutOff } = plan
-  const name = numbered('lease', made, admits)
+  const name = numberedStepName('lease', attemptContext, admits)
   const waiting =
     cutOff === undefined
       ? waitForLease(run, { key: run.key(name), wanted, place })
       : after(
-          stepOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
+          stepFunctionOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
           ({ value }) => value,
         )
   return after(waiting, ({ outcome, waitedMs }) => {
@@ -161,216 +178,238 @@ function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventuall
     const sinceOverMs = (ofLease?.quietMs ?? 0) + waitedMs
     const isOver = outcome === 'over' && sinceOverMs >= leaseWaitMs
     if (outcome !== 'aborted') {
-      const soFar = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
-      return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: soFar })
+      const leaseWait = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
+      return admitAttempt(attemptContext, { ...waits, admits: admits + 1, ofLease: leaseWait })
     }
     asker.tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
-    const { ofLease: _, ...further } = waits
-    return makeFunded(made, {}, further)
+    const { ofLease: _, ...nextWaits } = waits
+    return fundAttempt(attemptContext, {}, nextWaits)
   })
 }
 
-function attemptName({ plan, attempt }: Making): string {
+function attemptName({ plan, attempt }: AttemptContext): string {
   return `${plan.name}.${attempt}`
 }
 
-interface Admitting {
+interface AdmissionRequest {
   readonly tokens: number
   readonly signal: AbortSignal
   readonly cutOff: AbortSignal | undefined
 }
 
-/** A turn that comes when the time of a question is over is given back. */
-async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
-  const admit = async (own: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: own })
+/** If the place in the queue arrives after the question timed out, it is released. */
+async function waitForAdmission(
+  model: Model,
+  { tokens, signal, cutOff }: AdmissionRequest,
+): Promise<Admission | undefined> {
+  const admit = async (signalOfQueue: AbortSignal): Promise<Admission | undefined> =>
+    model.admit?.({ tokens, signal: signalOfQueue })
   try {
-    return await beforeCutOff(cutOff, signal, admit, (late) => late?.leave())
+    return await waitUntilCutOff(cutOff, signal, admit, (late) => late?.leave())
   } catch {
     return undefined
   }
 }
 
-/** One attempt that is being made. */
-interface Making {
+/** One attempt in progress. */
+interface AttemptContext {
   readonly run: Run
   readonly plan: RequestPlan
   readonly attempt: number
   readonly onUpdate: OnUpdate
   readonly asker: Reporter
-  /** Where it waits at a lease; undefined where there is none. */
+  /** Its place in the queue of the lease; undefined if there is no lease. */
   readonly place: LeasePlace | undefined
 }
 
-/** Emits what has no step of its own. */
+/** Emits events that have no step of their own. */
 interface Reporter {
   tell(event: RunEvent): void
 }
 
-/** What this process has for the attempt before it begins. */
-interface Before {
+/** What this process acquired for the attempt before it begins. */
+interface AttemptResources {
   readonly admission?: Admission | undefined
-  readonly funds?: Reserved | Shortage | undefined
-  readonly taken?: StandingTaken
+  readonly funds?: ReservedGrant | Shortage | undefined
+  readonly standing?: StandingTaken
 }
 
 // Spec R-BUD-18.
-/** Reserves for an attempt that is not on record, and waits where that is what others have to give back. */
-function makeFunded(made: Making, before: Before, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan, asker } = made
-  if (!run.ports.ledger.limited) return makeReserved(made, before)
-  const name = numbered('funds', made, waits.funds)
-  let { funds } = before
+/** Reserves for an attempt that is not on record, and waits if reservations of others are all that is missing. */
+function fundAttempt(
+  attemptContext: AttemptContext,
+  resources: AttemptResources,
+  waits: WaitCounts,
+): Eventually<StepResult<Attempt>> {
+  const { run, plan, asker } = attemptContext
+  if (!run.ports.ledger.limited) return lookUpAttempt(attemptContext, resources)
+  const name = numberedStepName('funds', attemptContext, waits.funds)
+  let { funds } = resources
   if (!isOnRecord(run, name)) {
-    if (isOnRecord(run, attemptName(made))) return makeTaken(made, before)
+    if (isOnRecord(run, attemptName(attemptContext))) return reserveStanding(attemptContext, resources)
     funds ??= reserveRequest(run, plan)
-    if (funds.kind === 'decided') return makeTaken(made, { ...before, funds })
+    if (funds.kind === 'decided') return reserveStanding(attemptContext, { ...resources, funds })
   }
-  const short = funds?.kind === 'short' ? funds : undefined
-  let reserved: Reserved | undefined
-  const waited = stepOf(run, plan)<FundsWait>(name, async ({ emit }) => {
-    // It is on record, or it was just found to be short.
-    if (short === undefined) throw new Error('a wait needs what it waits for')
-    const came = await waitForFunds(run, plan, short, emit)
-    reserved = came.reserved
-    return came.record
+  const shortage = funds?.kind === 'short' ? funds : undefined
+  let reserved: ReservedGrant | undefined
+  const waited = stepFunctionOf(run, plan)<FundsWait>(name, async ({ emit }) => {
+    // Either the step is on record, or the shortage was just found.
+    if (shortage === undefined) throw new Error('a wait needs what it waits for')
+    const result = await waitForFunds(run, plan, shortage, emit)
+    reserved = result.reserved
+    return result.record
   })
-  returnIfBroken(run, waited, () => ({ ...before, funds: reserved }))
-  return after(waited, ({ value: wanted, at, durationMs, replayed }) => {
-    const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = wanted
+  releaseOnFailure(run, waited, () => ({ ...resources, funds: reserved }))
+  return after(waited, ({ value: fundsWanted, at, durationMs, replayed }) => {
+    const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = fundsWanted
     const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
     asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
-    if (wanted.outcome === 'aborted') {
-      giveBack(run, before)
-      return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
+    if (fundsWanted.outcome === 'aborted') {
+      releaseResources(run, resources)
+      return { value: withoutRequest(plan, fundsWanted.cause, undefined), at, durationMs, replayed }
     }
-    const further = { ...waits, funds: waits.funds + 1 }
-    // Other sessions may have given back what the lease could not give before.
+    const nextWaits = { ...waits, funds: waits.funds + 1 }
+    // Other sessions may have returned money that the lease could not offer before.
     const isShortOfLease = reserved?.grant.isOfLease === true
-    if (mustAskAgain(made, further, replayed || isShortOfLease)) {
-      giveBack(run, { ...before, funds: reserved })
-      return makeAdmitted(made, { ...further, admits: waits.admits + 1 })
+    if (mustAskAgain(attemptContext, nextWaits, replayed || isShortOfLease)) {
+      releaseResources(run, { ...resources, funds: reserved })
+      return admitAttempt(attemptContext, { ...nextWaits, admits: waits.admits + 1 })
     }
-    // Where it was another process that waited, this one has nothing of it.
-    return reserved === undefined ? makeFunded(made, before, further) : makeTaken(made, { ...before, funds: reserved })
+    // If another process waited, this process has no reservation.
+    return reserved === undefined
+      ? fundAttempt(attemptContext, resources, nextWaits)
+      : reserveStanding(attemptContext, { ...resources, funds: reserved })
   })
 }
 
 // Spec R-STAND-2.
-/** Takes what was reserved from the standing budgets, and waits where others have to give it back. */
-function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt, asker } = made
-  const { funds } = before
+/** Reserves the amount in the standing budgets, and waits for reservations of others to be returned. */
+function reserveStanding(
+  attemptContext: AttemptContext,
+  resources: AttemptResources,
+  wait = 1,
+): Eventually<StepResult<Attempt>> {
+  const { run, plan, attempt, asker } = attemptContext
+  const { funds } = resources
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   const isWaitOnRecord = isOnRecord(run, name)
   const granted = grantOf(funds)
-  // Where the record alone answers, the attempt is on it or is refused: nothing is taken for it.
-  const isAnswered = granted === undefined || run.ports.isRecordOnly || !takesFromStanding(run, plan)
-  if (!isWaitOnRecord && isAnswered) return makeReserved(made, before)
-  const ask = granted && new StandingAsk(run, plan, granted)
-  let asked: Eventually<StandingAnswer> | undefined
+  // When only the record may answer, the attempt is on record or is refused: nothing is reserved for it.
+  const isAnswered = granted === undefined || run.ports.isRecordOnly || !usesStandingBudgets(run, plan)
+  if (!isWaitOnRecord && isAnswered) return lookUpAttempt(attemptContext, resources)
+  const ask = granted && new StandingBudgetRequest(run, plan, granted)
+  let standingAnswer: Eventually<StandingAnswer> | undefined
   if (!isWaitOnRecord && ask !== undefined) {
     try {
-      asked = ask.ask()
+      standingAnswer = ask.ask()
     } catch (error) {
-      giveBack(run, before)
+      releaseResources(run, resources)
       throw error
     }
-    if (!(asked instanceof Promise)) return makeAnswered(made, before, asked)
+    if (!(standingAnswer instanceof Promise)) return applyStandingAnswer(attemptContext, resources, standingAnswer)
   }
   let answer: StandingAnswer | undefined
-  const waited = stepOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
-    // It is on record, or there is a grant to ask with.
+  const waited = stepFunctionOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
+    // Either the step is on record, or there is a grant to ask with.
     if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
-    const came = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
-    answer = came.answer
-    return came.record
+    const result = await ask.wait(Promise.resolve(standingAnswer ?? ask.ask()), emit)
+    answer = result.answer
+    return result.record
   })
-  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)
-  returnIfBroken(run, waited, () => ({ ...before, ...(answer?.kind === 'taken' && { taken: answer }) }))
-  return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
-    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
-    if (answer !== undefined) return makeAnswered(made, before, answer)
-    // Where it was another process that waited, this one has nothing of it.
-    if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)
-    giveBack(run, before)
-    return { value: unasked(plan, cause, granted), at, durationMs, replayed }
+  if (standingAnswer !== undefined) ask?.leaveOnFailure(waited, standingAnswer, () => answer !== undefined)
+  releaseOnFailure(run, waited, () => ({ ...resources, ...(answer?.kind === 'taken' && { standing: answer }) }))
+  return after(waited, ({ value: { outcome, cause, ...waitFigures }, at, durationMs, replayed }) => {
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...waitFigures })
+    if (answer !== undefined) return applyStandingAnswer(attemptContext, resources, answer)
+    // If another process waited, this process has no reservation.
+    if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)
+    releaseResources(run, resources)
+    return { value: withoutRequest(plan, cause, granted), at, durationMs, replayed }
   })
 }
 
-function grantOf(funds: Before['funds']): Grant | undefined {
+function grantOf(funds: AttemptResources['funds']): Grant | undefined {
   return funds?.kind === 'decided' && funds.grant.granted ? funds.grant : undefined
 }
 
-/** The standing budgets have answered: with what they gave, or not at all. */
-function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
-  const { run, plan } = made
-  const { funds } = before
+/** Continues with the answer of the standing budgets: a reservation or a refusal. */
+function applyStandingAnswer(
+  attemptContext: AttemptContext,
+  resources: AttemptResources,
+  answer: StandingAnswer,
+): Eventually<StepResult<Attempt>> {
+  const { run, plan } = attemptContext
+  const { funds } = resources
   const granted = grantOf(funds)
-  if (funds?.kind !== 'decided' || granted === undefined) return makeReserved(made, before)
+  if (funds?.kind !== 'decided' || granted === undefined) return lookUpAttempt(attemptContext, resources)
   if (answer.kind === 'taken')
-    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: answer })
+    return lookUpAttempt(attemptContext, {
+      ...resources,
+      funds: withStandingReservation(run, plan, funds, answer),
+      standing: answer,
+    })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
-  const grant = refusedBy(run, plan, granted, answer.budget)
-  return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })
+  const grant = refusalBy(run, plan, granted, answer.budget)
+  return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })
 }
 
-/** The wait for money ended by an abort, or by the end of a question's time: nobody was asked. */
-function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
+/** The wait for money ended by an abort or by the timeout of a question: no request was made. */
+function withoutRequest({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
   const charge = noCharge(model)
   if (cause !== undefined || grant === undefined)
     return { kind: 'aborted', cause: cause ?? 'user', partial: null, charge }
-  return { kind: 'failed', error: lateForFunds(), charge, grant }
+  return { kind: 'failed', error: timeoutWhileWaitingForFunds(), charge, grant }
 }
 
-/** What was taken aside for an attempt that is not made. */
-function giveBack(run: Run, { admission, funds, taken }: Before): void {
+/** Returns the reservations of an attempt that is not made. */
+function releaseResources(run: Run, { admission, funds, standing }: AttemptResources): void {
   admission?.leave()
-  taken?.settle(0, true)
+  standing?.settle(0, true)
   const { ledger } = run.ports
   const reservation = funds?.kind === 'decided' ? funds.reservation : undefined
   if (reservation !== undefined) ledger.settle(reservation, nothing)
   ledger.lease?.end(reservation)
 }
 
-/** What was taken aside for a step that fails is given back: others may wait for it. */
-function returnIfBroken(run: Run, step: Eventually<unknown>, taken: () => Before): void {
+/** Returns the reservations if the step fails: other requests may wait for them. */
+function releaseOnFailure(run: Run, step: Eventually<unknown>, resources: () => AttemptResources): void {
   if (!(step instanceof Promise)) return
-  step.catch(() => giveBack(run, taken()))
+  step.catch(() => releaseResources(run, resources()))
 }
 
 function isOnRecord(run: Run, name: string): boolean {
   return run.ports.steps.peek(run.key(name)) !== 'absent'
 }
 
-function stepOf(run: Run, plan: RequestPlan): Run['step'] {
+function stepFunctionOf(run: Run, plan: RequestPlan): Run['step'] {
   return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
 }
 
-function makeReserved(made: Making, before: Before): Eventually<StepResult<Attempt>> {
-  const { run, plan } = made
-  const known = lookUpLost({ run, plan, name: attemptName(made) }, stepOf(run, plan))
-  return after(known, (came) => makeLookedUp(made, before, came))
+function lookUpAttempt(attemptContext: AttemptContext, resources: AttemptResources): Eventually<StepResult<Attempt>> {
+  const { run, plan } = attemptContext
+  const lookedUp = lookUpLostUsage({ run, plan, name: attemptName(attemptContext) }, stepFunctionOf(run, plan))
+  return after(lookedUp, (result) => sendAttempt(attemptContext, resources, result))
 }
 
-/** `known`: what the service says that the attempt came to, which was lost. */
-function makeLookedUp(
-  making: Making,
-  { admission, funds, taken }: Before,
-  known: LookedUpUsage | undefined,
+/** Makes the attempt. `known`: what the service reports about a lost attempt. */
+function sendAttempt(
+  attemptContext: AttemptContext,
+  { admission, funds, standing }: AttemptResources,
+  lookedUp: LookedUpUsage | undefined,
 ): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt } = making
+  const { run, plan, attempt } = attemptContext
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
-  /** The driver failed. What may have been sent counts at its worst case; others may wait for it. */
-  const giveUp = (): void => {
+  /** The step engine failed. A request that may have been sent counts at its worst case. Otherwise the reservation is returned for other requests. */
+  const settleAfterFailure = (): void => {
     const reservation = reserved?.reservation
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
-    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
+    standing?.settle(hasBegun ? standing.usd : 0, !hasBegun)
   }
-  // The clock of the run goes on by it once it is asked for.
-  const name = attemptName(making)
-  const made = run.stepBeside<Attempt>(
+  // The run's clock advances by this step once the attempt is awaited.
+  const name = attemptName(attemptContext)
+  const sent = run.stepBeside<Attempt>(
     name,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
@@ -379,26 +418,26 @@ function makeLookedUp(
       const cause = run.ports.abort.causeNow()
       if (!grant.granted) {
         admission?.leave()
-        // It waited for its lease, or for the next attempt, and was aborted there.
+        // Aborted while it waited for the lease or for the next attempt.
         if (cause !== undefined) return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
         return { kind: 'over_budget', overBudget: grant }
       }
       const request = wellFormedRequest(plan.body(grant, idempotencyKey))
-      const settle = (made: Made): Made => {
-        settleAttempt(run, made.charge, { reservation, taken })
-        if (!run.ports.isHeard()) return made
-        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
-        tellFigures(run, emit, plan.contextAfter(toldBy(made)))
-        return made
+      const settle = (attempted: MadeAttempt): MadeAttempt => {
+        settleAttempt(run, attempted.charge, { reservation, standing })
+        if (!run.ports.isHeard()) return attempted
+        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, attempted))
+        emitFigures(run, emit, plan.contextAfter(usageReportedBy(attempted)))
+        return attempted
       }
       if (plan.isQuestion === true && run.ports.isHeard())
         emit({ type: 'question_start', name: plan.name, attempt, model: plan.model.id })
-      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
+      if (reservation !== undefined && run.ports.isHeard()) emitFigures(run, emit, estimateRequest(run))
       if (cause !== undefined) {
         admission?.leave()
         return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
       }
-      const listener = { onUpdate: making.onUpdate, emit, recordReply: replyRecorder({ run, plan, name }) }
+      const listener = { onUpdate: attemptContext.onUpdate, emit, recordReply: replyRecorder({ run, plan, name }) }
       const call = new ModelCall(run, plan, grant, request, listener, admission)
       return run.withGrace(
         () => call.start(),
@@ -409,52 +448,52 @@ function makeLookedUp(
       digest: () => plan.digest(),
       intent: () => {
         if (reserved === undefined) {
-          const found = reserveRequest(run, plan)
-          reserved = found.kind === 'short' ? refusedShortage(found) : found
+          const reservedNow = reserveRequest(run, plan)
+          reserved = reservedNow.kind === 'short' ? refusedShortage(reservedNow) : reservedNow
         }
         if (reserved.reservation !== undefined) ledger.lease?.begin(reserved.reservation)
         return reserved.grant
       },
-      // What the intent of this key holds is what the line above gave.
-      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, known),
+      // The stored intent of this key is the value returned by `intent` above.
+      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, lookedUp),
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
-  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)
-  return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
+  if (sent instanceof Promise && mayHoldReservation(reserved, standing)) sent.catch(settleAfterFailure)
+  return whenRecorded(run, sent, () => ledger.lease?.end(reserved?.reservation))
 }
 
-/** Whether something may have to be given back: what is reserved is known by now, unless the driver asks for the intent later. */
-function mayHaveTaken(reserved: Reserved | undefined, taken: StandingTaken | undefined): boolean {
-  return reserved === undefined || reserved.reservation !== undefined || taken !== undefined
+/** Whether a failure may have to return a reservation. The reservation is known by now, unless the step engine calls `intent` later. */
+function mayHoldReservation(reserved: ReservedGrant | undefined, standing: StandingTaken | undefined): boolean {
+  return reserved === undefined || reserved.reservation !== undefined || standing !== undefined
 }
 
-/** What an attempt came to is on record: its lease hears of it, and so does the ledger of an agent. */
+/** Once the outcome of an attempt is on record, updates the lease and the ledger of a subagent. */
 function whenRecorded(
   run: Run,
-  made: Eventually<StepResult<Attempt>>,
-  tellLease: () => void,
+  sent: Eventually<StepResult<Attempt>>,
+  notifyLease: () => void,
 ): Eventually<StepResult<Attempt>> {
   const isOfAgent = run.identity.depth > 0
-  if (!isOfAgent && run.ports.ledger.lease === undefined) return made
-  return after(made, (came) => {
-    tellLease()
-    if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
-    return came
+  if (!isOfAgent && run.ports.ledger.lease === undefined) return sent
+  return after(sent, (result) => {
+    notifyLease()
+    if (isOfAgent && result.replayed && 'charge' in result.value) restoreForAgent(run, [result.value.charge])
+    return result
   })
 }
 
-interface TakenAside {
+interface AttemptReservations {
   readonly reservation: Reservation | undefined
-  readonly taken: StandingTaken | undefined
+  readonly standing: StandingTaken | undefined
 }
 
-/** Puts what an attempt came to in the place of all that was taken aside for it. */
-function settleAttempt({ ports }: Run, charge: Charge, { reservation, taken }: TakenAside): void {
+/** Replaces all reservations of an attempt with its real charge. */
+function settleAttempt({ ports }: Run, charge: Charge, { reservation, standing }: AttemptReservations): void {
   if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
-  // A run without a limit may be given one while it goes on.
+  // A run without a limit may get one while it is running.
   else ports.ledger.restore(charge, charge.known ? nothing : charge)
-  taken?.settle(usdOf(charge.nanos), charge.known)
+  standing?.settle(usdOf(charge.nanos), charge.known)
 }
 
 /** An intent without a result: the request may have been made. */
@@ -462,33 +501,35 @@ function unfinishedAttempt(
   run: Run,
   plan: RequestPlan,
   intent: Grant | OverBudget,
-  known: LookedUpUsage | undefined,
+  lookedUp: LookedUpUsage | undefined,
 ): Attempt {
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
-  if (known !== undefined) return lookedUpAttempt(run, plan, intent, known)
+  if (lookedUp !== undefined) return lookedUpAttempt(run, plan, intent, lookedUp)
   const charge = unknownCharge(run, plan, intent)
-  // What its intent tells is on the ledger since the resume. A run without a limit told nothing in earlier versions, and may have one now.
+  // The resume restored the recorded worst case to the ledger. Earlier versions recorded none for a run without a limit, which may have one now.
   if (intent.tokens === 0 && intent.most === undefined) run.ports.ledger.restore(charge, charge)
   return { kind: 'unknown', charge, grant: intent }
 }
 
 // Spec R-BUD-21b.
-/** What the service says takes the place of the worst case, which is on the ledger since the resume. */
-function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, known: LookedUpUsage): Attempt {
-  const charge = lookedUpCharge(run, plan, grant, known)
+/** Replaces the worst case, which the resume restored to the ledger, with what the service reports. */
+function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, lookedUp: LookedUpUsage): Attempt {
+  const charge = lookedUpCharge(run, plan, grant, lookedUp)
   const counted = mostOfGrant(grant) ?? nothing
   run.ports.ledger.correctRestored(counted, charge, charge.known)
   return { kind: 'unknown', charge, grant }
 }
 
-function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): RunEvent {
-  // One that was lost with its process is asked by nobody here.
+function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: MadeAttempt): RunEvent {
+  // A question that was lost with its process is not asked again here.
   const outcome = kind === 'unknown' ? 'failed' : kind
   const costUsd = usdOf(charge.nanos)
   return { type: 'question_end', name, attempt, model: model.id, outcome, usage: charge.usage, costUsd }
 }
 
-/** The usage as the service told it, where it was counted. */
-function toldBy(made: Made): Usage | null {
-  return made.kind === 'answered' && made.charge.usage !== null ? made.message.usage : made.charge.usage
+/** The usage as the service reported it, if it was countable. */
+function usageReportedBy(attempted: MadeAttempt): Usage | null {
+  return attempted.kind === 'answered' && attempted.charge.usage !== null
+    ? attempted.message.usage
+    : attempted.charge.usage
 }

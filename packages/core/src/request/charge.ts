@@ -9,7 +9,7 @@ import { extraBounds } from '../model/extra-passes.ts'
 import type { LookedUpUsage, Model } from '../model/model.ts'
 import { modelFacts } from '../model/model-facts.ts'
 import { withWebSearches } from '../model/web-search.ts'
-import { toldUsage, type ToldUsage } from '../model/told-usage.ts'
+import { toldUsage, type ReportedUsage } from '../model/told-usage.ts'
 import { needsPrice } from '../run/check-settings.ts'
 import { withModelUsage, type RunProgress } from '../state/state.ts'
 import type { AbandonedStep } from '../steps/steps.ts'
@@ -19,8 +19,8 @@ import type { Charge } from '../run/request-bill.ts'
 import { byteBoundOf } from './input-bound.ts'
 
 /**
- * The most that a request can come to, with what the service may add to it by itself. Without a price it is nothing; in a run under a dollar budget
- * that ends the run before the request.
+ * The maximum cost of a request, including what the service may add by itself. Zero without a price; under a dollar
+ * budget such a run ends before the request.
  * @throws HaltingError `callback` for prices that fail under a dollar budget.
  */
 export function worstCase(
@@ -31,44 +31,50 @@ export function worstCase(
 ): Amount {
   const { context } = run
   const serverToolUses = model.maxServerToolUses ?? 0
-  const reply = worstOf(context, model.id, { inputTokens, outputTokens, serverToolUses })
+  const reply = worstAmount(context, model.id, { inputTokens, outputTokens, serverToolUses })
   if (model.extraPasses === undefined) return reply
   return extraBounds(model, inputTokens, outputTokens, inputTokens + byteBoundOf(run, model)).reduce(
-    (sum, bound) => plus(sum, worstOf(context, bound.model, bound)),
+    (sum, bound) => plus(sum, worstAmount(context, bound.model, bound)),
     reply,
   )
 }
 
-function worstOf(context: Run['context'], model: string, bound: RequestBound): Amount {
+function worstAmount(context: Run['context'], model: string, bound: RequestBound): Amount {
   const answer = askPrices(() => context.prices.worstCase(model, bound))
   const tokens = bound.inputTokens + bound.outputTokens
   if (answer.kind === 'usd') return { nanos: nanosOf(answer.usd), tokens }
   if (!needsPrice(context.settings, model)) return { nanos: 0, tokens }
   const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
-  throw new HaltingError('callback', `The prices gave no worst case for ${model}: ${problem}. Nothing was asked.`)
+  throw new HaltingError('callback', `The prices returned no worst case for ${model}: ${problem}. No request was made.`)
 }
 
-/** The charge of an attempt whose usage the service reported. `named` is what the service calls the model that answered. */
-export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage, named: string): Charge {
-  if (!told.isUsable) {
-    const note = `${grant.model} told a usage that cannot be counted (${told.problem}): it is charged at its worst case.`
+/** The charge of an attempt with reported usage. `named` is the service's name of the model that answered. */
+export function chargeFor(
+  run: Run,
+  bounds: RequestBounds,
+  grant: Grant,
+  reported: ReportedUsage,
+  named: string,
+): Charge {
+  if (!reported.isUsable) {
+    const note = `${grant.model} reported a usage that cannot be counted (${reported.problem}): it is charged at its worst case.`
     return { ...unknownCharge(run, bounds, grant), note }
   }
-  const { usage } = told
+  const { usage } = reported
   const charge =
     usage.iterations === undefined
       ? chargeForOne(run, bounds, grant, usage)
       : chargeForPasses(run, bounds, grant, billedParts(usage, grant.model, named))
-  return withSurprise(charge, grant)
+  return withOverchargeNotice(charge, grant)
 }
 
-/** A reply without passes of its own: what nearly all are. */
+/** The charge of a reply without separate passes, which is the common case. */
 function chargeForOne(run: Run, bounds: RequestBounds, grant: Grant, usage: Usage): Charge {
   const { model } = grant
   const cost = costOf(run, grant, model, usage)
   const tokens = totalTokensOf(usage)
   if (cost.isKnown) return { model, nanos: cost.nanos, tokens, known: true, usage }
-  return { ...unknownCharge(run, bounds, grant), tokens, usage, note: noCostNote(model, cost.problem) }
+  return { ...unknownCharge(run, bounds, grant), tokens, usage, note: missingCostNote(model, cost.problem) }
 }
 
 function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: readonly BilledPart[]): Charge {
@@ -78,16 +84,23 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
   let tokens = 0
   for (const { model, usage } of parts) {
     const cost = costOf(run, grant, model, usage)
-    if (!cost.isKnown) notes.push(noCostNote(model, cost.problem))
-    const own = cost.isKnown ? cost.nanos : 0
-    nanos += own
+    if (!cost.isKnown) notes.push(missingCostNote(model, cost.problem))
+    const nanosOfModel = cost.isKnown ? cost.nanos : 0
+    nanos += nanosOfModel
     tokens += totalTokensOf(usage)
     const before = figures.get(model) ?? { usage: noUsage, nanos: 0 }
-    figures.set(model, { usage: addUsage(before.usage, usage), nanos: before.nanos + own })
+    figures.set(model, { usage: addUsage(before.usage, usage), nanos: before.nanos + nanosOfModel })
   }
   const { usage } = figures.get(grant.model) ?? { usage: noUsage }
-  const others = [...figures].flatMap(([model, figure]) => (model === grant.model ? [] : [{ model, ...figure }]))
-  const charge = { model: grant.model, nanos, tokens, known: true, usage, ...(others.length > 0 && { others }) }
+  const otherModels = [...figures].flatMap(([model, figure]) => (model === grant.model ? [] : [{ model, ...figure }]))
+  const charge = {
+    model: grant.model,
+    nanos,
+    tokens,
+    known: true,
+    usage,
+    ...(otherModels.length > 0 && { others: otherModels }),
+  }
   if (notes.length === 0) return charge
   const worst = unknownCharge(run, bounds, grant)
   return { ...charge, nanos: Math.max(nanos, worst.nanos), known: false, note: [...new Set(notes)].join(' ') }
@@ -95,7 +108,7 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
 
 type Cost = { readonly isKnown: true; readonly nanos: number } | { readonly isKnown: false; readonly problem: string }
 
-/** Without a price a model costs nothing, unless dollars were reserved for it or are limited for a model that nobody named. */
+/** A model without a price costs nothing, unless dollars were reserved for it, or a dollar limit applies and nobody named the model. */
 function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Cost {
   const answer = askPrices(() => context.prices.cost(model, usage))
   if (answer.kind === 'usd') return { isKnown: true, nanos: nanosOf(answer.usd) }
@@ -104,62 +117,64 @@ function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Co
   return isFree ? { isKnown: true, nanos: 0 } : { isKnown: false, problem: 'they know none' }
 }
 
-function noCostNote(model: string, problem: string): string {
-  return `The prices gave no cost for ${model} (${problem}): it is charged at its worst case.`
+function missingCostNote(model: string, problem: string): string {
+  return `The prices returned no cost for ${model} (${problem}): it is charged at its worst case.`
 }
 
 // Spec R-BUD-15.
-/** A service that bills more than was reserved used what nobody had declared: it is told, since the budget was kept for less. */
-function withSurprise(charge: Charge, grant: Grant): Charge {
+/** If a service bills more than was reserved, some usage was not declared. This adds a notice, because the budget was calculated without it. */
+function withOverchargeNotice(charge: Charge, grant: Grant): Charge {
   const isDearer = grant.nanos > 0 && charge.nanos > grant.nanos
   if (grant.tokens === 0 || !(isDearer || charge.tokens > grant.tokens)) return charge
   const figuresOf = ({ nanos, tokens }: Amount): string =>
     `${grant.nanos > 0 ? `$${usdOf(nanos).toFixed(4)}, ` : ''}${tokens} tokens`
-  const surprise = `${charge.model} billed more for one request (${figuresOf(charge)}) than it can come to by all that is declared (${figuresOf(grant)}).`
-  return { ...charge, note: charge.note === undefined ? surprise : `${charge.note} ${surprise}` }
+  const notice = `${charge.model} billed more for one request (${figuresOf(charge)}) than it can come to by all that is declared (${figuresOf(grant)}).`
+  return { ...charge, note: charge.note === undefined ? notice : `${charge.note} ${notice}` }
 }
 
-/** For a whole reply of which the service did not say what it used. */
-export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
-  const note = `${grant.model} told ${problem}: its reply is charged at its worst case.`
+/** The charge of a complete reply without reported usage. */
+export function unreportedCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
+  const note = `${grant.model} reported ${problem}: its reply is charged at its worst case.`
   return { ...unknownCharge(run, bounds, grant), note }
 }
 
-/** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
+/** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case if nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
-  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorst(run, bounds)(grant.maxTokens))
+  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorstCase(run, bounds)(grant.maxTokens))
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
 // Spec R-BUD-21b.
-/** The charge of a lost attempt by what its service says of it: its sum where it says one, else its usage by the prices. */
+/** The charge of a lost attempt according to its service: the reported amount if there is one, otherwise its usage multiplied by the prices. */
 export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { usd, usage }: LookedUpUsage): Charge {
-  const told = usage === undefined ? undefined : toldUsage(usage)
+  const reported = usage === undefined ? undefined : toldUsage(usage)
   if (usd === undefined)
-    return told === undefined ? unknownCharge(run, bounds, grant) : chargeFor(run, bounds, grant, told, grant.model)
-  const tokens = told?.isUsable === true ? totalTokensOf(told.usage) : unknownCharge(run, bounds, grant).tokens
-  const counted = told?.isUsable === true ? told.usage : null
-  return withSurprise({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)
+    return reported === undefined
+      ? unknownCharge(run, bounds, grant)
+      : chargeFor(run, bounds, grant, reported, grant.model)
+  const tokens = reported?.isUsable === true ? totalTokensOf(reported.usage) : unknownCharge(run, bounds, grant).tokens
+  const counted = reported?.isUsable === true ? reported.usage : null
+  return withOverchargeNotice({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)
 }
 
-/** What a request comes to at most, by the tokens of its reply. What it sends is bounded once. */
-export function worstByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
+/** The maximum cost of a request, as a function of the reply tokens. The bound of the input is computed once. */
+export function worstCaseByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
   const searching = withWebSearches(model, bounds.webSearch)
   const input = bounds.inputBound(searching)
   return (output) => worstCase(run, searching, input, output)
 }
 
-/** The same in a run without a limit. Only there may the service go on by itself without end; its figures must stay finite. */
-export function unreservedWorst(run: Run, bounds: RequestBounds): Room {
+/** The same in a run without a limit. Only there may the number of passes be unbounded, and the figures must stay finite. */
+export function unreservedWorstCase(run: Run, bounds: RequestBounds): Room {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
   const isEndless = maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
-  return worstByReply(run, bounds, isEndless ? withoutUses(model) : model)
+  return worstCaseByReply(run, bounds, isEndless ? withoutServerTools(model) : model)
 }
 
-/** For bounds alone. */
-function withoutUses(model: Model): Model {
-  return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...asked) => model.call(...asked) }
+/** For computing bounds only. */
+function withoutServerTools(model: Model): Model {
+  return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...args) => model.call(...args) }
 }
 
 export function noCharge(model: Model): Charge {
@@ -167,11 +182,11 @@ export function noCharge(model: Model): Charge {
 }
 
 // Spec R-RES-5.
-/** What a step on record that nobody asks for any more has paid. An open request is charged at its reservation, as everywhere. */
+/** The charges of a recorded step that was abandoned. An open request is charged at its reservation, as everywhere. */
 export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[] {
   if (!isJsonObject(value)) return []
   if (isDone) {
-    // Where a step has a charge it is what an attempt was charged.
+    // The `charge` of a step is always the charge of an attempt.
     return isJsonObject(value['charge']) ? [value['charge'] as unknown as Charge] : []
   }
   if (value['granted'] !== true || typeof value['model'] !== 'string') return []
@@ -180,8 +195,9 @@ export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[
 
 // Spec R-SUB-3f.
 /**
- * What was paid before a resume, for the limits of an agent: it is on the ledger of the run, and not on that of the agent. Told where a record of it
- * is read: of an attempt, or of a composite whose attempts are not read any more.
+ * Adds what was paid before a resume to the limits of a subagent. It is already on the ledger of the run, but not on
+ * that of the subagent. Called when a record of an attempt is read, or of a composite step whose attempts are no longer
+ * read.
  */
 export function restoreForAgent(
   { identity, ports }: Pick<Run, 'identity' | 'ports'>,
@@ -190,7 +206,7 @@ export function restoreForAgent(
   if (identity.depth > 0) for (const charge of charges) ports.ledger.restoreAgent(charge)
 }
 
-/** What a charge adds to the run's figures. `usage` is that of the run's own turns: that of questions beside the conversation is not in it. */
+/** What a charge adds to the figures of the run. `usage` covers the run's own turns only, not side questions. */
 export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'question'): Partial<RunProgress> {
   const { nanos, known, usage } = charge
   return {
@@ -204,11 +220,11 @@ export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'quest
 
 function modelUsageWith(before: RunProgress['modelUsage'], charge: Charge, usage: Usage): RunProgress['modelUsage'] {
   const { model, nanos, known, others = [] } = charge
-  let own = known ? nanos : 0
+  let nanosOfModel = known ? nanos : 0
   let after = before
   for (const other of others) {
-    own -= known ? other.nanos : 0
+    nanosOfModel -= known ? other.nanos : 0
     after = withModelUsage(after, other.model, other.usage, known ? other.nanos : 0)
   }
-  return withModelUsage(after, model, usage, own)
+  return withModelUsage(after, model, usage, nanosOfModel)
 }

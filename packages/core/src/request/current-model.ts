@@ -2,18 +2,18 @@ import type { Model } from '../model/model.ts'
 import type { Run } from '../run/run.ts'
 import type { ToolChoice } from '../model/sampling.ts'
 
-/** The model that is asked now: the fallback once it took over, unless another was set after that. */
+/** The model of the next request: the fallback once it took over, unless another was set later. */
 export function currentModel({ context, spent }: Pick<Run, 'context' | 'spent'>): Model {
   const { model, fallbackModel } = context
   const hasFallenBack = (spent.laps.inRun.model_fallback ?? 0) > 0 && spent.settings?.isPastFallback !== true
   return hasFallenBack && fallbackModel !== null ? fallbackModel : model
 }
 
-/** What is asked for: the default cap, or all that the model can once a reply was cut. */
+/** The reply cap to ask for: the default, or the model's maximum once a reply was cut. */
 export function outputCap({ spent, context }: Pick<Run, 'spent' | 'context'>, model: Model): number {
-  const most = Math.min(model.maxOutputTokens, context.settings.maxOutputTokens)
+  const maxTokens = Math.min(model.maxOutputTokens, context.settings.maxOutputTokens)
   const isEscalated = (spent.laps.inRun.max_output_tokens_escalate ?? 0) > 0
-  return isEscalated ? most : Math.min(model.defaultOutputTokens ?? most, most)
+  return isEscalated ? maxTokens : Math.min(model.defaultOutputTokens ?? maxTokens, maxTokens)
 }
 
 export function canEscalate(run: Run): boolean {
@@ -23,8 +23,8 @@ export function canEscalate(run: Run): boolean {
 
 // Spec R-REQ-15a.
 /**
- * What the next request says of tools; undefined to leave it to the model. A call that is required is required until the run has called a tool: afterwards the
- * model must be free to answer, or the run would go on until a limit ends it.
+ * The tool choice of the next request; undefined to leave it to the model. A required call applies until the run has
+ * called a tool. Afterwards the model must be free to answer; otherwise the run could only end at a limit.
  */
 export function toolChoiceNow({ context, spent }: Pick<Run, 'context' | 'spent'>): ToolChoice | undefined {
   if (spent.closing !== null) return 'none'
@@ -33,7 +33,7 @@ export function toolChoiceNow({ context, spent }: Pick<Run, 'context' | 'spent'>
   return (spent.toolCalls ?? 0) > 0 || !isOffered(context, toolChoice) ? undefined : toolChoice
 }
 
-/** A person may have set other tools since. */
+/** A person may have changed the tools since. */
 function isOffered({ toolDefinitions }: Run['context'], choice: 'required' | { readonly tool: string }): boolean {
   return choice === 'required' ? toolDefinitions.length > 0 : toolDefinitions.some(({ name }) => name === choice.tool)
 }

@@ -3,10 +3,10 @@ import { createDeadline, type Deadline } from '../values/deadline.ts'
 import type { Clock } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 
-/** The time that somebody gives a question, over all of its attempts. */
-export class CutOff {
+/** The timeout of a question, over all of its attempts. */
+export class QuestionTimeout {
   readonly #controller = new AbortController()
-  /** It stands still while the question waits for its service. */
+  /** Pauses while the question waits for its service. */
   readonly time: Deadline
 
   constructor(timers: Clock, timeoutMs: number) {
@@ -17,41 +17,41 @@ export class CutOff {
     return this.#controller.signal
   }
 
-  /** It was answered, or has failed. */
+  /** The question was answered or has failed. */
   end(): void {
     this.time.cancel()
   }
 }
 
-/** Calls a model, and waits no longer than until the cut-off: the call is aborted then, and has failed for good. */
-export function untilCutOff<T>(
+/** Calls a model, and waits until the cut-off at most. Then the call is aborted and fails for good. */
+export function callUntilCutOff<T>(
   run: Run,
   cutOff: AbortSignal | undefined,
   call: (signal: AbortSignal) => PromiseLike<T>,
 ): PromiseLike<T> {
   const { signal } = run.ports.abort
   if (cutOff === undefined) return call(signal)
-  // Nobody was asked.
-  if (cutOff.aborted) return Promise.reject(late('nothing'))
-  const own = new AbortController()
-  const stop = (): void => own.abort()
+  // No request was made.
+  if (cutOff.aborted) return Promise.reject(timeoutError('nothing'))
+  const controller = new AbortController()
+  const stop = (): void => controller.abort()
   let onCut = stop
   const cut = new Promise<never>((_resolve, reject) => {
     onCut = () => {
-      own.abort()
-      reject(late('unknown'))
+      controller.abort()
+      reject(timeoutError('unknown'))
     }
   })
   signal.addEventListener('abort', stop, { once: true })
   cutOff.addEventListener('abort', onCut, { once: true })
-  return Promise.race([call(own.signal), cut]).finally(() => {
+  return Promise.race([call(controller.signal), cut]).finally(() => {
     signal.removeEventListener('abort', stop)
     cutOff.removeEventListener('abort', onCut)
   })
 }
 
-/** Waits for something that comes before a call, such as a lease, no longer than until the cut-off. `onLate` is handed what comes after that. */
-export function beforeCutOff<T>(
+/** Waits for something before a call, such as a lease, until the cut-off at most. `onLate` gets a value that arrives later. */
+export function waitUntilCutOff<T>(
   cutOff: AbortSignal | undefined,
   signal: AbortSignal,
   ask: (signal: AbortSignal) => PromiseLike<T>,
@@ -59,15 +59,15 @@ export function beforeCutOff<T>(
 ): PromiseLike<T | undefined> {
   if (cutOff === undefined) return ask(signal)
   if (cutOff.aborted) return Promise.resolve(undefined)
-  const own = new AbortController()
-  const stop = (): void => own.abort(signal.reason)
+  const controller = new AbortController()
+  const stop = (): void => controller.abort(signal.reason)
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop, { once: true })
   return new Promise((resolve, reject) => {
     let isCut = false
     const onCut = (): void => {
       isCut = true
-      own.abort()
+      controller.abort()
       resolve(undefined)
     }
     cutOff.addEventListener('abort', onCut, { once: true })
@@ -75,7 +75,7 @@ export function beforeCutOff<T>(
       signal.removeEventListener('abort', stop)
       cutOff.removeEventListener('abort', onCut)
     }
-    void Promise.resolve(ask(own.signal))
+    void Promise.resolve(ask(controller.signal))
       .then(
         (value) => (isCut ? onLate(value) : resolve(value)),
         (error: unknown) => reject(error),
@@ -84,13 +84,13 @@ export function beforeCutOff<T>(
   })
 }
 
-/** The time of a question was over while it waited for money: nobody was asked. */
-export function lateForFunds(): ModelErrorJson {
-  return late('nothing').toRecord()
+/** The question timed out while it waited for money: no request was made. */
+export function timeoutWhileWaitingForFunds(): ModelErrorJson {
+  return timeoutError('nothing').toRecord()
 }
 
-/** Charged as a request whose answer was lost where the service may have begun with it. */
-function late(billed: 'nothing' | 'unknown'): ModelError {
+/** `billed`: `unknown` if the service may have started on the request. It is then charged like a lost request. */
+function timeoutError(billed: 'nothing' | 'unknown'): ModelError {
   return new ModelError({
     kind: 'timeout',
     message: 'The question was not answered in time.',

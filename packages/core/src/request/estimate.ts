@@ -9,7 +9,7 @@ import { currentModel } from './current-model.ts'
 import type { PromptEstimate } from './grant.ts'
 import { promptCountFor } from './prompt-count.ts'
 
-/** Tokens that the next request is guessed to have. Made once for a conversation: the context layers and the figures ask for it. */
+/** Estimated tokens of the next request. Cached per conversation: the context layers and the figures both need it. */
 export function estimateRequest(run: Run): number {
   const model = currentModel(run)
   const { length } = run.transcript
@@ -17,12 +17,12 @@ export function estimateRequest(run: Run): number {
   const { estimate } = run
   const isSame = estimate?.length === length && estimate.counted === counted
   if (isSame && estimate.model === model && estimate.ratio === ratio) return estimate.tokens
-  const tokens = estimateAnew(run, model)
+  const tokens = recomputeEstimate(run, model)
   run.estimate = { tokens, length, counted, model, ratio }
   return tokens
 }
 
-/** The same with what of it the provider has not counted yet, which is estimated by how it counted the rest. */
+/** The same, plus the number of tokens that the provider has not counted yet. These are scaled by the known ratio of count to estimate. */
 export function estimatePrompt(run: Run): PromptEstimate {
   const tokens = estimateRequest(run)
   const counted = promptCountFor(run, currentModel(run))
@@ -32,7 +32,7 @@ export function estimatePrompt(run: Run): PromptEstimate {
   return { tokens: Math.ceil(countedTokens + uncountedTokens), uncountedTokens }
 }
 
-/** The same of a question: of what it has of the conversation, the provider's count is known by its ratio. */
+/** The same for a question: the part from the conversation is scaled by the known ratio. */
 export function estimateQuestion(run: Run, { system, messages, tools = [] }: CompactionRequest): PromptEstimate {
   const { tokens } = run.context
   const estimate = tokens.estimate(system) + estimateTools(tokens, tools) + estimateMessages(tokens, messages)
@@ -42,10 +42,10 @@ export function estimateQuestion(run: Run, { system, messages, tools = [] }: Com
   return { tokens: prompt, uncountedTokens: isCalibrated ? prompt * calibratedDoubt : prompt }
 }
 
-/** Share of a question whose count is doubtful although the ratio is known: parts of a conversation differ. */
+/** Uncertain share of a question's tokens even if the ratio is known: parts of a conversation differ. */
 const calibratedDoubt = 0.25
 
-function estimateAnew(run: Run, model: Model): number {
+function recomputeEstimate(run: Run, model: Model): number {
   const { context, spent } = run
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
@@ -55,15 +55,15 @@ function estimateAnew(run: Run, model: Model): number {
   return Math.max(0, counted.tokens - (counted.freed ?? 0)) + added
 }
 
-/** What every request has beside the messages: system prompt and tools. Not multiplied by what is known of estimates. */
+/** Estimated tokens of system prompt and tools, which every request has. Not scaled by the known ratio. */
 export function estimateFixed({ context }: Pick<Run, 'context'>): number {
   const { settings, toolDefinitions, tokens } = context
   return estimateSystem(tokens, settings) + estimateTools(tokens, toolDefinitions)
 }
 
 function estimateSystem(tokens: Tokens, settings: RunSettings): number {
-  const known = systemEstimates.get(settings)
-  if (known?.tokens === tokens) return known.estimate
+  const cached = systemEstimates.get(settings)
+  if (cached?.tokens === tokens) return cached.estimate
   const estimate = tokens.estimate(settings.system)
   systemEstimates.set(settings, { tokens, estimate })
   return estimate
@@ -72,8 +72,8 @@ function estimateSystem(tokens: Tokens, settings: RunSettings): number {
 const systemEstimates = new WeakMap<RunSettings, { readonly tokens: Tokens; readonly estimate: number }>()
 
 function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): number {
-  const known = toolEstimates.get(definitions)
-  if (known?.tokens === tokens) return known.estimate
+  const cached = toolEstimates.get(definitions)
+  if (cached?.tokens === tokens) return cached.estimate
   const estimate = definitions.length === 0 ? 0 : tokens.estimate(JSON.stringify(definitions))
   toolEstimates.set(definitions, { tokens, estimate })
   return estimate
@@ -82,8 +82,8 @@ function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): 
 const toolEstimates = new WeakMap<readonly ToolDefinition[], { readonly tokens: Tokens; readonly estimate: number }>()
 
 /**
- * What the provider counted to what is estimated for the same: by its last count where that holds, else as the run knows it. It looks at
- * messages that nobody asked for before, so only those who are about to make room ask for it.
+ * Ratio of the provider's count to the estimate of the same text: from its last count if that still applies, otherwise
+ * as stored in the run. Estimating old messages is expensive, so only callers about to free context should use this.
  */
 export function tokenRatioOf(run: Run): number {
   const counted = promptCountFor(run, currentModel(run))
@@ -93,13 +93,13 @@ export function tokenRatioOf(run: Run): number {
   return ratioOf(counted.tokens - (counted.freed ?? 0), estimate)
 }
 
-/** Within what can be meant: a service that says something absurd is not believed. */
-export function ratioOf(told: number, estimated: number): number {
-  const ratio = told / Math.max(1, estimated)
+/** Limits the ratio to plausible values, in case a service reports something absurd. */
+export function ratioOf(countedTokens: number, estimated: number): number {
+  const ratio = countedTokens / Math.max(1, estimated)
   return Number.isFinite(ratio) ? Math.min(8, Math.max(0.25, ratio)) : 1
 }
 
-/** About how many tokens parts of the conversation have, and other messages, by what is known of the provider's count. */
+/** Estimated tokens of parts of the conversation and of other messages, scaled by the known ratio. */
 export function calibratedSizes(run: Run): Pick<ContextView, 'tokensOf' | 'tokensBetween' | 'clearableBefore'> {
   const ratio = tokenRatioOf(run)
   const { tokens } = run.context

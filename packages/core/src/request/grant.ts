@@ -4,33 +4,33 @@ import type { LeaseShortage } from '../limits/lease.ts'
 import type { Amount, HeldBack } from '../limits/ledger.ts'
 import type { Model, WebSearchUse } from '../model/model.ts'
 
-/** What other sessions have reserved of a budget, in US dollars, and how many they are. */
+/** US dollars of a budget that other sessions have reserved, and how many sessions they are. */
 export type LeaseOthers = Pick<LeaseShortage, 'reservedUsd' | 'holders'>
 
-/** What was reserved for an attempt before it was made, as recorded in its intent. */
+/** The reservation of an attempt, as recorded in its intent. */
 export type Grant = {
   readonly granted: true
   readonly model: string
-  /** Nothing where no limit asks for it. */
+  /** Zero if no limit requires a reservation. */
   readonly nanos: number
   readonly tokens: number
-  /** What it can come to at most with the least useful reply, and with one of the whole cap: for whoever asks later what a limit makes of it. */
+  /** The maximum cost with the shortest useful reply, and with a reply of the full cap. Kept so that a limit set later can be applied. */
   readonly least?: Amount
   readonly most?: Amount
-  /** The reply's cap, lowered where the budget asked for it. */
+  /** The cap of the reply, lowered if the budget required it. */
   readonly maxTokens: number
   readonly lowered: 'usd' | 'tokens' | null
-  /** It was lowered by the lease, which gives no more. */
+  /** The lease lowered the cap. */
   readonly isOfLease?: true
-  /** What other sessions had reserved of the budget of the lease then. */
+  /** What other sessions had reserved of the lease's budget at that time. */
   readonly leaseOthers?: LeaseOthers
-  /** It was lowered by the budget that the run shares with others. */
+  /** The budget that the run shares with others lowered the cap. */
   readonly shared?: SharedLimit
-  /** It was lowered by a standing budget. */
+  /** A standing budget lowered the cap. */
   readonly isOfStanding?: true
-  /** Which one, where it is known. */
+  /** The standing budget, if known. */
   readonly standing?: Pick<StandingBudget, 'name' | 'resetsAt'>
-  /** The cap is what the window leaves beside the prompt: a longer reply cannot be asked for. */
+  /** The cap is all that the window leaves next to the prompt: a longer reply cannot be requested. */
   readonly isOfWindow?: true
 }
 
@@ -39,42 +39,42 @@ export type OverBudget = {
   readonly currency: 'usd' | 'tokens'
   readonly needed: number
   readonly available: number
-  /** For a subagent, and while agents work in the background: the limit that has too little, and what is settled against it by all who share it. */
+  /** For a subagent, and while background agents work: the limit that is too small, and what all its users have settled against it. */
   readonly of?: { readonly limit: number; readonly settled: number }
-  /** It would fit, if the lease gave more. */
+  /** The request would fit if the lease offered more. */
   readonly isOfLease?: true
-  /** What other sessions have reserved of the budget of the lease. */
+  /** What other sessions have reserved of the lease's budget. */
   readonly leaseOthers?: LeaseOthers
-  /** It would fit, if the budget that the run shares with others had more left. */
+  /** The request would fit if the budget shared with other runs had more left. */
   readonly shared?: SharedLimit
-  /** It would fit, if this standing budget had more left. */
+  /** The request would fit if this standing budget had more left. */
   readonly standing?: StandingBudget
 }
 
-/** What a request can come to at most. */
+/** Upper bounds of a request. */
 export interface RequestBounds {
   readonly model: Model
-  /** The reply's cap, before the budget lowers it. */
+  /** The cap of the reply, before the budget lowers it. */
   readonly cap: number
-  /** The window leaves no more than `cap`. */
+  /** Whether the window leaves no more than `cap`. */
   readonly isOfWindow?: true | undefined
-  /** The service may search the web for it, at a fee for each search. */
+  /** The service may search the web for this request, at a fee per search. */
   readonly webSearch?: WebSearchUse
-  /** The most input that this model can be billed for. */
+  /** The maximum number of input tokens that this model can be billed for. */
   inputBound(model: Model): number
-  /** What has to be left once its reply is paid. */
+  /** Amounts that must be left after paying for the reply. */
   heldBack(): readonly HeldBack[]
-  /** Nobody needs its answer to go on: it does not wait for what others have reserved. */
+  /** The caller can continue without an answer, so the request does not wait for reservations of others. */
   readonly isOptional?: true
 }
 
-/** About how many tokens a prompt has, and how many of these the service has not counted yet. */
+/** Estimated tokens of a prompt, and how many of them the service has not counted yet. */
 export interface PromptEstimate {
   readonly tokens: number
   readonly uncountedTokens: number
 }
 
-/** A reply's cap. `isOfWindow`: the window leaves no more than this beside the prompt. */
+/** The cap of a reply. `isOfWindow`: the window leaves no more than this next to the prompt. */
 export interface ReplyCap {
   readonly cap: number
   readonly isOfWindow?: true

@@ -6,13 +6,13 @@ import type { PromptCount } from '../state/state.ts'
 import type { Run } from '../run/run.ts'
 import { boundByCount, promptCountFor } from './prompt-count.ts'
 
-/** What is known of a run when its next request is bounded. */
+/** The parts of a run needed to bound its next request. */
 export type Asking = Pick<Run, 'context' | 'spent' | 'transcript'>
 
-/** What services add to a request around what they were sent. */
+/** Tokens that services add around the content of a request. */
 export const requestOverhead = 1_000
 
-/** The most input tokens that the run's next request can be billed for: the provider's own count, and bytes for what came since. */
+/** The maximum billed input tokens of the run's next request: the provider's own count, plus bytes for what was added since. */
 export function inputBoundOf(run: Asking, model: Model): number {
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
@@ -28,58 +28,59 @@ export function inputBoundOf(run: Asking, model: Model): number {
 }
 
 /**
- * The same for a question that a compaction asks: the count of the conversation covers those of its messages that stand there, and bytes the rest.
- * Without any of them, or where that is less, all of it by its bytes.
+ * The same for a question of a compaction. The count of the conversation covers those of its messages that are part of
+ * it; the rest counts by bytes. If there are none, or the result would be larger, everything counts by bytes.
  */
 export function questionBoundOf(run: Run, { system, messages, tools = [] }: CompactionRequest, model: Model): number {
-  const own = requestOverhead + upperBoundOfText(system) + (tools.length === 0 ? 0 : boundOfTools(tools))
+  const fixedBound = requestOverhead + upperBoundOfText(system) + (tools.length === 0 ? 0 : boundOfTools(tools))
   const byBytes = upperBoundOfMessages(messages, model)
   const counted = promptCountFor(run, model)
-  if (counted === undefined) return withServerTools(own + byBytes, model)
-  const known = run.transcript.messages()
+  if (counted === undefined) return withServerTools(fixedBound + byBytes, model)
+  const conversation = run.transcript.messages()
   const byCount = boundByCount(counted, (from) => {
-    const covered = new Set(known.slice(0, from))
+    const covered = new Set(conversation.slice(0, from))
     return upperBoundOfMessages(
       messages.filter((message) => !covered.has(message)),
       model,
     )
   })
-  return withServerTools(own + Math.min(byBytes, byCount), model)
+  return withServerTools(fixedBound + Math.min(byBytes, byCount), model)
 }
 
 // Spec R-BUD-13c.
 /**
- * A reply with nothing behind it is sent back as it is, and read again (`pause_turn`). Its output tokens are counted; what services put around a message and its blocks
- * is not. Elsewhere what is behind it has room for that.
+ * A reply at the end of the conversation is sent back unchanged and read again (`pause_turn`). Its output tokens are
+ * counted, but not what services add around a message and its blocks. In other cases the following messages have room
+ * for that.
  */
 function readAgain(messages: readonly ModelMessage[], { length }: PromptCount): number {
   const last = messages.at(-1)
   return messages.length === length && last?.role === 'assistant' ? overheadOfMessage(last) : 0
 }
 
-/** Each use of a tool of the service's own reads everything again, and what it found: at most the window. */
+/** Each use of a service's own tool reads everything again, plus its results: at most the window. */
 function withServerTools(sent: number, { maxServerToolUses = 0, contextWindow }: Model): number {
   return sent + maxServerToolUses * Math.max(sent, contextWindow)
 }
 
-/** All of the run's next request by its bytes: what it has at most, whoever counts. */
+/** The bytes of the run's next request: an upper bound on its tokens for any tokenizer. */
 export function byteBoundOf(run: Pick<Run, 'context' | 'transcript'>, model: Model): number {
   const { settings, toolDefinitions } = run.context
   const messages = run.transcript.messages()
-  const known = byteBounds.get(messages)
-  const bound = (known?.bound ?? 0) + upperBoundOfMessages(messages, model, known?.length ?? 0)
+  const cached = byteBounds.get(messages)
+  const bound = (cached?.bound ?? 0) + upperBoundOfMessages(messages, model, cached?.length ?? 0)
   byteBounds.set(messages, { length: messages.length, bound })
   return requestOverhead + upperBoundOfText(settings.system) + boundOfTools(toolDefinitions) + bound
 }
 
-/** A conversation only grows while its list is the same one. */
+/** A list of messages only grows as long as it is the same object. */
 const byteBounds = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly bound: number }>()
 
 const toolBounds = new WeakMap<readonly ToolDefinition[], number>()
 
 function boundOfTools(definitions: readonly ToolDefinition[]): number {
-  const known = toolBounds.get(definitions)
-  if (known !== undefined) return known
+  const cached = toolBounds.get(definitions)
+  if (cached !== undefined) return cached
   const bound = upperBoundOfText(JSON.stringify(definitions))
   toolBounds.set(definitions, bound)
   return bound

@@ -6,18 +6,18 @@ import { toldUsage } from '../model/told-usage.ts'
 import type { Run } from '../run/run.ts'
 import type { RequestPlan } from './request-plan.ts'
 
-/** Most milliseconds that a service has to answer. */
-const lookUpMs = 5_000
-/** Most characters of an id that is recorded. */
+/** Maximum milliseconds to wait for the service's answer. */
+const lookUpTimeoutMs = 5_000
+/** Maximum characters of a recorded id. */
 const longestReplyId = 256
-/** Most replies of one attempt: an adapter that asks again after a refusal begins another one. */
-const mostReplies = 8
-/** More US dollars than this are not the price of one request. */
-const mostUsd = 100_000
+/** Maximum replies of one attempt: an adapter that retries after a refusal begins another reply. */
+const maxReplies = 8
+/** Amounts above this cannot be the price of one request, in US dollars. */
+const maxUsdPerRequest = 100_000
 
 type LookUpUsage = NonNullable<Model['lookUpUsage']>
 
-/** An attempt at a request, by the name of its step. Names of what belongs to it begin with it, so that whoever abandons it abandons these too. */
+/** An attempt at a request, identified by its step name. Related names begin with it, so that abandoning the attempt abandons them too. */
 interface NamedAttempt {
   readonly run: Run
   readonly plan: RequestPlan
@@ -26,8 +26,8 @@ interface NamedAttempt {
 
 // Spec R-BUD-21.
 /**
- * Records the id of the reply as soon as the model reports it; nobody waits for that. Undefined for a model whose service cannot be asked later what
- * a reply came to.
+ * Records the id of the reply as soon as the model reports it, without waiting for the write. Undefined for a model
+ * whose service cannot look up a reply later.
  */
 export function replyRecorder({ run, plan, name }: NamedAttempt): ((update: ModelUpdate) => void) | undefined {
   const { id: model } = plan.model
@@ -36,12 +36,12 @@ export function replyRecorder({ run, plan, name }: NamedAttempt): ((update: Mode
   let replies = 0
   return (update) => {
     const id = replyIdIn(update)
-    if (id === undefined || id === recorded || replies === mostReplies) return
+    if (id === undefined || id === recorded || replies === maxReplies) return
     recorded = id
     replies++
-    const written = run.ports.steps.control(run.key(replyName(name)), () => ({ reply: { id, model } }))
-    // An engine that fails here fails at the result of the attempt, too.
-    if (written instanceof Promise) written.catch(() => {})
+    const write = run.ports.steps.control(run.key(replyName(name)), () => ({ reply: { id, model } }))
+    // A step engine that fails here also fails when the result of the attempt is written.
+    if (write instanceof Promise) write.catch(() => {})
   }
 }
 
@@ -59,16 +59,16 @@ function replyName(attemptName: string): string {
 
 // Spec R-BUD-21a.
 /**
- * Asks the service what a lost attempt came to, where the id of its reply is on record. Its answer is a step of its own, so that a replay asks nobody.
- * Undefined where the attempt was not lost, and where nothing is known of it.
+ * Asks the service for the usage of a lost attempt if the id of its reply is on record. The answer is its own step, so a
+ * replay does not ask again. Undefined if the attempt was not lost, and if nothing is known about it.
  */
-export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually<LookedUpUsage | undefined> {
+export function lookUpLostUsage(attempt: NamedAttempt, step: Run['step']): Eventually<LookedUpUsage | undefined> {
   const { run, plan, name } = attempt
   const { steps, isRecordOnly } = run.ports
   const state = steps.peek(run.key(name))
   const replyKey = run.key(replyName(name))
   if (state === 'absent' || steps.peek(replyKey) === 'absent') return undefined
-  // It is taken in any case: what stays on record unread looks like a record that goes on.
+  // The record is read in any case: an unread record would look like one that continues.
   return after(
     steps.control(replyKey, () => undefined),
     (control) => {
@@ -79,48 +79,50 @@ export function lookUpLost(attempt: NamedAttempt, step: Run['step']): Eventually
       if (!isAnswered && (id === undefined || !canAsk)) return undefined
       return after(
         step<LookedUpUsage | null>(lookUpName, async () =>
-          id === undefined ? null : usable(await answerInTime(run, (signal) => ask(plan.model, id, { signal }))),
+          id === undefined
+            ? null
+            : usageInAnswer(await answerInTime(run, (signal) => requestUsage(plan.model, id, { signal }))),
         ),
-        // A record may hold anything.
-        ({ value }) => usable(value) ?? undefined,
+        // A record may contain anything.
+        ({ value }) => usageInAnswer(value) ?? undefined,
       )
     },
   )
 }
 
-async function ask(model: Model, ...asked: Parameters<LookUpUsage>): Promise<unknown> {
-  return model.lookUpUsage?.(...asked)
+async function requestUsage(model: Model, ...args: Parameters<LookUpUsage>): Promise<unknown> {
+  return model.lookUpUsage?.(...args)
 }
 
-/** The answer; undefined for none in time, for a failure, and where the run is aborted. */
-function answerInTime({ ports, context }: Run, asked: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
+/** The answer; undefined after the timeout, a failure or an abort of the run. */
+function answerInTime({ ports, context }: Run, lookUp: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
   const { signal } = ports.abort
   if (signal.aborted) return Promise.resolve(undefined)
-  const own = new AbortController()
+  const controller = new AbortController()
   return new Promise((resolve) => {
     const end = (answer: unknown): void => {
       cancel()
-      signal.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', stopWaiting)
       resolve(answer)
     }
-    const giveUp = (): void => {
-      own.abort(signal.reason)
+    const stopWaiting = (): void => {
+      controller.abort(signal.reason)
       end(undefined)
     }
-    const cancel = context.timers.after(lookUpMs, giveUp)
-    signal.addEventListener('abort', giveUp, { once: true })
-    asked(own.signal).then(end, () => end(undefined))
+    const cancel = context.timers.after(lookUpTimeoutMs, stopWaiting)
+    signal.addEventListener('abort', stopWaiting, { once: true })
+    lookUp(controller.signal).then(end, () => end(undefined))
   })
 }
 
-/** What can be counted of an answer; null for nothing. */
-function usable(answer: unknown): LookedUpUsage | null {
+/** The countable part of an answer; null if nothing can be counted. */
+function usageInAnswer(answer: unknown): LookedUpUsage | null {
   if (!isJsonObject(answer)) return null
   const { usd, usage } = answer
-  const isSum = typeof usd === 'number' && usd >= 0 && usd <= mostUsd
-  const told = isJsonObject(usage) ? toldUsage(usage) : undefined
-  // No request has an empty prompt: it was not counted.
-  const counted = told?.isUsable === true && promptTokensOf(told.usage) > 0 ? told.usage : undefined
+  const isSum = typeof usd === 'number' && usd >= 0 && usd <= maxUsdPerRequest
+  const reported = isJsonObject(usage) ? toldUsage(usage) : undefined
+  // Every request has a prompt, so a count of zero means that it was not counted.
+  const counted = reported?.isUsable === true && promptTokensOf(reported.usage) > 0 ? reported.usage : undefined
   if (!isSum && counted === undefined) return null
   return { ...(isSum && { usd }), ...(counted !== undefined && { usage: counted }) }
 }

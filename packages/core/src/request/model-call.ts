@@ -11,15 +11,15 @@ import { toldUsage } from '../model/told-usage.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
-import { chargeFor, noCharge, unknownCharge, untoldCharge } from './charge.ts'
-import { untilCutOff } from './cut-off.ts'
+import { chargeFor, noCharge, unknownCharge, unreportedCharge } from './charge.ts'
+import { callUntilCutOff } from './cut-off.ts'
 import type { Grant } from './grant.ts'
-import { OwnBlocks } from './own-blocks.ts'
-import { ownReply, type OwnReply } from './own-reply.ts'
-import type { Made, RequestPlan } from './request-plan.ts'
+import { FrozenBlocks } from './own-blocks.ts'
+import { storeReply, type StoredReply } from './own-reply.ts'
+import type { MadeAttempt, RequestPlan } from './request-plan.ts'
 import { mayWaitAfter } from './wait-for-service.ts'
 
-/** Who hears what the model tells while it replies. */
+/** Listener for what the model reports while it replies. */
 interface ReplyListener {
   readonly onUpdate: (update: ModelUpdate, emit: Emit) => void
   readonly emit: Emit
@@ -27,7 +27,7 @@ interface ReplyListener {
   readonly recordReply: ((update: ModelUpdate) => void) | undefined
 }
 
-/** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
+/** One model call in progress: collects its updates, and charges its outcome once. */
 export class ModelCall {
   readonly #run: Run
   readonly #plan: RequestPlan
@@ -36,7 +36,7 @@ export class ModelCall {
   readonly #listener: ReplyListener
   readonly #admission: Admission | undefined
   readonly #partial: PartialReply
-  readonly #blocks: OwnBlocks
+  readonly #blocks: FrozenBlocks
 
   constructor(
     run: Run,
@@ -53,19 +53,19 @@ export class ModelCall {
     this.#listener = listener
     this.#admission = admission
     this.#partial = new PartialReply(plan.model)
-    this.#blocks = new OwnBlocks(run.transcript)
+    this.#blocks = new FrozenBlocks(run.transcript)
   }
 
-  /** The model's answer, or whatever it gave instead of one. */
+  /** The model's answer, or any other value that it returned. */
   start(): PromiseLike<ModelReply> {
-    return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
-      (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#hear(update) }),
+    return callUntilCutOff(this.#run, this.#plan.cutOff, (signal) =>
+      (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#receive(update) }),
     )
   }
 
-  #hear(given: ModelUpdate): void {
-    // A deaf model may go on talking after it was left.
-    const update = this.#partial.isClosed ? undefined : this.#blocks.told(given)
+  #receive(received: ModelUpdate): void {
+    // A model that ignores the abort may continue to report.
+    const update = this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)
     if (update === undefined) return
     this.#partial.add(update)
     const { onUpdate, emit, recordReply } = this.#listener
@@ -73,36 +73,36 @@ export class ModelCall {
     onUpdate(update, emit)
   }
 
-  /** What it came to; nothing that the model tells later belongs to it. */
-  end(settled: Settled<ModelReply>): Made {
+  /** The outcome of the call. Later updates of the model are ignored. */
+  end(settled: Settled<ModelReply>): MadeAttempt {
     const [run, plan, grant] = [this.#run, this.#plan, this.#grant]
     const { abort } = run.ports
     this.#partial.close()
-    const reply = settled.kind === 'value' ? ownReply(settled.value, this.#blocks, plan.model.id) : undefined
+    const reply = settled.kind === 'value' ? storeReply(settled.value, this.#blocks, plan.model.id) : undefined
     if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
-    // An abort decides over whatever error it made the model reject with.
+    // An abort takes precedence over the error with which the model rejected because of it.
     if (abort.cause !== undefined) {
       const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)
       return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge, grant }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
-    const told =
+    const reported =
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
     const { retryAfterMs } = error
-    // A wrong key is no better at the time that was told with it: nobody is to come back for that.
-    const isSaid = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
-    const saidMs = isSaid ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
-    const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
+    // Waiting does not fix a wrong key, so the retry time is stored only for service limits.
+    const hasRetryTime = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
+    const retryAtMs = hasRetryTime ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
+    const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, reported), grant } as const
     const mayWait = mayWaitAfter(run, error)
     return {
       ...failed,
-      ...(saidMs !== undefined && { retryAtMs: saidMs }),
+      ...(retryAtMs !== undefined && { retryAtMs }),
       ...(mayWait !== undefined && { mayWait }),
     }
   }
 }
 
-/** Whoever was to make the request says that it never came to that. */
+/** The adapter reports that the request was never sent. */
 function wasNotSent(settled: Settled<ModelReply>): boolean {
   return (
     settled.kind === 'threw' &&
@@ -117,7 +117,7 @@ const noReply = new ModelError({
   retryable: false,
 }).toRecord()
 
-function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
+function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: StoredReply): MadeAttempt {
   const { message, streamError, warnings } = reply
   return {
     kind: 'answered',
@@ -130,24 +130,31 @@ function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnRe
   }
 }
 
-function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Charge {
-  const { message, told, streamError, isBillingUnknown, mayBeFree } = reply
-  // A broken stream tells no final usage: the worst case is what it may cost.
+function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: StoredReply): Charge {
+  const { message, reportedUsage: reported, streamError, isBillingUnknown, mayBeFree } = reply
+  // A broken stream reports no final usage, so the worst case is charged.
   if (streamError !== undefined) return unknownCharge(run, plan, grant)
-  if (told.isUsable) {
-    if (isBillingUnknown) return untoldCharge(run, plan, grant, 'no usage')
-    // No request has an empty prompt: it was not counted. Without a model there is none.
-    if (!mayBeFree && promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
+  if (reported.isUsable) {
+    if (isBillingUnknown) return unreportedCharge(run, plan, grant, 'no usage')
+    // Every request has a prompt, so zero means that it was not counted, unless no model wrote the reply.
+    if (!mayBeFree && promptTokensOf(reported.usage) <= 0)
+      return unreportedCharge(run, plan, grant, 'a usage without a prompt')
   }
-  return chargeFor(run, plan, grant, told, message.model)
+  return chargeFor(run, plan, grant, reported, message.model)
 }
 
-function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, told: Usage | null): Charge {
-  if (told !== null) return chargeFor(run, plan, grant, toldUsage(told), grant.model)
+function chargeOfFailure(
+  run: Run,
+  plan: RequestPlan,
+  grant: Grant,
+  error: ModelErrorJson,
+  reported: Usage | null,
+): Charge {
+  if (reported !== null) return chargeFor(run, plan, grant, toldUsage(reported), grant.model)
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 
-/** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
+/** Models should reject with `ModelError`. Anything else that is thrown is not retried. */
 function recordOf(thrown: unknown): ModelErrorJson {
   if (isInstance(thrown, ModelError)) {
     const record = thrown.toRecord()
@@ -156,7 +163,7 @@ function recordOf(thrown: unknown): ModelErrorJson {
   return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
 }
 
-/** What has come of a reply so far. */
+/** The parts of a reply received so far. */
 class PartialReply {
   readonly #model: Model
   #blocks: ContentBlock[] | undefined
@@ -176,17 +183,17 @@ class PartialReply {
     ;(this.#blocks ??= []).push(update.block)
   }
 
-  /** Nothing that comes later belongs to it. */
+  /** Ignores everything that arrives later. */
   close(): void {
     this.isClosed = true
   }
 
-  /** What had come when the reply was cut: completed blocks, and the text of the one that was being written. */
+  /** What was received when the reply was cut: complete blocks, and the text of the incomplete one. */
   message({ idempotencyKey }: ModelRequest): AssistantMessage | null {
     const blocks = this.#blocks ?? []
     const content: ContentBlock[] = this.#text === '' ? blocks : [...blocks, { type: 'text', text: this.#text }]
     if (content.length === 0) return null
-    // A block that a later turn must echo with a signature is complete here, or not here at all.
+    // A block that must be sent back with its signature is either complete here or left out.
     return {
       role: 'assistant',
       id: this.#id === '' ? `partial-${digestOf(idempotencyKey)}` : this.#id,

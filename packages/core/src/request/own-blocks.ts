@@ -4,47 +4,48 @@ import { isToolUse, type ContentBlock, type ToolUseBlock } from '../model/messag
 import type { ModelUpdate } from '../model/model.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
-/** What was told of one place in the message while it streamed. */
-interface ToldPlace {
-  /** The block as the adapter gave it, once it is complete. */
-  given: unknown
-  /** The copy that is kept of it. */
+/** What was reported for one position of the message while it streamed. */
+interface StreamedBlock {
+  /** The block from the adapter, once it is complete. */
+  original: unknown
+  /** Our copy of it. */
   block: ContentBlock | undefined
-  /** Of a call: its id as the service wrote it, and the one that it has here. */
-  givenId: unknown
+  /** For a call: its id from the service, and the one that it has here. */
+  originalId: unknown
   id: string | undefined
-  /** The message has a block for it. */
-  isFound: boolean
+  /** Whether the message contains a block for it. */
+  isInMessage: boolean
 }
 
 // Spec R-TOOL-14.
 /**
- * The blocks of one reply as the run keeps them: frozen copies, so that nobody changes them under it, whose calls have an id
- * that no call of the conversation had.
- * B1: a block that was told complete is copied once: the message that holds the same object in the same place gets that copy.
- * B2: a call has in the message the id under which it was told.
+ * Frozen copies of the blocks of one reply, so that the adapter cannot change them. Their calls have ids that are unique
+ * in the conversation.
+ * B1: A block that was reported as complete is copied once. If the message has the same object at the same position,
+ * that copy is used.
+ * B2: In the message a call has the id under which it was reported.
  */
-export class OwnBlocks {
+export class FrozenBlocks {
   readonly #transcript: Transcript
-  /** Ids given in this reply. */
-  #taken: Set<string> | undefined
-  #told: Map<number, ToldPlace> | undefined
+  /** Ids assigned in this reply. */
+  #assignedIds: Set<string> | undefined
+  #streamed: Map<number, StreamedBlock> | undefined
 
   constructor(transcript: Transcript) {
     this.#transcript = transcript
   }
 
-  /** What a model tells while it replies; undefined when that is nothing. */
-  told(update: ModelUpdate): ModelUpdate | undefined {
+  /** A valid update of the model; undefined for an invalid one. */
+  checkUpdate(update: ModelUpdate): ModelUpdate | undefined {
     switch (update.type) {
       case 'api_event': {
-        const event = this.#toldEvent(update.event)
+        const event = this.#eventWithOurId(update.event)
         return event === update.event ? update : { ...update, event }
       }
       case 'block': {
         const { index, messageId } = update
-        const block = this.#toldBlock(update.block, index)
-        // Without a name the message gets one of ours.
+        const block = this.#freezeStreamed(update.block, index)
+        // A message without an id gets one.
         const name = typeof messageId === 'string' ? messageId : ''
         return block === undefined ? undefined : { type: 'block', index, block, messageId: name }
       }
@@ -52,110 +53,110 @@ export class OwnBlocks {
       case 'thinking_delta':
         return typeof update.text === 'string' ? update : undefined
       case 'tool_input_start':
-        return this.#toldInputStart(update)
+        return this.#inputStartWithOurId(update)
       case 'tool_input_delta':
         return typeof update.json === 'string' ? update : undefined
       default:
-        // Plain JavaScript may tell of what is not known here.
+        // JavaScript code may report unknown updates.
         return undefined
     }
   }
 
-  /** The blocks of the message, frozen; undefined when one of them is none. */
-  inMessage(given: readonly unknown[]): readonly ContentBlock[] | undefined {
+  /** The blocks of the message, frozen; undefined if one of them is invalid. */
+  messageBlocks(blocks: readonly unknown[]): readonly ContentBlock[] | undefined {
     const content: ContentBlock[] = []
     let elsewhere: [index: number, call: ToolUseBlock][] | undefined
-    for (let index = 0; index < given.length; index++) {
-      const place = this.#told?.get(index)
-      const block = place === undefined ? ownBlock(given[index]) : inPlace(place, given[index])
+    for (let index = 0; index < blocks.length; index++) {
+      const place = this.#streamed?.get(index)
+      const block = place === undefined ? copyBlock(blocks[index]) : matchingBlock(place, blocks[index])
       if (block === undefined) return undefined
       content.push(block)
-      if (isToolUse(block) && place?.isFound !== true) (elsewhere ??= []).push([index, block])
+      if (isToolUse(block) && place?.isInMessage !== true) (elsewhere ??= []).push([index, block])
     }
-    for (const [index, call] of elsewhere ?? []) content[index] = this.#withOwnId(call)
+    for (const [index, call] of elsewhere ?? []) content[index] = this.#withStreamedId(call)
     return Object.freeze(content)
   }
 
-  /** The service's own event that a call begins names its id. */
-  #toldEvent(event: JsonObject): JsonObject {
+  /** The service's own event for the start of a call contains its id. */
+  #eventWithOurId(event: JsonObject): JsonObject {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
     if (typeof index !== 'number' || !isJsonObject(block) || block['type'] !== 'tool_use') return event
-    const { id } = this.#begunCall(index, block['id'])
+    const { id } = this.#startedCall(index, block['id'])
     return id === block['id'] ? event : { ...event, content_block: { ...block, id } }
   }
 
-  #toldInputStart(
+  #inputStartWithOurId(
     update: Extract<ModelUpdate, { readonly type: 'tool_input_start' }>,
   ): Extract<ModelUpdate, { readonly type: 'tool_input_start' }> | undefined {
     const { index, callId, name } = update
     if (typeof index !== 'number' || typeof callId !== 'string' || typeof name !== 'string') return undefined
-    const { id = callId } = this.#begunCall(index, callId)
+    const { id = callId } = this.#startedCall(index, callId)
     return id === callId ? update : { ...update, callId: id }
   }
 
-  /** The call that begins at this place. An adapter reports its beginning twice: as the service's own event and as one of ours. */
-  #begunCall(index: number, givenId: unknown): ToldPlace {
-    const begun = this.#told?.get(index)
-    const isSame = begun !== undefined && begun.block === undefined && begun.givenId === givenId
-    return isSame ? begun : this.#begin(index, givenId)
+  /** The call that begins at this position. An adapter reports it twice: as the service's own event and as one of ours. */
+  #startedCall(index: number, originalId: unknown): StreamedBlock {
+    const started = this.#streamed?.get(index)
+    const isSame = started !== undefined && started.block === undefined && started.originalId === originalId
+    return isSame ? started : this.#startBlock(index, originalId)
   }
 
-  #toldBlock(given: unknown, index: number): ContentBlock | undefined {
-    const copy = ownBlock(given)
+  #freezeStreamed(original: unknown, index: number): ContentBlock | undefined {
+    const copy = copyBlock(original)
     if (copy === undefined) return undefined
-    const begun = this.#told?.get(index)
-    const isBegun = begun !== undefined && begun.block === undefined
-    const place = isBegun ? begun : this.#begin(index, isToolUse(copy) ? copy.id : undefined, isToolUse(copy))
-    place.given = given
+    const started = this.#streamed?.get(index)
+    const isStarted = started !== undefined && started.block === undefined
+    const place = isStarted ? started : this.#startBlock(index, isToolUse(copy) ? copy.id : undefined, isToolUse(copy))
+    place.original = original
     place.block = isToolUse(copy) ? withId(copy, place.id ?? copy.id) : copy
     return place.block
   }
 
-  #begin(index: number, givenId: unknown, isCall = true): ToldPlace {
-    const id = isCall ? this.#freeId(givenId) : undefined
-    const place: ToldPlace = { given: undefined, block: undefined, givenId, id, isFound: false }
-    ;(this.#told ??= new Map()).set(index, place)
+  #startBlock(index: number, originalId: unknown, isCall = true): StreamedBlock {
+    const id = isCall ? this.#uniqueId(originalId) : undefined
+    const place: StreamedBlock = { original: undefined, block: undefined, originalId, id, isInMessage: false }
+    ;(this.#streamed ??= new Map()).set(index, place)
     return place
   }
 
-  /** A call that does not stand where one of its id was told is the first told one of that id which stands nowhere, else a new one. */
-  #withOwnId(call: ToolUseBlock): ToolUseBlock {
-    for (const place of this.#told?.values() ?? []) {
-      if (place.id === undefined || place.isFound || place.givenId !== call.id) continue
-      place.isFound = true
+  /** If no call with this id was reported at this position, the first unmatched reported call with the id is used, otherwise a new one. */
+  #withStreamedId(call: ToolUseBlock): ToolUseBlock {
+    for (const place of this.#streamed?.values() ?? []) {
+      if (place.id === undefined || place.isInMessage || place.originalId !== call.id) continue
+      place.isInMessage = true
       return withId(call, place.id)
     }
-    return withId(call, this.#freeId(call.id))
+    return withId(call, this.#uniqueId(call.id))
   }
 
-  #freeId(id: unknown): string {
-    const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', this.#taken)
-    ;(this.#taken ??= new Set()).add(free)
+  #uniqueId(id: unknown): string {
+    const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', this.#assignedIds)
+    ;(this.#assignedIds ??= new Set()).add(free)
     return free
   }
 }
 
-/** The block that stands where one was told: the copy of that very object, or a call of its id. */
-function inPlace(place: ToldPlace, given: unknown): ContentBlock | undefined {
-  if (place.block !== undefined && place.given === given) {
-    place.isFound = true
+/** The block at a reported position: the copy of the same object, or a call with the same id. */
+function matchingBlock(place: StreamedBlock, original: unknown): ContentBlock | undefined {
+  if (place.block !== undefined && place.original === original) {
+    place.isInMessage = true
     return place.block
   }
-  const copy = ownBlock(given)
-  if (copy === undefined || !isToolUse(copy) || place.id === undefined || place.givenId !== copy.id) return copy
-  place.isFound = true
+  const copy = copyBlock(original)
+  if (copy === undefined || !isToolUse(copy) || place.id === undefined || place.originalId !== copy.id) return copy
+  place.isInMessage = true
   return withId(copy, place.id)
 }
 
-function ownBlock(given: unknown): ContentBlock | undefined {
-  const copy = jsonOf(given)
+function copyBlock(original: unknown): ContentBlock | undefined {
+  const copy = jsonOf(original)
   if (!isBlock(copy)) return undefined
   return isToolUse(copy) ? withObjectInput(copy) : copy
 }
 
 // Spec R-TOOL-2b.
-/** A model of a program's own may hand the arguments on as they were written. Services take objects only. */
+/** A custom model may pass the arguments as a JSON text. Services accept objects only. */
 function withObjectInput(call: ToolUseBlock): ToolUseBlock {
   const { input } = call
   return isJsonObject(input) ? call : Object.freeze({ ...call, input: inputFromArguments(input) })
@@ -165,7 +166,7 @@ function withId<B extends ContentBlock & { readonly id: string }>(block: B, id: 
   return id === block.id ? block : Object.freeze({ ...block, id })
 }
 
-/** Blocks of kinds that are not known are the service's affair. */
+/** Blocks of unknown types are passed through for the service. */
 function isBlock(value: Json): value is Json & ContentBlock {
   if (!isJsonObject(value)) return false
   switch (value['type']) {
@@ -175,7 +176,7 @@ function isBlock(value: Json): value is Json & ContentBlock {
       return typeof value['thinking'] === 'string'
     case 'tool_use':
       return typeof value['name'] === 'string'
-    // The answer to a call is a user's to give: no service takes it back from an assistant.
+    // Only a user message may contain the result of a call: no service accepts one from an assistant.
     case 'tool_result':
       return false
     default:

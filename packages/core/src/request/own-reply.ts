@@ -1,34 +1,34 @@
 import { isJsonObject, jsonOf, putJson } from '../values/json.ts'
 import { noUsage, type AssistantMessage } from '../model/messages.ts'
-import { toldUsage, type ToldUsage } from '../model/told-usage.ts'
+import { toldUsage, type ReportedUsage } from '../model/told-usage.ts'
 import { headOf } from '../values/text.ts'
-import type { OwnBlocks } from './own-blocks.ts'
+import type { FrozenBlocks } from './own-blocks.ts'
 
-/** A reply as the run keeps it. */
-export interface OwnReply {
-  /** JSON, and the run's own: what the adapter or anybody else does with theirs changes nothing in it. */
+/** The run's own copy of a reply. */
+export interface StoredReply {
+  /** A JSON copy: changes of the adapter to its own object have no effect. */
   readonly message: AssistantMessage
-  /** What the service says that it used; the message has zeros where that cannot be counted. */
-  readonly told: ToldUsage
-  /** What broke the stream; undefined when nothing did. */
+  /** The usage reported by the service. The message has zeros if it cannot be counted. */
+  readonly reportedUsage: ReportedUsage
+  /** The error that broke the stream; undefined if none did. */
   readonly streamError: unknown
   readonly isBillingUnknown: boolean
-  /** A usage of zero is one, and none that was left out. */
+  /** Whether a usage of zero is valid, rather than missing. */
   readonly mayBeFree: boolean
-  /** Of `ModelReply`; undefined for none. */
+  /** From `ModelReply`; undefined for none. */
   readonly warnings: readonly string[] | undefined
 }
 
-/** What a model adapter gave, of the model `by`; undefined when it is no reply. */
-export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnReply | undefined {
+/** Copies the reply of a model adapter for the model `by`; undefined if it is not a valid reply. */
+export function storeReply(value: unknown, blocks: FrozenBlocks, by: string): StoredReply | undefined {
   try {
-    if (typeof given !== 'object' || given === null || !('message' in given)) return undefined
-    // Plain JavaScript may give any fields beside it, or none.
-    const { message, streamError, billed, warnings } = given as { readonly [field: string]: unknown }
-    const own = ownMessage(message, blocks, by)
+    if (typeof value !== 'object' || value === null || !('message' in value)) return undefined
+    // JavaScript code may return any fields, or none.
+    const { message, streamError, billed, warnings } = value as { readonly [field: string]: unknown }
+    const copy = copyMessage(message, blocks, by)
     return (
-      own && {
-        ...own,
+      copy && {
+        ...copy,
         streamError: streamError ?? undefined,
         isBillingUnknown: billed === 'unknown',
         mayBeFree: billed === 'nothing',
@@ -36,47 +36,51 @@ export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnRepl
       }
     )
   } catch {
-    // It cannot be read.
+    // The reply is unreadable.
     return undefined
   }
 }
 
-/** Most warnings of one reply, and most characters of one. */
-const mostWarnings = 20
+/** Maximum number of warnings of one reply, and maximum length of one. */
+const maxWarnings = 20
 const longestWarning = 1_000
 
-function warningsIn(given: unknown): readonly string[] | undefined {
-  if (!Array.isArray(given)) return undefined
-  const warnings = given.filter((warning) => typeof warning === 'string' && warning !== '')
+function warningsIn(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const warnings = value.filter((warning) => typeof warning === 'string' && warning !== '')
   if (warnings.length === 0) return undefined
-  return warnings.slice(0, mostWarnings).map((warning: string) => headOf(warning, longestWarning))
+  return warnings.slice(0, maxWarnings).map((warning: string) => headOf(warning, longestWarning))
 }
 
-/** Fields that are looked at one by one; any other is copied. */
-const ownFields: ReadonlySet<string> = new Set(['role', 'id', 'model', 'content', 'stop_reason', 'usage', 'by'])
+/** Fields that are checked individually; all others are copied. */
+const checkedFields: ReadonlySet<string> = new Set(['role', 'id', 'model', 'content', 'stop_reason', 'usage', 'by'])
 
-function ownMessage(given: unknown, blocks: OwnBlocks, by: string): Pick<OwnReply, 'message' | 'told'> | undefined {
-  const source = typeof given === 'object' && given !== null && 'toJSON' in given ? jsonOf(given) : given
+function copyMessage(
+  value: unknown,
+  blocks: FrozenBlocks,
+  by: string,
+): Pick<StoredReply, 'message' | 'reportedUsage'> | undefined {
+  const source = typeof value === 'object' && value !== null && 'toJSON' in value ? jsonOf(value) : value
   if (typeof source !== 'object' || source === null) return undefined
   const { id, model, content, stop_reason: stopReason, usage } = source as { readonly [field: string]: unknown }
   if (!Array.isArray(content) || typeof usage !== 'object' || usage === null) return undefined
-  const own = blocks.inMessage(content)
+  const blocksCopy = blocks.messageBlocks(content)
   const ownUsage = jsonOf(usage)
-  if (own === undefined || !isJsonObject(ownUsage)) return undefined
-  const told = toldUsage(ownUsage)
+  if (blocksCopy === undefined || !isJsonObject(ownUsage)) return undefined
+  const reportedUsage = toldUsage(ownUsage)
   const message: AssistantMessage = {
     role: 'assistant',
     id: textOr(id, ''),
     model: textOr(model, ''),
-    content: own,
+    content: blocksCopy,
     stop_reason: textOr(stopReason, null),
-    usage: told.isUsable ? told.usage : noUsage,
+    usage: reportedUsage.isUsable ? reportedUsage.usage : noUsage,
     by,
   }
-  for (const field of Object.keys(source)) if (!ownFields.has(field)) putJson(message, source, field)
-  return { message, told }
+  for (const field of Object.keys(source)) if (!checkedFields.has(field)) putJson(message, source, field)
+  return { message, reportedUsage }
 }
 
-function textOr<T>(given: unknown, otherwise: T): string | T {
-  return typeof given === 'string' ? given : otherwise
+function textOr<T>(value: unknown, otherwise: T): string | T {
+  return typeof value === 'string' ? value : otherwise
 }

@@ -5,7 +5,7 @@ import type { PromptCount } from '../state/state.ts'
 import type { Run } from '../run/run.ts'
 import { toolChoiceNow } from './current-model.ts'
 
-/** The provider's last count, where it holds for the next request to this model; undefined where all of it has to be counted anew. */
+/** The provider's last count if it applies to the next request to this model; undefined if everything must be counted again. */
 export function promptCountFor(
   { spent, context, transcript }: Pick<Run, 'spent' | 'context' | 'transcript'>,
   model: Model,
@@ -17,8 +17,8 @@ export function promptCountFor(
 
 // Spec R-BUD-13b.
 /**
- * The count of a reply after the one before. A conversation that only grew has no fewer tokens than before: where a service says so, the higher count holds
- * for what a request may be billed. Where results gave way to notes in between, it may well have fewer.
+ * The count after a new reply. A conversation that only grew cannot have fewer tokens than before: if a service reports
+ * fewer, the higher count bounds the bill. If results were replaced with notes in between, it may really have fewer.
  */
 export function nextCount(before: PromptCount, { tokens, length, of }: PromptCount): PromptCount {
   const counted = { tokens, length, of, prompt: tokens }
@@ -28,7 +28,7 @@ export function nextCount(before: PromptCount, { tokens, length, of }: PromptCou
   return tokens < highest.prompt ? { ...counted, highest } : counted
 }
 
-/** What a count bounds a request by, with `since`, the most tokens of the messages from an index on. */
+/** The bound of a request from a count plus `since`, the maximum tokens of the messages from an index on. */
 export function boundByCount(
   { tokens, length, added = 0, highest }: PromptCount,
   since: (from: number) => number,
@@ -37,38 +37,39 @@ export function boundByCount(
   return highest === undefined ? last : Math.max(last, highest.tokens + added + since(highest.length))
 }
 
-/** The digest of the parts of a context that are the same for all models, and of the model that was asked last. */
+/** The digest of the parts of a context that are the same for all models, and of the last model. */
 interface PromptParts {
   readonly fixed: number
   model: string
   digest: string
 }
 
-const promptParts = new WeakMap<RunContext, PromptParts>()
+const partsCache = new WeakMap<RunContext, PromptParts>()
 
 // Spec R-BUD-13.
 /**
- * What a count is of, beside the messages: system prompt, tools, model and thinking. They change over a resume, with a fallback, and
- * by a person. A service counts old thoughts only while the model may think.
+ * Identifies what a count applies to besides the messages: system prompt, tools, model and thinking. These change on a
+ * resume, with a fallback, and when a person changes settings. A service counts old thoughts only while thinking is
+ * enabled.
  */
 export function promptDigest({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): string {
-  let parts = promptParts.get(context)
+  let parts = partsCache.get(context)
   if (parts === undefined) {
     const fixed = fixedDigest(context)
     parts = { fixed, model: model.id, digest: digestOf(model.id, fixed) }
-    promptParts.set(context, parts)
+    partsCache.set(context, parts)
   }
   if (parts.model !== model.id) {
     parts.model = model.id
     parts.digest = digestOf(model.id, parts.fixed)
   }
   const choice = toolChoiceNow({ context, spent })
-  // A service tells the model more where a call is required.
+  // A service adds instructions for the model if a call is required.
   if (choice === undefined || choice === 'auto' || choice === 'none') return parts.digest
   return digestOf(model.id, hashText(JSON.stringify(choice), parts.fixed))
 }
 
 function fixedDigest({ toolDefinitions, settings: { system, thinking } }: RunContext): number {
-  const told = hashText(JSON.stringify(toolDefinitions), hashText(system))
-  return thinking === null ? told : hashText(JSON.stringify(thinking), told)
+  const digest = hashText(JSON.stringify(toolDefinitions), hashText(system))
+  return thinking === null ? digest : hashText(JSON.stringify(thinking), digest)
 }

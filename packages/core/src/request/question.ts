@@ -15,12 +15,12 @@ import { currentModel } from './current-model.ts'
 import { capInWindow } from './reply-room.ts'
 import { heldBackBy } from './reserve.ts'
 
-// Questions beside the conversation, which its own requests do not ask: a compaction's, those that are asked beside a turn, and those of hooks.
+// Side questions that are not requests of the conversation itself: from compactions, background questions and hooks.
 
-/** What is asked beside the conversation, whoever asks. */
+/** A side question, regardless of who asks. */
 export type Question = CompactionRequest & Pick<HookQuestion, 'webSearch'>
 
-/** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
+/** How a question is sent and paid. Its content is captured now, because the conversation may continue meanwhile. */
 export function questionPlan(run: Run, request: Question, model: Model, name: string): RequestPlan {
   const { system, messages, tools = [], toolChoice = 'none', webSearch } = request
   const { thinking } = run.context.settings
@@ -47,31 +47,31 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
     contextAfter: () => estimateRequest(run),
     body: ({ maxTokens: maxOutputTokens }, idempotencyKey) => {
       const searching = webSearch !== undefined && { webSearch }
-      const plain = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
-      if (tools.length === 0) return plain
-      // Code of the service would take what is asked for later, and go on.
-      if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...plain, toolChoice: 'none' as const }
-      return thinking === null ? plain : { ...plain, thinking }
+      const fields = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
+      if (tools.length === 0) return fields
+      // Code that runs at the service would take the question as a later input and continue.
+      if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...fields, toolChoice: 'none' as const }
+      return thinking === null ? fields : { ...fields, thinking }
     },
   }
 }
 
-/** What is wrong with a question; undefined when it can be asked. */
+/** Why a question is invalid; undefined if it is valid. */
 export function problemOfQuestion(run: Run, request: Question): string | undefined {
   try {
     const { system, messages, model, webSearch } = request
-    const misfit = misfitOf(messages, isModelMessages)
-    if (typeof system !== 'string' || misfit !== undefined)
-      return `A question is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
-    if (model !== undefined && !isNamed(run, model))
-      return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+    const problem = misfitOf(messages, isModelMessages)
+    if (typeof system !== 'string' || problem !== undefined)
+      return `A question must be { system, messages }: ${problem ?? 'its system prompt is not a text'}.`
+    if (model !== undefined && !isNamedModel(run, model))
+      return `${model.id} is not a model of this run: name it in \`models\` of the context defence.`
     return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)
   } catch (error) {
     return messageOf(error)
   }
 }
 
-function isNamed({ context }: Run, { id }: Model): boolean {
+function isNamedModel({ context }: Run, { id }: Model): boolean {
   const { models, contextDefence } = context
   return [...models, ...(contextDefence.models ?? [])].some((named) => named.id === id)
 }
@@ -81,15 +81,15 @@ export function refusedQuestion(message: string): CompactionReply {
   return { kind: 'failed', error: error.toRecord() }
 }
 
-export function replyTo(asked: Asked): CompactionReply {
-  switch (asked.kind) {
+export function replyTo(outcome: Asked): CompactionReply {
+  switch (outcome.kind) {
     case 'answered':
-      return { kind: 'answered', message: asked.message, streamError: asked.streamError }
+      return { kind: 'answered', message: outcome.message, streamError: outcome.streamError }
     case 'aborted':
     case 'over_budget':
-      return { kind: asked.kind }
+      return { kind: outcome.kind }
     case 'failed':
     case 'overloaded':
-      return { kind: 'failed', error: asked.error }
+      return { kind: 'failed', error: outcome.error }
   }
 }

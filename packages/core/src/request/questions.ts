@@ -7,12 +7,12 @@ import type { Run } from '../run/run.ts'
 import { askModel, type Asker } from './ask-model.ts'
 import { OpenBill, type Bill, type Charge } from '../run/request-bill.ts'
 import { chargeOf } from './charge.ts'
-import { CutOff } from './cut-off.ts'
+import { QuestionTimeout } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
 import { warningsOf, type RestingTime } from './request-plan.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo, type Question } from './question.ts'
 
-/** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
+/** Enters a recorded bill: its charges are added to the figures and its events are emitted again. */
 export function enterBill(run: Run, { charges, told, waits }: Bill): void {
   if (waits !== undefined) {
     run.ports.waitTime.restore(waits)
@@ -22,7 +22,7 @@ export function enterBill(run: Run, { charges, told, waits }: Bill): void {
   for (const charge of charges) enterCharge(run, charge)
 }
 
-/** What was waited for a service is in the figures of the run. */
+/** Adds the time of waiting for services to the figures of the run. */
 export function enterWaits(run: Run, waited: ServiceWaits): void {
   run.update({ waits: laterWaits(run.spent.waits, waited) })
 }
@@ -32,7 +32,7 @@ export function enterCharge(run: Run, charge: Charge): void {
 }
 
 // Spec R-CTX-6a.
-/** Who asks: no fallback model takes over for a question. */
+/** The caller of a question: no fallback model takes over. */
 export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Asker {
   return {
     retryName,
@@ -51,7 +51,7 @@ export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: 
   }
 }
 
-/** The same where the run waits for it: all is entered and told at once. */
+/** A bill for a question that the run waits for: entered and reported immediately. */
 export class LiveBill extends OpenBill {
   readonly #run: Run
 
@@ -78,61 +78,62 @@ export class LiveBill extends OpenBill {
 
 type TimedQuestion = Question & Pick<HookQuestion, 'timeoutMs'>
 
-/** Whose questions they are, and how many there may be. */
-export interface QuestionsOf {
+/** The caller of the questions, and how many it may ask. */
+export interface QuestionsOptions {
   readonly run: Run
-  /** Of the composite step that holds what they came to; theirs begin with it. */
+  /** The name of the composite step that stores the outcome. The names of the questions begin with it. */
   readonly name: string
   readonly limit: number
   /** For messages: `A compaction`. */
   readonly who: string
-  /** Where what they cost is put. */
+  /** Where their cost is recorded. */
   readonly bill: OpenBill
-  /** They are asked beside the run's own work, and nothing of the run is written meanwhile. */
+  /** Whether they run in parallel with the run's own work, during which they must not change the run. */
   readonly isBeside: boolean
 }
 
 /**
- * The questions of one compaction, or of one call of a hook or a tool. Q1: the run waits for every model request of it, also when whoever asked ignored an
- * abort, so nothing is written later. Q2: a driver that fails breaks the run, also when whoever asked catches the error. Q3: a question after the
- * end is refused.
+ * The questions of one compaction, or of one call of a hook or a tool.
+ * Q1: The run waits for all of their model requests, even if the caller ignored an abort, so nothing is written later.
+ * Q2: A step engine that fails breaks the run, even if the caller catches the error.
+ * Q3: A question after the end is refused.
  */
 export class Questions {
   readonly bill: Bill
-  /** Refusals that said something about a window. */
+  /** Refusals that reported a context window. */
   readonly refusals: { model: string; error: ModelErrorJson }[] = []
-  /** What cut one of them. */
+  /** The cause of the abort that cut one of them. */
   aborted: AbortCause | undefined
-  readonly #of: QuestionsOf
+  readonly #of: QuestionsOptions
   readonly #asking: Promise<unknown>[] = []
   readonly #broken: Promise<never>
   #breakRun: (error: unknown) => void = () => {}
   #asked = 0
   #isOver = false
 
-  constructor(of: QuestionsOf) {
-    this.#of = of
-    this.bill = of.bill
+  constructor(options: QuestionsOptions) {
+    this.#of = options
+    this.bill = options.bill
     this.#broken = new Promise<never>((_resolve, reject) => {
       this.#breakRun = reject
     })
-    // Whoever waits for the end hears of it.
+    // The error is reported to the code that waits for the end.
     this.#broken.catch(() => {})
   }
 
   /**
-   * Where the driver fails the run breaks, whatever whoever asks makes of the rejection.
-   * @param own The name of the question below that of the composite; its number when absent.
-   * @param time Of whoever asks: it stands still while the question waits for its service.
+   * A failing step engine breaks the run, even if the caller handles the rejection.
+   * @param childName The name of the question below the composite; its number when absent.
+   * @param time The timeout of the caller, paused while the question waits for its service.
    */
-  ask(request: TimedQuestion, own?: string, time?: RestingTime): Promise<CompactionReply> {
-    const reply = this.#ask(request, own, time)
+  ask(request: TimedQuestion, childName?: string, time?: RestingTime): Promise<CompactionReply> {
+    const reply = this.#ask(request, childName, time)
     this.#asking.push(reply)
     reply.catch(this.#breakRun)
     return reply
   }
 
-  /** Waits for the work of whoever asks, and then for what it left unanswered. */
+  /** Waits for the caller's work, and then for its unanswered questions. */
   async until<T>(working: PromiseLike<T>): Promise<T> {
     const result = await Promise.race([working, this.#broken])
     this.#isOver = true
@@ -142,7 +143,7 @@ export class Questions {
 
   async #ask(
     request: TimedQuestion,
-    given: string | undefined,
+    requestedName: string | undefined,
     time: RestingTime | undefined,
   ): Promise<CompactionReply> {
     const { run, name, limit, who, bill, isBeside } = this.#of
@@ -151,16 +152,18 @@ export class Questions {
     const problem = number > limit ? `${who} may ask ${limit} times.` : problemOfQuestion(run, request)
     if (problem !== undefined) return refusedQuestion(problem)
     const model = request.model ?? currentModel(run)
-    const own = given ?? String(number)
-    const alone = questionPlan(run, request, model, `${name}/${own}`)
+    const childName = requestedName ?? String(number)
+    const alone = questionPlan(run, request, model, `${name}/${childName}`)
     const plan = isBeside ? { ...alone, isBeside } : alone
     const { timeoutMs } = request
-    const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
-    const times = [cutOff?.time, time].filter((each) => each !== undefined)
+    const cutOff = timeoutMs === undefined ? undefined : new QuestionTimeout(run.context.timers, timeoutMs)
+    const times = [cutOff?.time, time].filter((timer) => timer !== undefined)
     const timed = { ...plan, times, ...(cutOff !== undefined && { cutOff: cutOff.signal }) }
-    const asker = askerFor(bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
-    const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
-    if (asked.kind === 'aborted') this.aborted ??= asked.cause
-    return replyTo(asked)
+    const asker = askerFor(bill, `${name}/retry:${childName}`, (error) =>
+      this.refusals.push({ model: model.id, error }),
+    )
+    const outcome = await askModel(run, timed, asker).finally(() => cutOff?.end())
+    if (outcome.kind === 'aborted') this.aborted ??= outcome.cause
+    return replyTo(outcome)
   }
 }

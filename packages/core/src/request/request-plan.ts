@@ -7,18 +7,18 @@ import type { Charge } from '../run/request-bill.ts'
 import type { Deadline } from '../values/deadline.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
 
-/** What one attempt came to, as recorded. */
+/** The outcome of one attempt, as recorded. */
 export type Attempt =
   | {
       readonly kind: 'answered'
       readonly message: AssistantMessage
-      /** Set when the stream broke after completed blocks. */
+      /** Set if the stream broke after complete blocks. */
       readonly streamError: ModelErrorJson | null
       readonly grant: Grant
       readonly charge: Charge
-      /** What the service's count is of, beside the messages; a resume may ask with another prompt (`PromptCount`). */
+      /** What the service's count applies to besides the messages. A resume may use another prompt (`PromptCount`). */
       readonly promptDigest: string
-      /** Of the reply (`ModelReply`). */
+      /** The warnings of the reply (`ModelReply`). */
       readonly warnings?: readonly string[]
     }
   | {
@@ -26,59 +26,59 @@ export type Attempt =
       readonly error: ModelErrorJson
       readonly charge: Charge
       readonly grant: Grant
-      /** When the service takes requests again, in milliseconds since 1970; where it said so. */
+      /** When the service accepts requests again, in milliseconds since 1970, if it reported that. */
       readonly retryAtMs?: number
-      /** Where waiting for the service helps. */
+      /** Set if waiting for the service may help. */
       readonly mayWait?: MayWait
     }
-  /** `partial` holds what had come, so that nothing that was read is lost. */
+  /** `partial` contains what was received before the abort. */
   | {
       readonly kind: 'aborted'
       readonly cause: AbortCause
       readonly partial: AssistantMessage | null
       readonly charge: Charge
-      /** None where it waited for room. */
+      /** Absent if it was aborted while waiting for a place in the queue. */
       readonly grant?: Grant
     }
   /** The budget has no room for it: no request was made. */
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
-  /** On record as begun and never as ended: charged at its reservation. */
+  /** The record has its start but not its end: charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
 
-/** What the model warned of with its reply. A record may hold anything. */
+/** The warnings of the model for this reply. A record may contain anything. */
 export function warningsOf(attempt: Attempt): readonly string[] {
   const warnings = attempt.kind === 'answered' ? attempt.warnings : undefined
   return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === 'string') : []
 }
 
-/** A time that can stand still. */
+/** A timer that can be paused. */
 export type RestingTime = Pick<Deadline, 'pause' | 'goOn'>
 
-/** One request as it is asked and paid, whatever the number of the attempt. */
+/** One request as it is sent and paid, independent of the attempt number. */
 export interface RequestPlan extends RequestBounds {
-  /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */
+  /** It is made in parallel with the turn: it does not change the run, and the caller enters its result later. */
   readonly isBeside?: true
-  /** It is a question beside the conversation, which no `model_start` tells of. */
+  /** It is a side question, which emits no `model_start`. */
   readonly isQuestion?: true
   /** Aborted when nobody waits for the answer any more. */
   readonly cutOff?: AbortSignal
-  /** Times that whoever asks has for it: they stand still while it waits for its service. */
+  /** Timers of the caller, paused while the request waits for its service. */
   readonly times?: readonly RestingTime[]
-  /** Of its steps; the number of the attempt comes behind it. */
+  /** Prefix of its step names; the attempt number follows. */
   readonly name: string
   // Spec R-STEP-5.
-  /** What it is about: a step that is found with another digest is a mismatch, not an answer. */
+  /** Identifies the content: a recorded step with another digest is a mismatch, not an answer. */
   digest(): string
-  /** What is asked beside the messages. */
+  /** Identifies the prompt apart from the messages. */
   promptDigest(): string
   body(grant: Grant, idempotencyKey: string): ModelRequest
-  /** About how many tokens its prompt has. */
+  /** Estimated tokens of its prompt. */
   promptEstimate(): PromptEstimate
   /** The same request with a lower cap. */
   withCap(cap: ReplyCap): RequestPlan
-  /** Tokens of the conversation once it is answered: by what the service counted, where that is of the conversation. */
+  /** Tokens of the conversation after the answer: from the service's count, if that covers the conversation. */
   contextAfter(usage: Usage | null): number
 }
 
-/** What is charged for an attempt that was made. */
-export type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
+/** The outcome of an attempt that was made and is charged. */
+export type MadeAttempt = Exclude<Attempt, { readonly kind: 'over_budget' }>

@@ -1,7 +1,7 @@
 import { lapsLeft } from '../limits/allowance.ts'
 import type { BudgetLease, LeaseShortage, LeaseWanted } from '../limits/lease.ts'
 import {
-  minus,
+  subtractAmounts,
   nothing,
   plus,
   type Amount,
@@ -15,176 +15,179 @@ import { fieldsOf } from '../values/given.ts'
 import { sharedLimitOf, type SharedLimit } from '../limits/run-budget.ts'
 import type { StandingTaken } from '../limits/standing.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../model/prices.ts'
-import { beforeCutOff } from './cut-off.ts'
+import { waitUntilCutOff } from './cut-off.ts'
 import type { Run } from '../run/run.ts'
-import { unreservedWorst, worstByReply, worstCase } from './charge.ts'
+import { unreservedWorstCase, worstCaseByReply, worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
 
-/** What an attempt may cost, and what was taken aside for it. */
-export interface Reserved {
+/** The grant of an attempt, and its reservation. */
+export interface ReservedGrant {
   readonly kind: 'decided'
   readonly grant: Grant | OverBudget
   readonly reservation: Reservation | undefined
 }
 
 // Spec R-BUD-18.
-/** It would fit, or fit better, if what others have reserved came back. */
+/** The request would fit, or get a longer reply, if the reservations of others were returned. */
 export interface Shortage {
   readonly kind: 'short'
-  /** What the whole request needs. */
+  /** The cost of the full request. */
   readonly needed: Amount
   readonly shortOn: readonly Line[]
-  /** What the limit that has too little has now, and what others have reserved of it. */
+  /** What the limit that is too small has left now, and what others have reserved of it. */
   readonly available: Amount
   readonly reservedBy: Amount & { readonly holders: number }
 }
 
 // Spec R-FUND-1.
-/** The lease gives too little, and what other sessions have reserved may come back. */
+/** The lease is too small, and other sessions may return their reservations. */
 export interface LeaseShort extends LeaseWanted {
   readonly kind: 'lease_short'
-  /** What the whole request may cost. */
+  /** The maximum cost of the full request. */
   readonly needed: Amount
   readonly others: LeaseShortage
 }
 
-/** Nobody waits for it any more: what it has now is too little. */
-export function refusedShortage({ needed, available }: Shortage): Reserved {
+/** No longer waits for reservations to be returned: what is left now is too little. */
+export function refusedShortage({ needed, available }: Shortage): ReservedGrant {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
 // Spec R-BUD-17.
 /**
- * The same under a lease: that is asked for more where it is what has no room. It is asked once more when others took what it gave, and waited
- * for until an abort, or until the time of a question is over.
- * @param isWaitOver The request has waited in the queue of the budget for as long as it may.
+ * Reserves under a lease, and asks the lease for more if it is too small. If others took what it offered, it is asked
+ * again. Waits for it until an abort, or until the timeout of a question.
+ * @param isWaitOver Whether the request has reached the maximum wait in the budget's queue.
  */
 export async function reserveGrowing(
   run: Run,
   bounds: RequestBounds & { readonly cutOff?: AbortSignal },
   lease: BudgetLease,
   { signal, isWaitOver }: { readonly signal: AbortSignal; readonly isWaitOver: boolean },
-): Promise<Reserved | Shortage | LeaseShort> {
+): Promise<ReservedGrant | Shortage | LeaseShort> {
   const { cutOff } = bounds
   const isOver = (): boolean => signal.aborted || cutOff?.aborted === true
   let others: LeaseShortage | undefined
   let wanted: LeaseWanted | undefined
-  for (let asks = 0; asks < mostAsks && !isOver(); asks++) {
+  for (let asks = 0; asks < maxLeaseRequests && !isOver(); asks++) {
     wanted = wantedOfLease(run, bounds, lease)
     if (wanted === undefined) break
     const { usd, leastUsd } = wanted
     const how = { ...(bounds.isOptional !== true && { leastUsd }), ...(isWaitOver && asks === 0 && { isOver: true }) }
-    const answer = await beforeCutOff(cutOff, signal, (own) => lease.growTo(usd, { signal: own, ...how }))
+    const answer = await waitUntilCutOff(cutOff, signal, (leaseSignal) =>
+      lease.growTo(usd, { signal: leaseSignal, ...how }),
+    )
     others = isShortage(answer) ? answer : undefined
     if (lease.usd < usd) break
   }
   const reserved = reserveRequest(run, bounds)
   if (others === undefined || wanted === undefined || reserved.kind === 'short' || isOver()) return reserved
-  return withOthers(run, bounds, reserved, { wanted, others, canWait: lease.wait !== undefined })
+  return withOtherReservations(run, bounds, reserved, { wanted, others, canWait: lease.wait !== undefined })
 }
 
-/** Plain JavaScript may give anything. */
-function isShortage(given: unknown): given is LeaseShortage {
-  const { mayComeBack, reservedUsd, holders } = fieldsOf(given) ?? {}
+/** JavaScript code may return anything. */
+function isShortage(value: unknown): value is LeaseShortage {
+  const { mayComeBack, reservedUsd, holders } = fieldsOf(value) ?? {}
   return typeof mayComeBack === 'boolean' && Number.isFinite(reservedUsd) && Number.isFinite(holders)
 }
 
-interface LeaseAnswered {
+interface LeaseAnswer {
   readonly wanted: LeaseWanted
   readonly others: LeaseShortage
   readonly canWait: boolean
 }
 
-/** What became of a request for which the lease alone had too little: it waits, or its answer says what others have. */
-function withOthers(
+/** The result for a request that only the lease is too small for: it waits, or its answer reports what others use. */
+function withOtherReservations(
   run: Run,
   bounds: RequestBounds,
-  reserved: Reserved,
-  { wanted, others, canWait }: LeaseAnswered,
-): Reserved | LeaseShort {
+  reserved: ReservedGrant,
+  { wanted, others, canWait }: LeaseAnswer,
+): ReservedGrant | LeaseShort {
   const { grant, reservation } = reserved
   if (grant.isOfLease !== true) return reserved
   const ofLease = { reservedUsd: others.reservedUsd, holders: others.holders }
   if (!others.mayComeBack || !canWait || bounds.isOptional === true)
     return { ...reserved, grant: { ...grant, leaseOthers: ofLease } }
   if (reservation !== undefined) run.ports.ledger.settle(reservation, nothing)
-  return { kind: 'lease_short', needed: worstByReply(run, bounds)(bounds.cap), ...wanted, others }
+  return { kind: 'lease_short', needed: worstCaseByReply(run, bounds)(bounds.cap), ...wanted, others }
 }
 
-/** Agents beside each other may each find that another took what was there. */
-const mostAsks = 20
+/** Parallel agents may repeatedly find that another one took what was available. */
+const maxLeaseRequests = 20
 
-/** What the request would have of the lease in all; undefined where that has enough for all that the other limits let it have. */
+/** The total that the request wants from the lease; undefined if the lease suffices for everything that the other limits allow. */
 function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): LeaseWanted | undefined {
-  const worst = worstByReply(run, bounds)
-  const held = ledgersOf(run, bounds)
-  const most = mostTokens(
-    held.map((each) => roomOn(each, worst, besideLease)),
-    usefulOf(run, bounds),
+  const worst = worstCaseByReply(run, bounds)
+  const reserves = ledgersOf(run, bounds)
+  const longest = longestReply(
+    reserves.map((each) => roomOn(each, worst, ignoringLease)),
+    usefulReplyTokens(run, bounds),
     bounds.cap,
   )
-  if (most === undefined) return undefined
+  if (longest === undefined) return undefined
   const missing = (output: number): NanoUsd =>
     Math.max(
-      ...held.map((each) => {
+      ...reserves.map((each) => {
         const { needed, available } = roomOn(each, worst)
         return needed(output).nanos - available.nanos
       }),
     )
-  const missingNanos = missing(most)
+  const missingNanos = missing(longest)
   if (missingNanos <= 0) return undefined
   const hasNanos = nanosOf(lease.usd)
-  const leastNanos = hasNanos + missing(Math.min(most, usefulOf(run, bounds)))
+  const leastNanos = hasNanos + missing(Math.min(longest, usefulReplyTokens(run, bounds)))
   return { usd: usdOf(hasNanos + missingNanos), leastUsd: usdOf(Math.max(0, leastNanos)) }
 }
 
 // Spec R-BUD-2, R-BUD-3, R-BUD-18.
 /**
- * Reserves the worst case of a request, lowering the reply's cap to what fits. What is only reserved by others lowers nothing and
- * refuses nothing: the request waits for it, and behind those that wait already. The one place where anything is reserved.
+ * Reserves the worst case of a request, and lowers the reply's cap to what fits. Reservations of others alone neither
+ * lower the cap nor refuse the request: it waits for them, behind those that already wait. Nothing else reserves for a
+ * request.
  * @param ahead Lines that earlier requests wait for.
  */
 export function reserveRequest(
   run: Run,
   bounds: RequestBounds,
   ahead: ReadonlySet<Line> = run.ports.ledger.queue.claimed,
-): Reserved | Shortage {
+): ReservedGrant | Shortage {
   const { ledger } = run.ports
   const { cap } = bounds
-  const useful = usefulOf(run, bounds)
+  const useful = usefulReplyTokens(run, bounds)
   if (!ledger.limited) return unlimitedGrant(run, bounds, useful)
-  const worst = worstByReply(run, bounds)
-  const held = ledgersOf(run, bounds)
-  const isBehind = ahead.size > 0 && held.some((each) => each.ledger.linesIn(ahead).length > 0)
+  const worst = worstCaseByReply(run, bounds)
+  const reserves = ledgersOf(run, bounds)
+  const isBehind = ahead.size > 0 && reserves.some((each) => each.ledger.linesIn(ahead).length > 0)
   const now = isBehind
     ? undefined
-    : mostTokens(
-        held.map((each) => roomOn(each, worst)),
+    : longestReply(
+        reserves.map((each) => roomOn(each, worst)),
         useful,
         cap,
       )
   if (now === cap) return granted(run, bounds, cap, worst)
-  const afterwards = held.map((each) => roomOn(each, worst, ifAllCameBack))
-  const best = mostTokens(afterwards, useful, cap)
+  const afterwards = reserves.map((each) => roomOn(each, worst, ifAllReturned))
+  const best = longestReply(afterwards, useful, cap)
   if (best === undefined) return refused(run, bounds, worst, afterwards)
-  const short = shortage(held, worst, best, ahead)
-  // Without anybody to wait for, what differs is the prices' own answer.
-  const canWait = bounds.isOptional !== true && (isBehind || short.reservedBy.holders > 0)
-  if (canWait && now !== best) return short
+  const shortageNow = shortage(reserves, worst, best, ahead)
+  // If there is nothing to wait for, the difference comes from prices that are not stable.
+  const canWait = bounds.isOptional !== true && (isBehind || shortageNow.reservedBy.holders > 0)
+  if (canWait && now !== best) return shortageNow
   if (now !== undefined) return granted(run, bounds, now, worst)
   return refused(
     run,
     bounds,
     worst,
-    held.map((each) => roomOn(each, worst)),
+    reserves.map((each) => roomOn(each, worst)),
   )
 }
 
-function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserved {
+function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): ReservedGrant {
   const { model, cap } = bounds
-  const worst = unreservedWorst(run, bounds)
+  const worst = unreservedWorstCase(run, bounds)
   const range = { least: worst(useful), most: worst(cap) }
   return {
     kind: 'decided',
@@ -193,21 +196,21 @@ function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserv
   }
 }
 
-function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room): Reserved {
+function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room): ReservedGrant {
   const { ledger } = run.ports
   const { model, cap } = bounds
   const amount = worst(maxTokens)
   const isWhole = maxTokens === cap
-  const isShortOfUsd = (each: HeldBack): boolean => roomOn(each, worst).lacks(cap) === 'usd'
+  const isShortOfUsd = (each: HeldBack): boolean => roomOn(each, worst).shortIn(cap) === 'usd'
   const lowered = isWhole ? null : ledgersOf(run, bounds).some(isShortOfUsd) ? 'usd' : 'tokens'
   const ofLease = lowered === 'usd' ? isOfLease(run, bounds, worst, maxTokens) : undefined
   const reservation = ledger.reserve(amount)
-  // Prices that say something else every time they are asked: what is not reserved is not asked for.
+  // Prices that change with every call: without a reservation the request is not made.
   if (reservation === undefined)
     return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
   const ofShared =
-    lowered === null ? undefined : sharedShort(run, bounds, worst, { tokens: maxTokens, currency: lowered })
-  const range = { least: worst(usefulOf(run, bounds)), most: worst(cap) }
+    lowered === null ? undefined : sharedBudgetShortage(run, bounds, worst, { tokens: maxTokens, currency: lowered })
+  const range = { least: worst(usefulReplyTokens(run, bounds)), most: worst(cap) }
   const grant: Grant = {
     granted: true,
     model: model.id,
@@ -222,16 +225,16 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   return { kind: 'decided', grant, reservation }
 }
 
-/** The same reservation with as long a reply as so much pays for: at least a useful one. */
+/** The same reservation with the longest reply that the amount pays for; at least a useful one. */
 export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { usd, short }: StandingTaken): Grant {
   const nanos = nanosOf(usd)
-  const worst = worstByReply(run, bounds)
-  const useful = Math.min(grant.maxTokens, usefulOf(run, bounds))
-  const maxTokens = largest(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
-  const { isOfWindow: _, isOfLease: __, leaseOthers: ___, shared: ____, ...others } = grant
+  const worst = worstCaseByReply(run, bounds)
+  const useful = Math.min(grant.maxTokens, usefulReplyTokens(run, bounds))
+  const maxTokens = largestFitting(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
+  const { isOfWindow: _, isOfLease: __, leaseOthers: ___, shared: ____, ...grantFields } = grant
   const standing = short && { name: short.name, resetsAt: short.resetsAt }
   return {
-    ...others,
+    ...grantFields,
     ...worst(maxTokens),
     maxTokens,
     lowered: 'usd',
@@ -244,39 +247,41 @@ function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {
   return isOfWindow === true ? { isOfWindow } : {}
 }
 
-function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): Reserved {
-  const useful = usefulOf(run, bounds)
-  const missing = rooms.findLast(({ lacks }) => lacks(useful) !== undefined)
+function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): ReservedGrant {
+  const useful = usefulReplyTokens(run, bounds)
+  const missing = rooms.findLast(({ shortIn: lacks }) => lacks(useful) !== undefined)
   const amount = missing?.needed(useful) ?? nothing
-  const lacking = overBudget(amount, missing?.available ?? nothing)
-  const currency = lacking.currency === 'usd' ? 'nanos' : 'tokens'
-  // What others spent against the same limit is not in the figures of this run: what it is an agent of, or agents that still work.
+  const overBudgetGrant = overBudget(amount, missing?.available ?? nothing)
+  const currency = overBudgetGrant.currency === 'usd' ? 'nanos' : 'tokens'
+  // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
-  const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
-  const ofShared = sharedShort(run, bounds, worst, { tokens: 0, currency: lacking.currency })
-  const grant = { ...lacking, ...of, ...isOfLease(run, bounds, worst, 0), ...ofShared }
+  const sharedOf = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
+  const ofShared = sharedBudgetShortage(run, bounds, worst, { tokens: 0, currency: overBudgetGrant.currency })
+  const grant = { ...overBudgetGrant, ...sharedOf, ...isOfLease(run, bounds, worst, 0), ...ofShared }
   return { kind: 'decided', grant, reservation: undefined }
 }
 
-function shortage(held: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
-  const short = new Set(held.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))))
-  const waitedFor = [...short, ...held.flatMap(({ ledger }) => ledger.linesIn(ahead))]
-  const [most] = waitedFor.toSorted(
+function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
+  const shortLines = new Set(
+    reserves.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))),
+  )
+  const waitedFor = [...shortLines, ...reserves.flatMap(({ ledger }) => ledger.linesIn(ahead))]
+  const [longest] = waitedFor.toSorted(
     (a, b) => b.reserved.nanos - a.reserved.nanos || b.reserved.tokens - a.reserved.tokens,
   )
-  const { limits, settled, reserved, holders } = most ?? noLine
+  const { limits, settled, reserved, holders } = longest ?? noLine
   return {
     kind: 'short',
     needed: worst(tokens),
-    shortOn: [...short],
-    available: minus(limits, plus(settled, reserved)),
+    shortOn: [...shortLines],
+    available: subtractAmounts(limits, plus(settled, reserved)),
     reservedBy: { ...reserved, holders },
   }
 }
 
 const noLine = { limits: nothing, settled: nothing, reserved: nothing, holders: 0 }
 
-/** Whether the lease alone has too little for more than so many tokens. */
+/** Whether only the lease is too small for more than this many tokens. */
 function isOfLease(
   run: Run,
   bounds: RequestBounds,
@@ -284,12 +289,14 @@ function isOfLease(
   tokens: number,
 ): { readonly isOfLease?: true } | undefined {
   if (run.context.settings.lease === null) return undefined
-  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideLease))
-  return (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
+  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, ignoringLease))
+  return (longestReply(rooms, usefulReplyTokens(run, bounds), bounds.cap) ?? 0) > tokens
+    ? { isOfLease: true }
+    : undefined
 }
 
-/** The budget of several runs, where it alone has too little for more than so many tokens. */
-function sharedShort(
+/** The budget shared by several runs, if only that is too small for more than this many tokens. */
+function sharedBudgetShortage(
   run: Run,
   bounds: RequestBounds,
   worst: Room,
@@ -297,48 +304,48 @@ function sharedShort(
 ): { readonly shared: SharedLimit } | undefined {
   const { budget } = run.context.settings
   if (budget === null) return undefined
-  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideShared))
-  const isShort = (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens
+  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, ignoringShared))
+  const isShort = (longestReply(rooms, usefulReplyTokens(run, bounds), bounds.cap) ?? 0) > tokens
   return isShort ? { shared: sharedLimitOf(budget, currency) } : undefined
 }
 
-function usefulOf(run: Run, { cap }: RequestBounds): number {
+function usefulReplyTokens(run: Run, { cap }: RequestBounds): number {
   return Math.min(cap, run.context.settings.minUsefulTokens)
 }
 
-/** Where a request has to fit, and what has to be left there. */
+/** The ledgers on which a request must fit, and what must be left on each. */
 function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly HeldBack[] {
-  return [{ ledger: ports.ledger, room: holdNothing }, ...bounds.heldBack()]
+  return [{ ledger: ports.ledger, room: reserveNothing }, ...bounds.heldBack()]
 }
 
-/** The longest reply that fits everywhere; undefined where not even a useful one does. */
-function mostTokens(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
-  const fits = (output: number): boolean => rooms.every(({ lacks }) => lacks(output) === undefined)
+/** The longest reply that fits everywhere; undefined if not even a useful one fits. */
+function longestReply(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
+  const fits = (output: number): boolean => rooms.every(({ shortIn: lacks }) => lacks(output) === undefined)
   if (!fits(useful)) return undefined
-  return fits(cap) ? cap : largest(useful, cap, fits)
+  return fits(cap) ? cap : largestFitting(useful, cap, fits)
 }
 
-/** @param needed With what has to be left for a last answer. */
+/** @param needed Includes what must be left for a last answer. */
 function overBudget(needed: Amount, available: Amount): OverBudget {
   return needed.nanos > available.nanos
     ? { granted: false, currency: 'usd', needed: needed.nanos, available: available.nanos }
     : { granted: false, currency: 'tokens', needed: needed.tokens, available: available.tokens }
 }
 
-const holdNothing: Room = () => nothing
+const reserveNothing: Room = () => nothing
 
 interface RoomOn {
   readonly ledger: Ledger
   readonly available: Amount
   readonly needed: Room
-  readonly lacks: (outputTokens: number) => 'usd' | 'tokens' | undefined
+  readonly shortIn: (outputTokens: number) => 'usd' | 'tokens' | undefined
 }
 
-const besideLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
-const besideShared = (ledger: Ledger): Amount => ledger.availableBesideShared()
-const ifAllCameBack = (ledger: Ledger): Amount => ledger.unspent()
+const ignoringLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
+const ignoringShared = (ledger: Ledger): Amount => ledger.availableIgnoringShared()
+const ifAllReturned = (ledger: Ledger): Amount => ledger.unspent()
 
-/** What a request needs on a ledger with what has to be left there, and what the ledger has. */
+/** What a request needs on a ledger, including what must be left there, and what the ledger has. */
 function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amount => of.available()): RoomOn {
   const available = has(ledger)
   const needed = (output: number): Amount => plus(worst(output), room(output))
@@ -347,11 +354,11 @@ function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amo
     if (nanos > available.nanos) return 'usd'
     return tokens > available.tokens ? 'tokens' : undefined
   }
-  return { ledger, available, needed, lacks }
+  return { ledger, available, needed, shortIn: lacks }
 }
 
-/** The largest number of tokens that fits; `low` does, `high` does not. */
-function largest(low: number, high: number, fits: (tokens: number) => boolean): number {
+/** Binary search for the largest number of tokens that fits; `low` fits, `high` does not. */
+function largestFitting(low: number, high: number, fits: (tokens: number) => boolean): number {
   let fitting = low
   let failing = high
   while (failing - fitting > 1) {
@@ -363,24 +370,24 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
 }
 
 // Spec R-BUD-4.
-/** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on. */
+/** What is reserved of the budget for the last answer of `wrapUp`: of this run, or of the parent whose ledger it uses. */
 export function heldBackBy(run: Run): readonly HeldBack[] {
   const room = heldForLastAnswer(run)
   if (room === undefined) return run.ports.heldBack?.() ?? []
   return [{ ledger: run.ports.ledger, room }]
 }
 
-/** The same with the next request of this run: for what is asked beside it. */
+/** The same plus the next request of this run: for side questions. */
 export function heldForNextRequest(run: Run): readonly HeldBack[] {
   const { ledger } = run.ports
   if (!ledger.limited) return []
   const model = currentModel(run)
   const next = worstCase(run, model, inputBoundOf(run, model), outputCap(run, model))
-  const held = heldBackBy(run).map((each) => ({ ...each, room: (output: number) => plus(each.room(output), next) }))
-  return [{ ledger, room: () => next }, ...held]
+  const reserves = heldBackBy(run).map((each) => ({ ...each, room: (output: number) => plus(each.room(output), next) }))
+  return [{ ledger, room: () => next }, ...reserves]
 }
 
-/** Undefined where this run asks for no last answer. */
+/** Undefined if this run requests no last answer. */
 export function heldForLastAnswer(run: Asking): Room | undefined {
   const { spent, context } = run
   const wantsLastAnswer =
@@ -388,7 +395,7 @@ export function heldForLastAnswer(run: Asking): Room | undefined {
   if (!wantsLastAnswer) return undefined
   const model = currentModel(run)
   const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)
-  // The input of the last answer is all that came before it, and the message that asks for it.
+  // The input of the last answer is the whole conversation plus the message that asks for it.
   const input = inputBoundOf(run, model) + requestOverhead
   return (outputTokens) => worstCase(run, model, input + outputTokens, useful)
 }

@@ -19,19 +19,19 @@ import type { ErrorPolicy, RunContext } from '../run/run-context.ts'
 import { hookFigures } from '../run/limits-left.ts'
 import type { Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
-import { stepWithQuestions, type MayAsk } from './step-with-questions.ts'
+import { stepWithQuestions, type QuestionCaller } from './step-with-questions.ts'
 import { withheldByHook } from '../tools/result-texts.ts'
 
-/** The result of all hooks of one trigger. */
+/** The combined result of all hooks of one trigger. */
 export interface HookRun {
-  /** Messages for the model. They are not in the transcript yet: none may stand between a call and its result. */
+  /** Messages for the model, not yet in the transcript: none may be placed between a call and its result. */
   readonly messages: readonly HookMessage[]
   readonly outcomes: readonly { readonly hook: string; readonly outcome: HookOutcome }[]
-  /** Signals that hooks raised, or the error policy for a hook that failed. They are raised in the run already. */
+  /** Signals that hooks raised, or that the error policy raised for a failed hook. They are already raised in the run. */
   readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
-  /** The hook that asked to go on, if one did. */
+  /** The hook that requested to continue, if any. */
   readonly continuedBy: string | null
-  /** Set when a hook was aborted, or not called because of an abort. It is recorded, so the run ends with it. */
+  /** Set if a hook was aborted, or was not called because of an abort. It is recorded, and the run ends with it. */
   readonly aborted: AbortCause | undefined
 }
 
@@ -45,20 +45,20 @@ const noHooks: HookRun = Object.freeze<HookRun>({
 
 export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'compaction' | 'error'> & {
   readonly callIndex?: number
-  /** Of a compaction in its request: two of one trigger may come about in one. */
+  /** The number of a compaction within its request: one request may have two with the same trigger. */
   readonly place?: string
-  /** The run ends by an abort: no model is asked any more. */
+  /** The run is ending by an abort: no model may be asked any more. */
   readonly isAfterAbort?: true
-  /** onError for a hook: the trigger at which it failed. */
+  /** For the `onError` hook: the trigger at which the hook failed. */
   readonly failedAt?: HookTrigger
 }
 
 export const noSubject: HookSubject = Object.freeze({})
 
 /**
- * Calls the hooks of a trigger in order. Each is a step of its own and sees the changes of those before it.
- * Signals and metadata are in the run when this returns. The phase appends the messages.
- * Where the point is `passed`, a hook that is not on record is not called.
+ * Calls the hooks of a trigger in order. Each one is its own step and sees the changes of the hooks before it. Signals
+ * and metadata are in the run when this returns; the phase appends the messages. If the point is `passed`, hooks that
+ * are not on record are not called.
  */
 export function runHooks(
   run: Run,
@@ -75,7 +75,7 @@ export function runHooks(
   )
 }
 
-/** The same for hooks on a tool call. Their signals are raised later, when all tools are done. */
+/** The same for hooks on a tool call. Their signals are raised later, when all tools have ended. */
 export function runToolHooks(
   run: Run,
   trigger: HookTrigger,
@@ -89,7 +89,7 @@ export function runToolHooks(
   })
 }
 
-/** The hooks of one trigger, called one after another. */
+/** The hooks of one trigger, called in sequence. */
 class HookCalls implements HookRun {
   readonly messages: HookMessage[] = []
   readonly outcomes: { hook: string; outcome: HookOutcome }[] = []
@@ -108,7 +108,7 @@ class HookCalls implements HookRun {
     this.#subject = subject
   }
 
-  /** Gives true when no further hook is called: the tool call was blocked, or the run was aborted. */
+  /** Returns true if no further hook is to be called: the tool call was blocked, or the run was aborted. */
   call(hook: RegisteredHook): Eventually<true | undefined> {
     const name = stepNameOf(this.#run, hook, this.#trigger, this.#subject)
     if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined
@@ -137,15 +137,18 @@ class HookCalls implements HookRun {
     this.aborted = outcome.aborted
     if (outcome.error === undefined || trigger === 'onError') return isLast
     const error = { source: 'hook', name: hook, message: outcome.error } as const
-    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position), (told) => {
-      this.messages.push(...told.messages)
-      this.raised.push(...told.raised)
-      return isLast
-    })
+    return after(
+      runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position),
+      (errorHooks) => {
+        this.messages.push(...errorHooks.messages)
+        this.raised.push(...errorHooks.raised)
+        return isLast
+      },
+    )
   }
 }
 
-/** The next hook sees the input and the output as this one left them. */
+/** The next hook sees the input and output as this one changed them. */
 function withChanges(subject: HookSubject, { input, output }: HookOutcome): HookSubject {
   let changed = subject
   if (input !== undefined && subject.toolCall !== undefined)
@@ -169,16 +172,16 @@ function callHook(
   trigger: HookTrigger,
   subject: HookSubject,
 ): Eventually<StepResult<HookOutcome>> {
-  return stepWithQuestions<HookOutcome>(run, name, new HookToCall(run, hook, trigger, subject))
+  return stepWithQuestions<HookOutcome>(run, name, new HookCaller(run, hook, trigger, subject))
 }
 
-/** A hook that is called in a step, and may ask a model. */
-class HookToCall implements MayAsk<HookOutcome> {
+/** A hook that is called in a step and may ask a model. */
+class HookCaller implements QuestionCaller<HookOutcome> {
   readonly #run: Run
   readonly #hook: Hook
   readonly #trigger: HookTrigger
   readonly #subject: HookSubject
-  /** What it is told of the run is from before the step: a resume calls the hook once the step has ended, and the hook asks the same again. */
+  /** The figures that it sees are from before the step. A resume calls the hook after the step ended, and the hook must ask the same again. */
   readonly #before: RunProgress
 
   constructor(run: Run, hook: Hook, trigger: HookTrigger, subject: HookSubject) {
@@ -198,43 +201,43 @@ class HookToCall implements MayAsk<HookOutcome> {
     const hook = this.#hook
     const trigger = this.#trigger
     const { cause } = run.ports.abort
-    // After an abort only hooks that report an ending are called.
+    // After an abort, only hooks that report an ending are called.
     if (cause !== undefined && !this.#isOfTheEnd) return { aborted: cause }
-    const who = this.#subject.isAfterAbort === true ? askNobody : ask
-    const context = new HookContext(new CallOfHook(run, trigger, this.#subject, who, this.#before))
+    const askFor = this.#subject.isAfterAbort === true ? refuseQuestions : ask
+    const context = new HookContext(new LazyHookContext(run, trigger, this.#subject, askFor, this.#before))
     return run.withGrace(
       () => hook.handle(context),
       (settled) => {
         const outcome = hookOutcomeOf(settled, context)
-        return isClosedOnError(hook, trigger) ? closedOutcome(outcome, settled) : outcome
+        return withholdsOnError(hook, trigger) ? withheldOutcome(outcome, settled) : outcome
       },
     )
   }
 
-  /** The abort goes before its word: it is on record here, and maybe nowhere else. */
+  /** The abort takes precedence over the hook's result, because it may be recorded only here. */
   cut(outcome: HookOutcome, aborted: AbortCause): HookOutcome {
     return this.#isOfTheEnd ? outcome : { aborted }
   }
 }
 
-function isClosedOnError(hook: Hook, trigger: HookTrigger): boolean {
+function withholdsOnError(hook: Hook, trigger: HookTrigger): boolean {
   return trigger === 'afterToolUse' && hook.onError === 'withhold'
 }
 
 // Spec R-HOOK-17.
-/** Where the hook failed, its result is withheld. Nobody knows what of it the error quotes. */
-function closedOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
-  if (outcome.error !== undefined) return { ...outcome, error: errorOfClosed, output: withheldByHook }
-  // It threw a stop before it could give back what it left of the result.
+/** If the hook failed, its result is withheld: the error may quote any part of it. */
+function withheldOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
+  if (outcome.error !== undefined) return { ...outcome, error: withheldError, output: withheldByHook }
+  // It threw a stop before it could return the result.
   return kind === 'threw' ? { ...outcome, output: withheldByHook } : outcome
 }
 
-const errorOfClosed = 'it redacts results, and failed. What went wrong is not told: it may quote the result.'
+const withheldError = 'it redacts results, and it failed. The error is withheld because it may quote the result.'
 
-const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
+const refuseQuestions: AskModel = () => Promise.resolve({ kind: 'aborted' })
 
-/** What a hook is given. Most hooks read little of it: what takes work is made when it is read, of the run as it was at the call. */
-class CallOfHook implements HookContextInit {
+/** The context of a hook. Most hooks read little of it, so expensive parts are computed when they are read, from the run as it was at the call. */
+class LazyHookContext implements HookContextInit {
   readonly trigger: HookTrigger
   readonly signal: AbortSignal
   readonly agentType: string | null
@@ -285,10 +288,10 @@ class CallOfHook implements HookContextInit {
   }
 }
 
-function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
+function hookOutcomeOf(settled: Settled<HookContext | void>, hookContext: HookContext): HookOutcome {
   switch (settled.kind) {
     case 'value':
-      return outcomeOfValue(settled.value ?? given)
+      return outcomeOfValue(settled.value ?? hookContext)
     case 'threw':
       return outcomeOfThrow(settled.error)
     case 'left':
@@ -296,11 +299,11 @@ function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext)
   }
 }
 
-/** Plain JavaScript may give anything back, and put anything into a context. */
-function outcomeOfValue(given: unknown): HookOutcome {
-  if (!isInstance(given, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
+/** JavaScript code may return anything, and put anything into a context. */
+function outcomeOfValue(returned: unknown): HookOutcome {
+  if (!isInstance(returned, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
   try {
-    return given.outcome()
+    return returned.outcome()
   } catch (error) {
     return { error: messageOf(error) }
   }
@@ -311,7 +314,7 @@ function outcomeOfThrow(thrown: unknown): HookOutcome {
   return { error: messageOf(thrown) }
 }
 
-/** What a hook raised; one that failed may raise the error policy's signal. */
+/** The signals that a hook raised. For a failed hook, the error policy may raise one. */
 function signalsOf(run: Run, outcome: HookOutcome, hook: string): readonly StopSignal[] {
   if (outcome.signals !== undefined) return outcome.signals.map((stored) => StopSignal.fromJSON(stored))
   if (outcome.error === undefined) return noSignals
@@ -332,7 +335,7 @@ function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSign
   for (const attachment of outcome.attachments ?? []) run.attach(attachment)
 }
 
-/** Shows the model these messages from here on. The transcript keeps the old ones. The provider's token count no longer holds. */
+/** Replaces the messages that the model sees from now on. The transcript keeps the old ones. The provider's token count no longer applies. */
 function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
   run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
   run.update({ compactions: run.spent.compactions + 1, counted: noCount })
@@ -355,7 +358,7 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
   })
 }
 
-/** Appends messages of hooks to the transcript. Called where no tool call is without a result. */
+/** Appends messages of hooks to the transcript. Call only when every tool call has a result. */
 export function addHookMessages(run: Run, messages: readonly HookMessage[]): void {
   for (const { hook, content, isBeforePrompt = false } of messages) {
     const message = { role: 'user', content } as const
@@ -366,7 +369,7 @@ export function addHookMessages(run: Run, messages: readonly HookMessage[]): voi
 
 const beforePrompt = { isBeforePrompt: true } as const
 
-/** How many messages the prompt and what followed it are; 0 where the newest messages do not begin with a prompt. */
+/** Number of messages from the last prompt on; 0 if the newest messages do not begin with a prompt. */
 function messagesSincePrompt({ state: { transcript } }: Run): number {
   let count = 0
   for (let index = transcript.length - 1; index >= 0; index--) {

@@ -17,28 +17,31 @@ import { enterBill, LiveBill, Questions } from './questions.ts'
 import type { RestingTime } from './request-plan.ts'
 import type { Run, RunStepOptions } from '../run/run.ts'
 
-/** Somebody who is called in a step and may ask a model. */
-export interface MayAsk<T> {
-  /** Calls it. Never rejects. `askIn`: the same, where whoever asks has a time for it that stands still while a question waits for its service. */
+/** A callback that is called in a step and may ask a model. */
+export interface QuestionCaller<T> {
+  /** Calls it. Never rejects. `askIn`: like `ask`, with a timeout of the caller that pauses while a question waits for its service. */
   call(ask: AskModel, askIn: AskIn): Eventually<T>
-  /** What it came to, when an abort cut a question of it: the cause is on record there. */
+  /** The outcome when an abort cut one of its questions; it stores the cause. */
   cut(value: T, cause: AbortCause): T
 }
 
 export type AskIn = (time: RestingTime) => AskModel
 
-/** In the place of what it comes to: it asks, and that is no effect of one step. What it comes to is on record below. */
-type Asks = { readonly asks: true }
-export type AskedRecord<T> = Bill & { readonly value: T }
+/** Recorded in place of the result when the callback asks questions: these need steps of their own, and the result is recorded after them. */
+type QuestionsMark = { readonly asks: true }
+export type QuestionsRecord<T> = Bill & { readonly value: T }
 
-/** Where others may be called beside it: then nothing is entered in the run, and what its questions came to is in the bill, for later. */
-export interface BesideOthers<T> {
+/**
+ * For callbacks that may run in parallel with others: nothing is entered in the run, and the outcome of their questions
+ * is stored in the bill for later.
+ */
+export interface ConcurrentStep<T> {
   readonly options: RunStepOptions<T>
   readonly bill: OpenBill
 }
 
-const asks: Asks = Object.freeze({ asks: true })
-/** Of the step that holds what it came to. */
+const questionsMark: QuestionsMark = Object.freeze({ asks: true })
+/** Options of the step that stores the combined outcome. */
 export const composite: RunStepOptions<never> & { readonly composite: true } = Object.freeze({
   onUnfinished: 'rerun',
   sync: 'none',
@@ -46,57 +49,58 @@ export const composite: RunStepOptions<never> & { readonly composite: true } = O
 } as const)
 
 /**
- * Calls somebody in a step. One who asks nothing is one step. With its first question that step ends, and says so; the questions are steps of their
- * own, and what it all came to is one more, a composite of theirs. A resume that finds only the first calls it again, with what it asked answered
- * from the record.
+ * Calls a callback in a step. Without questions it is one step. At the first question that step ends, and records that
+ * there are questions. Each question is its own step, and the final result is one more, their composite. A resume that
+ * finds only the first step calls it again, and answers its questions from the record.
  */
 export function stepWithQuestions<T>(
   run: Run,
   name: string,
-  who: MayAsk<T>,
-  beside?: BesideOthers<T>,
+  caller: QuestionCaller<T>,
+  concurrent?: ConcurrentStep<T>,
 ): Eventually<StepResult<T>> {
-  let asking: Asking<T> | undefined
-  const effect = (): Eventually<T | Asks> => {
-    asking = new Asking(run, `${name}/asked`, who, beside?.bill)
-    return asking.begin()
+  let inProgress: CallInProgress<T> | undefined
+  const effect = (): Eventually<T | QuestionsMark> => {
+    inProgress = new CallInProgress(run, `${name}/asked`, caller, concurrent?.bill)
+    return inProgress.begin()
   }
   const step =
-    beside === undefined
-      ? run.step<T | Asks>(name, effect)
-      : // What an unfinished step means is of the first one alone: it has its value, or that it asks.
-        run.stepBeside<T | Asks>(name, effect, beside.options)
-  return after(step, (begun) => {
-    if (isAsks(begun.value)) return answered(run, name, who, begun, { live: asking, bill: beside?.bill })
-    // Its value is no `Asks`, as was just seen.
-    return begun as StepResult<T>
+    concurrent === undefined
+      ? run.step<T | QuestionsMark>(name, effect)
+      : // An unfinished step can only be the first one: it has a value, or the mark that it asks.
+        run.stepBeside<T | QuestionsMark>(name, effect, concurrent.options)
+  return after(step, (firstStep) => {
+    if (isQuestionsMark(firstStep.value))
+      return runQuestions(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
+    // The value is not `QuestionsMark`, as checked above.
+    return firstStep as StepResult<T>
   })
 }
 
-export function isAsks(value: unknown): value is Asks {
+export function isQuestionsMark(value: unknown): value is QuestionsMark {
   return typeof value === 'object' && value !== null && 'asks' in value && value.asks === true
 }
 
-function answered<T>(
+function runQuestions<T>(
   run: Run,
   name: string,
-  who: MayAsk<T>,
-  begun: StepResult<unknown>,
-  { live, bill }: { readonly live: Asking<T> | undefined; readonly bill: OpenBill | undefined },
+  caller: QuestionCaller<T>,
+  firstStep: StepResult<unknown>,
+  { live, bill }: { readonly live: CallInProgress<T> | undefined; readonly bill: OpenBill | undefined },
 ): Eventually<StepResult<T>> {
-  const whole = `${name}/asked`
+  const wholeName = `${name}/asked`
   const { steps, isResumed } = run.ports
   const step = bill === undefined ? run.step.bind(run) : run.stepBeside.bind(run)
-  const ended = (end: StepResult<AskedRecord<T>>): StepResult<T> => ({
+  const ended = (end: StepResult<QuestionsRecord<T>>): StepResult<T> => ({
     value: end.value.value,
     replayed: end.replayed,
-    at: begun.at,
-    durationMs: Math.max(0, end.at + end.durationMs - begun.at),
+    at: firstStep.at,
+    durationMs: Math.max(0, end.at + end.durationMs - firstStep.at),
   })
-  const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who, bill)).end()
-  // What is on record is not called. Nor is it in a replay that is no resume: where the record ends, the driver says so.
-  if (steps.peek(run.key(whole)) === 'done' || (live === undefined && !isResumed))
-    return after(step<AskedRecord<T>>(whole, called, composite), (end) => {
+  const finish = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.resume(run, wholeName, caller, bill)).end()
+  // A recorded result is not computed again. In a replay that is not a resume, the step engine reports where the record ends.
+  if (steps.peek(run.key(wholeName)) === 'done' || (live === undefined && !isResumed))
+    return after(step<QuestionsRecord<T>>(wholeName, finish, composite), (end) => {
       if (end.replayed) {
         restoreForAgent(run, end.value.charges)
         if (bill === undefined) enterBill(run, end.value)
@@ -104,27 +108,27 @@ function answered<T>(
       }
       return ended(end)
     })
-  return called().then((record) =>
+  return finish().then((record) =>
     after(
-      step<AskedRecord<T>>(whole, () => record, composite),
+      step<QuestionsRecord<T>>(wholeName, () => record, composite),
       ended,
     ),
   )
 }
 
 /**
- * Somebody who was called, until it ends. A1: what it asks is asked once its first step is on record. A2: what it asks after its end is refused.
- * Hardly anybody asks: what questions need is made with the first one.
+ * A callback in progress. A1: Its questions are asked once its first step is on record. A2: A question after its end is
+ * refused. Most callbacks ask nothing, so the state for questions is created with the first one.
  */
-class Asking<T> {
+class CallInProgress<T> {
   readonly #run: Run
   readonly #name: string
-  readonly #who: MayAsk<T>
+  readonly #caller: QuestionCaller<T>
   #bill: OpenBill | undefined
-  readonly #isBeside: boolean
+  readonly #isConcurrent: boolean
   #questions: Questions | undefined
   #names: Map<string, number> | undefined
-  /** Whether questions are asked, once that is decided. */
+  /** Whether questions may be asked, once that is decided. */
   #isOpen: boolean | undefined
   #opened: Promise<boolean> | undefined
   #open: ((isOpen: boolean) => void) | undefined
@@ -133,39 +137,39 @@ class Asking<T> {
   #hasAsked = false
   #isOver = false
 
-  constructor(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined) {
+  constructor(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined) {
     this.#run = run
     this.#name = name
-    this.#who = who
+    this.#caller = caller
     this.#bill = bill
-    this.#isBeside = bill !== undefined
+    this.#isConcurrent = bill !== undefined
   }
 
   /** For a resume: its first step is on record. */
-  static again<T>(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined): Asking<T> {
-    const asking = new Asking(run, name, who, bill)
-    asking.#hasAsked = true
-    void asking.begin()
-    return asking
+  static resume<T>(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined): CallInProgress<T> {
+    const inProgress = new CallInProgress(run, name, caller, bill)
+    inProgress.#hasAsked = true
+    void inProgress.begin()
+    return inProgress
   }
 
-  /** Calls it. Gives what it comes to, or that it asks. */
-  begin(): Eventually<T | Asks> {
-    const working = this.#who.call(
+  /** Calls it. Returns its result, or the mark that it asks. */
+  begin(): Eventually<T | QuestionsMark> {
+    const working = this.#caller.call(
       (request) => this.#ask(request),
       (time) => (request) => this.#ask(request, time),
     )
     if (!(working instanceof Promise)) {
-      // In a resume it may ask no more than it did: then there is nothing to wait for.
+      // In a resume it may ask nothing this time: then there is nothing to wait for.
       if (this.#hasAsked) this.#working = Promise.resolve(working)
       this.#isOver = true
       this.#decide(false)
       return working
     }
     this.#working = working
-    if (this.#hasAsked) return asks
+    if (this.#hasAsked) return questionsMark
     return new Promise((resolve, reject) => {
-      this.#onFirst = () => resolve(asks)
+      this.#onFirst = () => resolve(questionsMark)
       working.then((value) => {
         if (!this.#hasAsked) this.#isOver = true
         resolve(value)
@@ -174,12 +178,12 @@ class Asking<T> {
   }
 
   #decide(isOpen: boolean): void {
-    // The first decision stands.
+    // The first decision applies.
     this.#isOpen ??= isOpen
     this.#open?.(isOpen)
   }
 
-  /** Whether what is asked may be asked, as soon as that is decided. */
+  /** Resolves to whether questions may be asked, once that is decided. */
   #whenOpened(): Promise<boolean> {
     if (this.#isOpen !== undefined) return Promise.resolve(this.#isOpen)
     return (this.#opened ??= new Promise((resolve) => {
@@ -196,37 +200,37 @@ class Asking<T> {
       run: this.#run,
       name: this.#name,
       limit: hookQuestions,
-      who: this.#isBeside ? 'A tool' : 'A hook',
+      who: this.#isConcurrent ? 'A tool' : 'A hook',
       bill: this.#openBill(),
-      isBeside: this.#isBeside,
+      isBeside: this.#isConcurrent,
     }))
   }
 
-  /** Its questions are asked from here on. Gives what it came to, once all of them have ended. */
-  async end(): Promise<AskedRecord<T>> {
+  /** From now on its questions are asked. Returns the result once all of them have ended. */
+  async end(): Promise<QuestionsRecord<T>> {
     this.#decide(true)
     const working = this.#working ?? Promise.reject(new Error('it was not called'))
     const questions = this.#asked()
     const value = await questions.until(working)
     this.#isOver = true
     const { aborted, bill } = questions
-    // What it asked before a crash, and not again, is paid all the same.
+    // Questions asked before a crash but not again still have to be paid.
     const { steps, isResumed } = this.#run.ports
     if (isResumed) {
       const abandoned = steps.abandon(this.#run.key(`${this.#name}/`)).flatMap(chargeOfStep)
       restoreForAgent(this.#run, abandoned)
       for (const charge of abandoned) this.#openBill().charge(charge)
     }
-    return { value: aborted === undefined ? value : this.#who.cut(value, aborted), ...recordOf(bill) }
+    return { value: aborted === undefined ? value : this.#caller.cut(value, aborted), ...recordOf(bill) }
   }
 
-  /** What was given is read once, and first: whoever asks may be plain JavaScript. */
-  async #ask(given: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
+  /** Reads the request once and first, because JavaScript code may change it later. */
+  async #ask(unchecked: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
     if (this.#isOver) return tooLate
     let question: HookQuestion
     let name: string
     try {
-      question = questionOf(given)
+      question = questionOf(unchecked)
       name = this.#nameOf(question)
     } catch (error) {
       return refusedQuestion(messageOf(error))
@@ -237,7 +241,7 @@ class Asking<T> {
     return isOpen && !this.#isOver ? this.#asked().ask(question, name, time) : tooLate
   }
 
-  /** By what is asked, not by when: questions that are asked beside each other come in another order the next time. */
+  /** Named by content, not by order: parallel questions may come in another order next time. */
   #nameOf({ system, messages, model, maxOutputTokens, webSearch }: HookQuestion): string {
     const searches = webSearch === undefined ? [] : [webSearch]
     const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0, ...searches]))
@@ -248,4 +252,4 @@ class Asking<T> {
   }
 }
 
-const tooLate = refusedQuestion('What asks has ended: its questions are not asked any more.')
+const tooLate = refusedQuestion('The caller has ended, so its question was not asked.')

@@ -15,11 +15,12 @@ import { isThenable } from '../values/settle.ts'
 import type { Run } from '../run/run.ts'
 import type { Grant, OverBudget } from './grant.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { loweredGrant, type Reserved } from './reserve.ts'
-import { worstByReply } from './charge.ts'
+import { loweredGrant, type ReservedGrant } from './reserve.ts'
+import { worstCaseByReply } from './charge.ts'
 
-// What a request takes from budgets that go on beyond the run (spec R-STAND-1). It comes last before the request: whoever waits here holds what the limits
-// of the run let it have, and nobody who holds a part of a standing budget waits for anything.
+// Reserves for a request in budgets that span runs (spec R-STAND-1). It is the last step before the request: while it
+// waits, it keeps its reservations in the limits of the run. No request that has reserved in a standing budget waits for
+// anything.
 
 /** The outcome of a wait for standing budgets, as recorded. */
 export type StandingWaited = FundsWanted & {
@@ -30,17 +31,17 @@ export type StandingWaited = FundsWanted & {
 
 export type StandingAnswer = StandingTaken | StandingRefused
 
-/** Whether requests of this plan take from standing budgets. */
-export function takesFromStanding({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
+/** Whether requests of this plan reserve in standing budgets. */
+export function usesStandingBudgets({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
   return context.settings.standing?.countsFor(model.id) === true
 }
 
-/** One request at the standing budgets of a run. */
-export class StandingAsk {
+/** One request to the standing budgets of a run. */
+export class StandingBudgetRequest {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #request: StandingRequest
-  /** The run is aborted, or the time of the question is over. */
+  /** Aborted when the run is aborted or the question has timed out. */
   readonly #ended = new AbortController()
   #wait: StandingWait | undefined
   #onWait: (wait: StandingWait) => void = () => {}
@@ -48,61 +49,61 @@ export class StandingAsk {
   constructor(run: Run, plan: RequestPlan, grant: Grant) {
     this.#run = run
     this.#plan = plan
-    this.#request = requestOf(run, plan, grant)
+    this.#request = standingRequestOf(run, plan, grant)
   }
 
-  /** An answer at once, or one to wait for. @throws what the budgets throw, HaltingError for what is no answer. */
+  /** Returns an answer, or a promise of one. @throws what the budgets throw, and HaltingError for an invalid answer. */
   ask(): Eventually<StandingAnswer> {
     const { standing } = this.#run.context.settings
     if (standing === null) throw new Error('there are no standing budgets to ask')
     const { usd, leastUsd } = this.#request
-    const asked: unknown = standing.take(this.#request, {
+    const pendingAnswer: unknown = standing.take(this.#request, {
       signal: this.#ended.signal,
       onWait: (wait) => {
         this.#wait = wait
         this.#onWait(wait)
       },
     })
-    const read = (given: unknown): StandingAnswer => answerOf(given, { usd, leastUsd })
-    return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
+    const read = (value: unknown): StandingAnswer => validAnswer(value, { usd, leastUsd })
+    return isThenable(pendingAnswer) ? Promise.resolve(pendingAnswer).then(read) : read(pendingAnswer)
   }
 
-  /** Waits for the answer, tells of it, and says what to put on record. What comes after an abort is given back. */
+  /** Waits for the answer, reports the wait, and returns what to record. A reservation that arrives after an abort is returned. */
   async wait(
-    asked: Promise<StandingAnswer>,
+    pendingAnswer: Promise<StandingAnswer>,
     emit: Emit,
   ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
-    const tell = (isWaiting: boolean, wait: StandingWait): void => {
-      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#wanted(wait) })
+    const reportWait = (isWaiting: boolean, wait: StandingWait): void => {
+      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#figuresOf(wait) })
     }
-    if (this.#wait !== undefined) tell(true, this.#wait)
-    this.#onWait = (wait) => tell(true, wait)
+    if (this.#wait !== undefined) reportWait(true, this.#wait)
+    this.#onWait = (wait) => reportWait(true, wait)
     try {
-      const answer = await this.#orEnded(asked)
+      const answer = await this.#orUndefinedAtEnd(pendingAnswer)
       if (answer === undefined) {
         const cause = this.#run.ports.abort.causeNow()
-        return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
+        return { record: { ...this.#figuresOf(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
       }
       const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
-      return { record: { ...this.#wanted(), outcome }, answer }
+      return { record: { ...this.#figuresOf(), outcome }, answer }
     } finally {
       this.#onWait = () => {}
-      if (this.#wait !== undefined) tell(false, this.#wait)
+      if (this.#wait !== undefined) reportWait(false, this.#wait)
     }
   }
 
-  /** The step of a wait may fail before anybody hears the answer: then nobody waits any more, and what comes is given back. */
-  leaveIfBroken(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
-    if (!(waited instanceof Promise && asked instanceof Promise)) return
+  /** The step of a wait may fail before the answer is read. Then the wait ends, and a reservation that arrives is returned. */
+  leaveOnFailure(waited: Eventually<unknown>, pendingAnswer: Eventually<StandingAnswer>, isHeard: () => boolean): void {
+    if (!(waited instanceof Promise && pendingAnswer instanceof Promise)) return
     waited.catch(() => {
       if (isHeard()) return
       this.#ended.abort()
-      asked.then(giveBack, () => undefined)
+      pendingAnswer.then(returnReservation, () => undefined)
     })
   }
 
-  /** The answer, or undefined where the wait for it has ended. */
-  #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
+  /** The answer, or undefined if the wait for it has ended. */
+  #orUndefinedAtEnd(pendingAnswer: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
     const { abort } = this.#run.ports
     const { cutOff } = this.#plan
     return new Promise((resolve, reject) => {
@@ -112,7 +113,7 @@ export class StandingAsk {
       }
       const end = (): void => {
         settled()
-        asked.then(giveBack, () => undefined)
+        pendingAnswer.then(returnReservation, () => undefined)
         this.#ended.abort()
         resolve(undefined)
       }
@@ -120,7 +121,7 @@ export class StandingAsk {
       if (abort.causeNow() !== undefined || cutOff?.aborted === true) return end()
       abort.listen(listener)
       cutOff?.addEventListener('abort', end, { once: true })
-      asked.then(
+      pendingAnswer.then(
         (answer) => {
           settled()
           resolve(answer)
@@ -133,75 +134,80 @@ export class StandingAsk {
     })
   }
 
-  #wanted(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
+  #figuresOf(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
     const { budget = '', reservedUsd = 0, holders = 0 } = wait ?? {}
     return { neededUsd: this.#request.usd, neededTokens: 0, reservedUsd, reservedTokens: 0, holders, budget }
   }
 }
 
-/** What nobody needs any more. */
-function giveBack(answer: StandingAnswer): void {
+/** Returns a reservation that is no longer needed. */
+function returnReservation(answer: StandingAnswer): void {
   if (answer.kind === 'taken') answer.settle(0, true)
 }
 
-/** Plain JavaScript may give anything. @throws HaltingError for what is no answer, with nothing taken: no request is made by it. */
-function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
-  const { kind, usd: taken, settle, budget, short } = fieldsOf(given) ?? {}
+/** JavaScript code may return anything. @throws HaltingError for an invalid answer, after returning its reservation: the request is not made. */
+function validAnswer(value: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
+  const { kind, usd: reservedUsd, settle, budget, short } = fieldsOf(value) ?? {}
   if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
   if (kind === 'taken' && typeof settle === 'function') {
-    const answer = { ...settledOnce(given as StandingTaken), ...(isStandingBudget(short) && { short }) }
-    if (typeof taken === 'number' && taken >= leastUsd && taken <= usd) return answer
-    giveBack(answer)
+    const answer = { ...withSingleSettle(value as StandingTaken), ...(isStandingBudget(short) && { short }) }
+    if (typeof reservedUsd === 'number' && reservedUsd >= leastUsd && reservedUsd <= usd) return answer
+    returnReservation(answer)
   }
   throw new HaltingError(
     'callback',
-    `The standing budgets gave no answer: neither { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, nor { kind: 'refused', budget }.`,
+    `The standing budgets returned an invalid answer: expected { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, or { kind: 'refused', budget }.`,
   )
 }
 
-function isStandingBudget(given: unknown): given is StandingBudget {
-  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
+function isStandingBudget(value: unknown): value is StandingBudget {
+  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(value) ?? {}
   const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
   return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
 }
 
-function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
+function standingRequestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
   const useful = Math.min(maxTokens, run.context.settings.minUsefulTokens)
   return {
     model: plan.model.id,
     usd: usdOf(nanos),
-    leastUsd: usdOf(worstByReply(run, plan)(useful).nanos),
+    leastUsd: usdOf(worstCaseByReply(run, plan)(useful).nanos),
     mayWait: plan.isOptional !== true,
   }
 }
 
-/** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
-function settledOnce(taken: StandingTaken): StandingTaken {
+/** Makes `settle` idempotent: it may be called by the attempt, or by the cleanup after a failure. */
+function withSingleSettle(reservation: StandingTaken): StandingTaken {
   let isOpen = true
   return {
     kind: 'taken',
-    usd: taken.usd,
+    usd: reservation.usd,
     settle(usd, isKnown) {
-      if (isOpen) taken.settle(usd, isKnown)
+      if (isOpen) reservation.settle(usd, isKnown)
       isOpen = false
     },
   }
 }
 
-/** What the run reserved, with the cap that the standing budgets leave it. */
-export function withTaken(run: Run, plan: RequestPlan, reserved: Reserved, taken: StandingTaken): Reserved {
+/** The run's reservation with the cap that the standing budgets allow. */
+export function withStandingReservation(
+  run: Run,
+  plan: RequestPlan,
+  reserved: ReservedGrant,
+  standing: StandingTaken,
+): ReservedGrant {
   const { grant } = reserved
-  if (!grant.granted || nanosOf(taken.usd) >= grant.nanos) return reserved
-  return { ...reserved, grant: loweredGrant(run, plan, grant, taken) }
+  if (!grant.granted || nanosOf(standing.usd) >= grant.nanos) return reserved
+  return { ...reserved, grant: loweredGrant(run, plan, grant, standing) }
 }
 
-/** It is not made, and says which budget has too little. */
-export function refusedBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
+/** The request is not made. Names the budget that is too small. */
+export function refusalBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
   const { settledUsd, limitUsd } = budget
   return {
     granted: false,
     currency: 'usd',
-    needed: nanosOf(requestOf(run, plan, grant).leastUsd),
+    needed: nanosOf(standingRequestOf(run, plan, grant).leastUsd),
     available: Math.max(0, nanosOf(limitUsd) - nanosOf(settledUsd)),
     standing: budget,
   }

@@ -6,10 +6,11 @@ import { windowOf } from './window.ts'
 
 // Spec R-FIG-1.
 /**
- * Tells what stands on the ledger of the whole run, how full the window is, and how much time is left.
- * From inside an effect alone: what is reserved at a moment is on no record, and agents side by side reserve in no order that a replay knows.
+ * Emits the state of the ledger of the whole run, how full the window is, and the remaining time. Only call it from
+ * within an effect: momentary reservations are not recorded, and parallel agents reserve in an order that a replay does
+ * not know.
  */
-export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
+export function emitFigures(run: Run, emit: Emit, contextTokens: number): void {
   const { wholeLedger, wholeDeadline } = run.ports
   const { settled, unknown, reserved, available } = wholeLedger.figures()
   const { usedMs, limitMs } = wholeDeadline
@@ -19,20 +20,20 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
     settledUsd: usdOf(settled.nanos),
     unknownUsd: usdOf(unknown.nanos),
     reservedUsd: usdOf(reserved.nanos),
-    leftUsd: leftOf(usdOf(available.nanos)),
+    leftUsd: amountLeft(usdOf(available.nanos)),
     settledTokens: settled.tokens,
     reservedTokens: reserved.tokens,
-    leftTokens: leftOf(available.tokens),
+    leftTokens: amountLeft(available.tokens),
     waitingRequests: wholeLedger.queue.waitingOf(wholeLedger),
     contextTokens,
-    contextWindow: leftOf(windowOf(run, currentModel(run))),
+    contextWindow: amountLeft(windowOf(run, currentModel(run))),
     usedMs,
-    leftMs: leftOf(limitMs - usedMs),
+    leftMs: amountLeft(limitMs - usedMs),
     ...(toolCalls > 0 && { toolCalls }),
   })
 }
 
-/** As JSON: null where there is no limit. One that was lowered below what is spent leaves nothing. */
-function leftOf(amount: number): number | null {
+/** For JSON: null without a limit. A limit lowered below the spent amount leaves nothing. */
+function amountLeft(amount: number): number | null {
   return amount === Infinity ? null : Math.max(0, amount)
 }

@@ -5,8 +5,8 @@ import type { Emit, FundsWanted } from '../state/events.ts'
 import type { Run } from '../run/run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { RequestBounds } from './grant.ts'
-import { refusedShortage, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
-import { tellFigures } from './tell-figures.ts'
+import { refusedShortage, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
+import { emitFigures } from './tell-figures.ts'
 
 /** The outcome of a wait, as recorded. */
 export type FundsWait = FundsWanted &
@@ -18,67 +18,69 @@ export type FundsWait = FundsWanted &
       }
   )
 
-/** The same in this process: what it got is taken aside. */
-export interface Waited {
+/** The outcome of a wait in this process, with its reservation. */
+export interface FundsWaitResult {
   readonly record: FundsWait
-  readonly reserved?: Reserved
+  readonly reserved?: ReservedGrant
 }
 
 type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
 
 // Spec R-BUD-18.
 /**
- * Waits until the request has what it would have if all open reservations came back, or until these have come back and it still has too little. It ends by the settlement of what is reserved, by an abort, which a time limit is too, or by the cut-off of a question.
+ * Waits until the request has what it would get if all open reservations were returned. Also ends when they have been
+ * returned and it is still too little. The wait ends when reservations are settled, by an abort (which includes a time
+ * limit), or by the cut-off of a question.
  */
-export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<Waited> {
-  const wanted = wantedBy(first)
+export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<FundsWaitResult> {
+  const figures = figuresOfShortage(first)
   const report = (isWaiting: boolean): void => {
     if (!run.ports.isHeard()) return
-    emit({ type: 'budget_wait', isWaiting, ...wanted })
-    tellFigures(run, emit, estimateRequest(run))
+    emit({ type: 'budget_wait', isWaiting, ...figures })
+    emitFigures(run, emit, estimateRequest(run))
   }
-  const waited = queued(run, bounds, first)
+  const waited = waitInQueue(run, bounds, first)
   report(true)
-  const came = await waited
+  const result = await waited
   report(false)
-  if (came.kind === 'aborted') return { record: { outcome: 'aborted', cause: came.cause, ...wanted } }
-  return { record: { outcome: came.grant.granted ? 'granted' : 'refused', ...wanted }, reserved: came }
+  if (result.kind === 'aborted') return { record: { outcome: 'aborted', cause: result.cause, ...figures } }
+  return { record: { outcome: result.grant.granted ? 'granted' : 'refused', ...figures }, reserved: result }
 }
 
-type Came = Reserved | { readonly kind: 'aborted'; readonly cause: AbortCause }
+type WaitEnd = ReservedGrant | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
-/** Takes its place in the queue, and waits for its answer there. */
-function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
+/** Joins the queue and waits for the answer there. */
+function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEnd> {
   const { abort, ledger, wholeLedger } = run.ports
   const { cutOff } = bounds
   return new Promise((resolve, reject) => {
-    let short = first
+    let shortage = first
     let leave = (): void => {}
     const settled = (): void => {
       abort.unlisten(listener)
       cutOff?.removeEventListener('abort', onCut)
     }
-    /** It gives its place up. */
-    const end = (came: Came): void => {
+    /** Leaves the queue. */
+    const end = (result: WaitEnd): void => {
       settled()
       leave()
-      resolve(came)
+      resolve(result)
     }
     const listener = { onAbort: (cause: AbortCause) => end({ kind: 'aborted', cause }) }
-    const onCut = (): void => end(refusedShortage(short))
+    const onCut = (): void => end(refusedShortage(shortage))
     const cause = abort.causeNow()
     if (cause !== undefined) return listener.onAbort(cause)
     if (cutOff?.aborted === true) return onCut()
     const retry: Parameters<Ledger['queue']['join']>[1] = (ahead) => {
       try {
-        const came = reserveRequest(run, bounds, ahead)
-        if (came.kind === 'short') {
-          short = came
-          return { kind: 'waits', shortOn: came.shortOn }
+        const result = reserveRequest(run, bounds, ahead)
+        if (result.kind === 'short') {
+          shortage = result
+          return { kind: 'waits', shortOn: result.shortOn }
         }
-        resolve(came)
+        resolve(result)
       } catch (error) {
-        // Prices that fail end this run, and not the one whose request was settled.
+        // Failing prices end this run, not the one whose request was settled.
         reject(error)
       }
       settled()
@@ -90,7 +92,7 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
   })
 }
 
-function wantedBy({ needed, reservedBy }: Shortage): FundsWanted {
+function figuresOfShortage({ needed, reservedBy }: Shortage): FundsWanted {
   return {
     neededUsd: usdOf(needed.nanos),
     neededTokens: needed.tokens,

@@ -3,18 +3,18 @@ import type { FundsWanted } from '../state/events.ts'
 import type { Run } from '../run/run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { LeaseShort } from './reserve.ts'
-import { tellFigures } from './tell-figures.ts'
+import { emitFigures } from './tell-figures.ts'
 
 // Spec R-FUND-3.
-/** So long a request waits for money of a lease while nothing comes back to the budget: 10 minutes. */
+/** How long a request waits for money of a lease while nothing is returned to the budget: 10 minutes. */
 export const leaseWaitMs = 600_000
-/** It asks again after so long, whatever it hears: a word that is lost makes no session wait for ever. */
+/** Asks again after this time in any case, so that a lost notification does not block a session forever. */
 const askAgainMs = 60_000
 
-/** A wait for the budget of a lease, as recorded: what is waited for, and how much others have of it. */
+/** A wait for the budget of a lease, as recorded: what it waits for, and what others use of it. */
 export type LeaseWaited = FundsWanted & {
   readonly budget: string
-  /** What the request would have of the lease in all, and the least of use. */
+  /** The total that the request wants from the lease, and the least useful total. */
   readonly usd: number
   readonly leastUsd: number
 }
@@ -22,8 +22,8 @@ export type LeaseWaited = FundsWanted & {
 /** What a request waits for at its lease. */
 export function leaseWaited({ needed, usd, leastUsd, others }: LeaseShort, budget: string): LeaseWaited {
   const { reservedUsd, holders } = others
-  const wanted = { neededUsd: usdOf(needed.nanos), neededTokens: needed.tokens }
-  return { ...wanted, reservedUsd, reservedTokens: 0, holders, budget, usd, leastUsd }
+  const neededFigures = { neededUsd: usdOf(needed.nanos), neededTokens: needed.tokens }
+  return { ...neededFigures, reservedUsd, reservedTokens: 0, holders, budget, usd, leastUsd }
 }
 
 /** The figures of such a wait in an event. */
@@ -33,18 +33,18 @@ export function figuresOfWait({ usd: _, leastUsd: __, ...figures }: LeaseWaited)
   return figures
 }
 
-/** The place of one request in the queue of the budget, from its first wait until it has its answer. */
+/** The place of one request in the queue of the budget, from its first wait until it has an answer. */
 export class LeasePlace {
   #leave: (() => void) | undefined
 
-  /** Takes the place, or keeps it. */
+  /** Takes the place, or keeps the current one. */
   take(leave: () => void): void {
     const before = this.#leave
     this.#leave = leave
     before?.()
   }
 
-  /** It has its answer, or waits no more. */
+  /** The request has its answer, or no longer waits. */
   leave(): void {
     this.#leave?.()
     this.#leave = undefined
@@ -65,8 +65,11 @@ interface LeaseWaitEnd {
 }
 
 // Spec R-FUND-1, R-FUND-4.
-/** Waits until the lease may have enough, or until it is time to ask again. It is a rest: where nothing else goes on, the process may let go of the session. */
-export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
+/**
+ * Waits until the lease may have enough, or until it is time to ask again. It is an idle wait: if nothing else is
+ * running, the process may unload the session.
+ */
+export async function waitForLease(run: Run, { key, wanted: wait, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
   const { steps, abort, deadline } = run.ports
   const leftMs = Math.max(1, deadline.limitMs - deadline.usedMs)
   let hasBegun = false
@@ -75,24 +78,24 @@ export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaitin
     longestMs: Math.min(askAgainMs, leftMs),
     onBegin() {
       hasBegun = true
-      report(run, wanted, true)
+      report(run, wait, true)
     },
     wakeOn(wake) {
-      join(run, wanted, place, () => wake('more'))
+      join(run, wait, place, () => wake('more'))
       return () => {}
     },
   })
-  if (hasBegun) report(run, wanted, false)
-  // The time of the run may be over, too.
+  if (hasBegun) report(run, wait, false)
+  // The run's time limit may also be reached.
   abort.causeNow()
   const { outcome, waitedMs } = waited
   return { outcome: outcome === 'answered' ? 'woken' : outcome, waitedMs }
 }
 
-/** The same for a question whose time may end before: it is no rest, since that time is of this process. */
+/** The same for a question that may time out first. Not an idle wait, because that timer belongs to this process. */
 export function waitInProcess(
   run: Run,
-  { wanted, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },
+  { wanted: wait, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },
 ): Promise<LeaseWaitEnd> {
   const { abort } = run.ports
   const { timers } = run.context
@@ -106,16 +109,16 @@ export function waitInProcess(
       cancel()
       abort.unlisten(listener)
       cutOff.removeEventListener('abort', onCut)
-      report(run, wanted, false)
+      report(run, wait, false)
       resolve({ outcome, waitedMs: timers.now() - since })
     }
     const listener = { onAbort: () => end('aborted') }
     const onCut = (): void => end('woken')
-    report(run, wanted, true)
+    report(run, wait, true)
     abort.listen(listener)
     cutOff.addEventListener('abort', onCut, { once: true })
     cancel = timers.after(askAgainMs, () => end('over'))
-    join(run, wanted, place, () => end('woken'))
+    join(run, wait, place, () => end('woken'))
     if (abort.causeNow() !== undefined) end('aborted')
     else if (cutOff.aborted) onCut()
   })
@@ -126,8 +129,8 @@ function join(run: Run, { usd, leastUsd }: LeaseWaited, place: LeasePlace, wake:
   if (leave !== undefined) place.take(leave)
 }
 
-function report(run: Run, wanted: LeaseWaited, isWaiting: boolean): void {
+function report(run: Run, wait: LeaseWaited, isWaiting: boolean): void {
   if (!run.ports.isHeard()) return
-  run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wanted) })
-  tellFigures(run, run.emit, estimateRequest(run))
+  run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wait) })
+  emitFigures(run, run.emit, estimateRequest(run))
 }

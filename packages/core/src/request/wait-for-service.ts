@@ -8,23 +8,23 @@ import type { Waited } from '../steps/steps.ts'
 import type { Run } from '../run/run.ts'
 import type { RequestPlan } from './request-plan.ts'
 
-/** The attempt that a wait comes after. */
+/** The failed attempt before a wait. */
 export interface WaitAfter {
   readonly plan: RequestPlan
   readonly error: ModelErrorJson
   readonly mayWait: MayWait | undefined
-  /** The key of the retry that would come after it. */
+  /** The key of the retry that would follow. */
   readonly retryKey: string
-  /** No further attempt is made without a wait. */
+  /** Whether no further attempt is made without a wait. */
   readonly isFinal: boolean
-  /** Another attempt follows soon, with another model. */
+  /** Whether another attempt with another model follows soon. */
   readonly mayFallBack: boolean
-  /** It would be made to a model that a person chooses meanwhile. */
+  /** Whether the next attempt uses a model that a person chooses meanwhile. */
   readonly isRenewable: boolean
 }
 
 // Spec R-SERV-4a.
-/** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same. */
+/** Whether to wait depends only on the state when the attempt failed, so a resumed process decides the same. */
 export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
   const { waitForLimitsMs } = context.settings
   if (waitForLimitsMs === 0 || !isServiceLimit(error)) return undefined
@@ -32,37 +32,37 @@ export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): Ma
   return { atMs, leftMs: ports.waitTime.leftMs(waitForLimitsMs, atMs) }
 }
 
-/** What a request waits through, and where it is told and entered. */
+/** The request that waits: emits the events of the wait and enters its figures. */
 export interface ServiceWaiter {
   tell(event: RunEvent): void
-  /** The wait is over. Its figures are entered before anything else happens. */
+  /** Called when the wait is over, to enter its figures before anything else happens. */
   enterWait(waited: ServiceWaits): void
 }
 
 // Spec R-SERV-1.
-/** The waits of one request for the service that it asks. */
+/** The waits of one request for its service. */
 export class RequestWaits {
   readonly #run: Run
-  /** Waits in a row. */
+  /** Number of consecutive waits. */
   #number = 0
 
   constructor(run: Run) {
     this.#run = run
   }
 
-  /** It has waited for its service, which still gives nothing: no quick retries come between two waits. */
-  goesOnWaiting(error: ModelErrorJson): boolean {
+  /** Whether it has already waited for its service, which is still unavailable: there are no quick retries between two waits. */
+  continuesWaiting(error: ModelErrorJson): boolean {
     return this.#number > 0 && isServiceLimit(error)
   }
 
-  /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
+  /** How long to wait after this failure, in milliseconds; undefined for no wait. A recorded wait is repeated regardless of the current options. */
   dueMs(failed: WaitAfter): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
-    const key = keyOf(failed)
+    const key = waitKeyOf(failed)
     if (steps.peek(key) !== 'absent') return 0
     const { error, plan, isFinal, mayFallBack, mayWait } = failed
-    const goesOnAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
-    if (goesOnAnyway || plan.isOptional === true || mayWait === undefined) return undefined
+    const isRecordedAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
+    if (isRecordedAnyway || plan.isOptional === true || mayWait === undefined) return undefined
     const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
     if (!isFinal && !isLong) return undefined
     const wantedMs = serviceWaitMs({ error, number: this.#number + 1, leftMs: mayWait.leftMs, key })
@@ -70,11 +70,11 @@ export class RequestWaits {
     return wantedMs === undefined ? undefined : Math.max(0, wantedMs - agoMs)
   }
 
-  /** Waits. Active time stands still: neither the time limit nor the figures count it. */
+  /** Waits. Active time is paused: neither the time limit nor the figures count the wait. */
   async wait(failed: WaitAfter, dueMs: number, waiter: ServiceWaiter): Promise<ServiceWaitEnd> {
     const { steps, abort, deadline, inbox, waitTime } = this.#run.ports
     const { error, plan, isRenewable } = failed
-    const key = keyOf(failed)
+    const key = waitKeyOf(failed)
     const about = { model: plan.model.id, error }
     let moments: { readonly sinceMs: number; readonly untilMs: number } | undefined
     let end: ReturnType<WaitTime['begin']> | undefined
@@ -87,48 +87,48 @@ export class RequestWaits {
       waited = await steps.wait(key, {
         signal: abort.signal,
         longestMs: dueMs,
-        // A question keeps its model. The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
+        // A question keeps its model. Setting the current model again does not end the wait; a worker may receive the same setting twice.
         wakeOn: (wake) =>
           inbox.onWake((why, chosen) => {
-            const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id
+            const isOther = isRenewable && this.#chosenModelId(chosen) !== plan.model.id
             if (why !== 'model' || isOther) wake(why)
           }),
-        onBegin: (begun) => {
-          moments = begun
-          end = waitTime.begin(begun, isLive)
-          this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...begun })
+        onBegin: (newWait) => {
+          moments = newWait
+          end = waitTime.begin(newWait, isLive)
+          this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...newWait })
         },
       })
     } finally {
       for (const time of times) time.goOn()
       if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
     }
-    const outcome = endOf(waited)
+    const outcome = waitEndOf(waited)
     const { waitedMs, endedMs } = waited
-    // One that is answered from the record did not begin here.
+    // A wait that is replayed from the record did not begin here.
     end ??= waitTime.begin({ sinceMs: endedMs - waitedMs, untilMs: endedMs }, false)
     waiter.enterWait(end(endedMs))
     waiter.tell({ type: 'service_waited', outcome, waitedMs, ...about })
     return outcome
   }
 
-  /** Of what was set: null stands for the model of the options. */
-  #idOf(chosen: string | null | undefined): string {
+  /** The id of a chosen model: null means the model of the options. */
+  #chosenModelId(chosen: string | null | undefined): string {
     if (typeof chosen === 'string') return chosen
     const { spent } = this.#run
     return this.#run.contextUnder(inForceAfter(spent.settings, { model: null }, false)).model.id
   }
 }
 
-/** Beside the retry that it takes the place of. */
-function keyOf({ retryKey }: WaitAfter): string {
+/** The key next to that of the retry which the wait replaces. */
+function waitKeyOf({ retryKey }: WaitAfter): string {
   return `${retryKey}.service`
 }
 
-const endsByWord: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
+const recordedEnds: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
 
-function endOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
+function waitEndOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
   if (outcome === 'aborted' || outcome === 'over') return outcome
-  // It is one of the set.
-  return endsByWord.has(why) ? (why as ServiceWaitEnd) : 'retried'
+  // It is a member of the set.
+  return recordedEnds.has(why) ? (why as ServiceWaitEnd) : 'retried'
 }

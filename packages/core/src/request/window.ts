@@ -5,50 +5,50 @@ import { estimateFixed, estimateRequest, ratioOf } from './estimate.ts'
 import { estimateMessages } from '../model/tokens.ts'
 
 // Spec R-CTX-10.
-/** Tokens of input that fit: as the options or the model say, and no more than a refusal said. */
+/** Input tokens that fit, according to the options or the model, and at most what a refusal reported. */
 export function windowOf({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): number {
-  const told = context.settings.contextWindow ?? model.contextWindow
-  return Math.min(told, learnedFor(spent.windows, model.id) ?? Infinity)
+  const configured = context.settings.contextWindow ?? model.contextWindow
+  return Math.min(configured, learnedWindow(spent.windows, model.id) ?? Infinity)
 }
 
 // Spec R-CTX-10b.
-/** Tokens of prompt and reply that fit together, where a refusal counted both; undefined where none did. */
+/** Tokens of prompt and reply that fit together, if a refusal counted both; undefined otherwise. */
 export function sharedWindowOf({ spent }: Pick<Run, 'spent'>, model: Model): number | undefined {
-  return learnedFor(spent.sharedWindows, model.id)
+  return learnedWindow(spent.sharedWindows, model.id)
 }
 
-type Learned = { readonly [model: string]: number } | null | undefined
+type LearnedWindows = { readonly [model: string]: number } | null | undefined
 
-function learnedFor(windows: Learned, model: string): number | undefined {
+function learnedWindow(windows: LearnedWindows, model: string): number | undefined {
   return windows !== null && windows !== undefined && Object.hasOwn(windows, model) ? windows[model] : undefined
 }
 
-/** No model's window is smaller: a service that says so is not believed. */
+/** No model has a smaller window, so a smaller reported one is ignored. */
 const smallestWindow = 1_000
 
-/** Learns from a refusal what the window of a model is, and whether it holds the reply too. */
+/** Learns the window of a model from a refusal, and whether the reply counts against it. */
 export function learnWindow(run: Run, model: string, { kind, contextLimit }: ModelErrorJson): void {
   if (kind !== 'prompt_too_long' || contextLimit === undefined) return
   const { limit, includesOutput } = contextLimit
   learnLimit(run, model, limit)
   if (includesOutput !== true || limit < smallestWindow) return
   const { sharedWindows } = run.spent
-  if (limit < (learnedFor(sharedWindows, model) ?? Infinity))
+  if (limit < (learnedWindow(sharedWindows, model) ?? Infinity))
     run.update({ sharedWindows: { ...sharedWindows, [model]: limit } })
 }
 
 function learnLimit(run: Run, model: string, limit: number): void {
   const { windows } = run.spent
-  if (limit >= smallestWindow && limit < (learnedFor(windows, model) ?? Infinity))
+  if (limit >= smallestWindow && limit < (learnedWindow(windows, model) ?? Infinity))
     run.update({ windows: { ...windows, [model]: limit } })
 }
 
-/** What a refusal of the run's own request says: it was about all of the conversation, so estimates can be compared with it. */
+/** Learns from a refusal of the run's own request. It covered the whole conversation, so estimates can be compared with it. */
 export function learnFromRefusal(run: Run, model: Model, error: ModelErrorJson): void {
   if (error.kind !== 'prompt_too_long') return
   learnWindow(run, model.id, error)
   const { contextLimit, excessTokens } = error
-  // Only the excess was reported: the window is that much less than what was sent.
+  // Only the excess was reported: the window is the sent size minus the excess.
   if (contextLimit === undefined && excessTokens !== undefined)
     learnLimit(run, model.id, estimateRequest(run) - excessTokens)
   const used = contextLimit?.used ?? null

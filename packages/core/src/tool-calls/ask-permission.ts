@@ -36,22 +36,23 @@ import type { AnyTool } from '../tools/tool.ts'
 import { inspectInput } from './inspect-call.ts'
 
 /**
- * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
- * The answer is recorded, so that new rules do not change the past. Where the call is `passed`, rules that are not on record are not asked.
+ * Applies deny rules to the model's own input, before any hook sees the call. Returns why it is denied, if it is. The
+ * answer is recorded, so new rules do not change the past. If the call is `passed`, rules that are not on record are not
+ * called.
  */
 export function denyByRules(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
-  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
+  return denialStep(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
 }
 
 // Spec R-PERM-2.
-/** The same for an input that a rule or a person put in the place of the one that was judged: nothing outranks a deny rule. */
+/** The same for an input that a rule or a person substituted for the checked one: nothing overrides a deny rule. */
 export function denyUpdated(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
-  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
+  return denialStep(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
 }
 
-function denyIn(
+function denialStep(
   run: Run,
   name: string,
   inspected: ValidCall,
@@ -66,32 +67,32 @@ function denyIn(
   return after(step, ({ value }) => value.message)
 }
 
-/** The call as rules are asked about it. */
+/** The permission request for a call. */
 export function requestOf({ call, tool, readOnly, written }: ValidCall): PermissionRequest {
   return { call, tool, readOnly, ...(written !== call.name && { written }) }
 }
 
 function askDenials(run: Run, request: PermissionRequest): string | undefined {
   try {
-    return denialOf(run.context.permissions.denies(ofCaller(run, request)))
+    return denialOf(run.context.permissions.denies(withCallerOf(run, request)))
   } catch (error) {
     return failedRules(error).message
   }
 }
 
-/** The unchecked answer of the rules: a decision, a promise of one, or anything else. @throws what they throw. */
+/** The unchecked answer of the rules: a decision, a promise of one, or anything else. @throws whatever the rules throw. */
 export function askRules(run: Run, request: PermissionRequest): unknown {
   const message = askDenials(run, request)
   if (message !== undefined) return { behavior: 'deny', message }
-  // What would become of the call otherwise is not asked: nobody decides about it now.
+  // The decision is deferred, so no other rule is called.
   if (request.hookDecision === 'defer') return deferred
-  return run.context.permissions.decide({ figures: () => hookFigures(run), ...ofCaller(run, request) })
+  return run.context.permissions.decide({ figures: () => hookFigures(run), ...withCallerOf(run, request) })
 }
 
 const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: hookDefers })
 
-/** The request with who calls, the mode that was set and what was learned, where there is any. */
-function ofCaller({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
+/** Adds to the request the caller, the mode that was set and the learned rules, if there are any. */
+function withCallerOf({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
   const { permissionMode: mode, permissionUpdates: learned } = context.settings
   const { depth, agentId } = identity
   if (depth === 0 && mode === null && learned.length === 0) return request
@@ -105,7 +106,7 @@ export function requestRights({
   return { ...(mode !== null && { mode }), ...(learned.length > 0 && { learned }) }
 }
 
-/** Where the decision about a call lies in the record. */
+/** The position in the record at which the call is decided. */
 export function decisionPosition(run: Run, call: CallPlace, start: RecordPosition): RecordPosition {
   return run.ports.steps.peek(run.key(permissionStepName(run, call))) === 'done' ? 'passed' : start
 }
@@ -114,7 +115,7 @@ function permissionStepName({ spent }: Run, { id, index }: CallPlace): string {
   return `permission:${spent.request}:${index}:${id}`
 }
 
-/** Asks the rules, then the person. Gives `ask` when a person must decide and the run does not wait for one. */
+/** Calls the rules, then asks the person. Returns `ask` if a person must decide and the run does not wait. */
 export function decidePermission(
   run: Run,
   inspected: ValidCall,
@@ -124,22 +125,24 @@ export function decidePermission(
   const { call, index } = inspected
   const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
-  const given = answerGiven(run, call.id)
-  const wasAsked = given !== undefined
+  const earlier = earlierAnswer(run, call.id)
+  const wasAsked = earlier !== undefined
   const { precheck, ...unchecked } = request
-  // Who was asked about it has answered, or is asked again: the work finds out by itself.
-  const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
-  // Those before the step, as hooks have them.
+  // The person has answered, or is asked again. The tool itself finds out whether the call can succeed.
+  const requestWithHistory: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
+  // The figures before the step, as hooks get them.
   const figures = hookFigures(run)
   const { signal } = run.ports.abort
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(decideInTime(run, { ...asked, ask, figures: () => figures, signal }, inspected, given), (decision) =>
-        decision.behavior === 'ask' && precheck !== undefined && !wasAsked
-          ? failInstead(run, decision, precheck)
-          : decision,
+      after(
+        decideInTime(run, { ...requestWithHistory, ask, figures: () => figures, signal }, inspected, earlier),
+        (decision) =>
+          decision.behavior === 'ask' && precheck !== undefined && !wasAsked
+            ? failInstead(run, decision, precheck)
+            : decision,
       ),
-    // Whatever was decided without its answer.
+    // The rules decided without the answer to their question.
     cut: () => interruptedDecision,
   })
   return after(step, ({ value }) =>
@@ -149,17 +152,17 @@ export function decidePermission(
 
 const allowed: PermissionDecision = Object.freeze({ behavior: 'allow' })
 
-/** Asks the rules, which may open a dialog. After an abort it is not waited for. Rules that throw deny the call. */
+/** Calls the rules, which may open a dialog. An abort ends the wait. Rules that throw deny the call. */
 function decideInTime(
   run: Run,
   request: PermissionRequest,
   inspected: ValidCall,
-  given: PermissionDecision | undefined,
+  earlier: PermissionDecision | undefined,
 ): Eventually<PermissionDecision> {
   return run.withGrace<unknown, PermissionDecision>(
     () =>
       mayNeedApproval(inspected.tool)
-        ? askWithApproval(run, request, inspected, given)
+        ? askWithApproval(run, request, inspected, earlier)
         : (inspected.said ?? askRules(run, request)),
     (settled) => {
       switch (settled.kind) {
@@ -174,23 +177,23 @@ function decideInTime(
   )
 }
 
-/** The rules of a tool with `needsApproval`. What a person said to the call counts, whatever the tool or a rule says by now. */
+/** Applies the rules to a tool with `needsApproval`. A person's answer about the call applies, whatever the tool or a rule says by now. */
 function askWithApproval(
   run: Run,
   request: PermissionRequest,
   inspected: ValidCall,
-  given: PermissionDecision | undefined,
+  earlier: PermissionDecision | undefined,
 ): Eventually<unknown> {
-  const reason = given === undefined ? approvalReason(inspected) : reasonAgain(inspected, given)
+  const reason = earlier === undefined ? approvalReason(inspected) : earlierReason(inspected, earlier)
   return after(reason, (why) => {
     if (why === undefined) return withApprovalOfChange(askRules(run, request), inspected)
-    const isAnswered = given !== undefined && given.behavior !== 'ask'
+    const isAnswered = earlier !== undefined && earlier.behavior !== 'ask'
     return withApproval(askRules(run, { ...request, needsApproval: true }), why, isAnswered)
   })
 }
 
 // Spec R-PERM-12.
-/** Nobody is asked about what cannot succeed. */
+/** Nobody is asked about a call that cannot succeed. */
 function failInstead(
   run: Run,
   decision: PermissionDecision,
@@ -205,7 +208,7 @@ function failInstead(
 
 const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: interrupted })
 
-/** Of hooks and rules, deny counts before ask, and ask before allow. */
+/** Combines the decisions of hooks and rules: deny takes precedence over ask, ask over allow. */
 function withHookDecision(decision: PermissionDecision, { hookDecision }: PermissionRequest): PermissionDecision {
   const isAsked = hookDecision === 'ask' && decision.behavior === 'allow'
   return isAsked ? { behavior: 'ask', message: hookAsks } : decision
@@ -220,52 +223,52 @@ function askPerson(
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
   const { call } = request
-  const given = answerGiven(run, call.id)
-  if (given !== undefined && given.behavior !== 'ask')
-    return keepGiven(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, given, position)
+  const earlier = earlierAnswer(run, call.id)
+  if (earlier !== undefined && earlier.behavior !== 'ask')
+    return recordEarlierAnswer(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, earlier, position)
   const name = `approval:${run.spent.request}:${index}:${call.id}`
   const { canUseTool } = run.context
-  // What a hook leaves open is for later, and not for whoever is there now.
+  // A decision that a hook deferred is made later, not by the person who is present now.
   const asks = canUseTool !== null && request.hookDecision !== 'defer'
-  const endsIt = !asks && run.context.settings.onAsk === 'end'
+  const endsRun = !asks && run.context.settings.onAsk === 'end'
   if (!run.isRecorded(name)) {
-    if (run.identity.depth > 0 && (endsIt || run.turnEnd === 'passed')) return deniedInAgent(message)
-    if (endsIt) return { behavior: 'ask', message }
+    if (run.identity.depth > 0 && (endsRun || run.turnEnd === 'passed')) return deniedInAgent(message)
+    if (endsRun) return { behavior: 'ask', message }
   }
   const key = run.key(name)
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
-  // An answer that is on record is not asked for again.
+  // An answer on record is not requested again.
   if (asks && run.ports.steps.peek(key) !== 'done') void askCallback(run, canUseTool, request, message, key)
   run.ports.onWaiting(key, pendingCall(call, message, key))
   return waitForPerson(run, key)
 }
 
-/** What was said to a call before this run began; `ask` where nothing was said to its question yet. */
-function answerGiven(run: Run, callId: string): PermissionDecision | undefined {
+/** The answer to a call from before this run began; `ask` if its permission request has no answer yet. */
+function earlierAnswer(run: Run, callId: string): PermissionDecision | undefined {
   const { approvals } = run.spent
   return approvals !== null && Object.hasOwn(approvals, callId) ? approvals[callId] : undefined
 }
 
 // Spec R-PERM-6c.
-/** Who answers later finds no agent that waits: it goes on without. */
+/** An agent does not wait for a later answer: it continues without the call. */
 function deniedInAgent(message: string): PermissionDecision {
   return { behavior: 'deny', message: notAllowedInAgent(message) }
 }
 
-/** What a person said before this run began. */
-function keepGiven(
+/** Records an answer that a person gave before this run began. */
+function recordEarlierAnswer(
   run: Run,
   name: string,
-  given: PermissionDecision,
+  earlier: PermissionDecision,
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
-  if (!changesPermissions(given) || (position === 'passed' && !run.isRecorded(name))) return given
+  if (!changesPermissions(earlier) || (position === 'passed' && !run.isRecorded(name))) return earlier
   const { permissions } = run.context
-  const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(given, permissions)))
-  return after(step, ({ value }) => takenAnswer(value))
+  const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(earlier, permissions)))
+  return after(step, ({ value }) => validAnswer(value))
 }
 
-/** Gives the answer of the callback to `waitForPerson`. What it says is kept first: an answer that counts is kept. */
+/** Passes the answer of the callback to `waitForPerson`. Its permission changes are stored first, so an answer takes effect only once they are stored. */
 async function askCallback(
   run: Run,
   canUseTool: CanUseTool,
@@ -277,79 +280,79 @@ async function askCallback(
   const { call } = request
   const { agentPath, agentId: agentID } = run.identity
   const { signal } = run.ports.abort
-  // Nobody waits for an answer that comes late, either.
-  const over = new AbortScope()
-  const listener = { onAbort: (cause: AbortCause) => over.abort(cause) }
+  // The signal for the callback also ends when its answer is no longer awaited.
+  const callbackAbort = new AbortScope()
+  const listener = { onAbort: (cause: AbortCause) => callbackAbort.abort(cause) }
   run.ports.abort.listen(listener)
   const { canUseToolTimeoutMs: timeoutMs } = settings
   let cancel = (): void => undefined
-  const late = new Promise<PermissionAnswer>((resolve) => {
+  const timedOut = new Promise<PermissionAnswer>((resolve) => {
     if (timeoutMs !== Infinity)
       cancel = timers.after(timeoutMs, () => {
         resolve(lateAnswer(timeoutMs))
-        over.abort('time')
+        callbackAbort.abort('time')
       })
   })
-  const asked = async (): Promise<PermissionAnswer> => {
-    const about = ofCaller(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
+  const askPersonNow = async (): Promise<PermissionAnswer> => {
+    const about = withCallerOf(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
     const suggestions = permissions.suggest?.(about) ?? []
     const cause = permissions.cause?.(about)
-    const told = {
-      signal: over.signal,
+    const options = {
+      signal: callbackAbort.signal,
       toolUseID: call.id,
       suggestions,
       decisionReason,
       ...(cause !== undefined && { decisionReasonType: cause.type }),
       ...(cause?.blockedPath !== undefined && { blockedPath: cause.blockedPath }),
     }
-    // The input has passed the tool's check as an object of JSON.
+    // The input has passed the tool's check as a JSON object.
     const input = call.input as JsonObject
-    const said = await canUseTool(call.name, input, agentPath === '' ? told : { ...told, agentID })
-    return withImpliedUpdates(answerOf(said, permissions), permissions.updatesOnAllow?.(about))
+    const callbackAnswer = await canUseTool(call.name, input, agentPath === '' ? options : { ...options, agentID })
+    return withImpliedUpdates(answerOf(callbackAnswer, permissions), permissions.updatesOnAllow?.(about))
   }
-  const answer = await Promise.race([asked().catch(failedAnswer), late])
+  const answer = await Promise.race([askPersonNow().catch(failedAnswer), timedOut])
   cancel()
   run.ports.abort.unlisten(listener)
   if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
 }
 
 // Spec R-PLAN-3.
-/** An answer that sets a mode itself goes first. */
+/** Appends the implied changes, unless the answer sets a mode itself. */
 function withImpliedUpdates(answer: PermissionAnswer, implied: readonly PermissionUpdate[] = []): PermissionAnswer {
   if (answer.behavior !== 'allow' || implied.length === 0) return answer
-  const { updatedPermissions: given = [] } = answer
-  if (given.some(({ type }) => type === 'setMode')) return answer
-  return { ...answer, updatedPermissions: [...given, ...implied] }
+  const { updatedPermissions: updates = [] } = answer
+  if (updates.some(({ type }) => type === 'setMode')) return answer
+  return { ...answer, updatedPermissions: [...updates, ...implied] }
 }
 
-/** @throws HaltingError for what was none: the run breaks, and nothing of the message runs. */
-function takenAnswer(answer: unknown): PermissionDecision {
+/** @throws HaltingError for an invalid answer: the run breaks, and no call of the message runs. */
+function validAnswer(answer: unknown): PermissionDecision {
   const problem = InvalidAnswer.messageOf(answer)
   if (problem !== undefined) throw new HaltingError('callback', problem)
   return recordedAnswer(answer)
 }
 
-/** The time limit stands still meanwhile. A driver that fails does not stop it for good: others may be at work beside this call. */
+/** The time limit is paused while waiting. It resumes even if the step engine fails, because other calls may be running in parallel. */
 async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision> {
   const { steps, deadline, abort } = run.ports
   deadline.pause()
   try {
     const { outcome, answer } = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
-    return outcome === 'answered' ? takenAnswer(answer) : interruptedDecision
+    return outcome === 'answered' ? validAnswer(answer) : interruptedDecision
   } finally {
     run.ports.onWaiting(key, undefined)
     deadline.goOn()
   }
 }
 
-/** False for a tool whose calls need no approval of their own. */
+/** False for a tool whose calls never need approval. */
 export function mayNeedApproval({ needsApproval }: AnyTool): boolean {
   return needsApproval !== undefined && needsApproval !== false
 }
 
 /**
- * Why a person is asked about the call by its tool; undefined where nobody is. Whatever the tool says but `false` asks, and so does what it throws: nothing runs
- * that was not said to need no approval.
+ * Why the tool requires a person to approve the call; undefined if it does not. Anything but `false` requires approval,
+ * including a throw: only calls that are explicitly exempt run without it.
  */
 function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
   const { tool, call } = inspected
@@ -358,10 +361,10 @@ function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
   if (typeof needsApproval !== 'function') return toolAsks(tool.name)
   const failed = (error: unknown): string => toolAsksAfterError(tool.name, messageOf(error))
   try {
-    // Of a copy of its own: the tool runs with what was approved, whatever is changed here.
+    // A separate copy, so that changes made here do not affect the approved input.
     const copy = inspectInput(tool, call, inspected)
     if (copy.kind === 'invalid') return toolAsks(tool.name)
-    // The input has passed the tool's own check, which is what the function is written for.
+    // The input has passed the tool's own check, which `needsApproval` is written for.
     const answer: unknown = needsApproval(copy.input as never)
     const reasonFor = (needs: unknown): string | undefined => (needs === false ? undefined : toolAsks(tool.name))
     return isThenable(answer) ? Promise.resolve(answer).then(reasonFor, failed) : reasonFor(answer)
@@ -370,15 +373,18 @@ function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
   }
 }
 
-/** The question is the one that was asked before. */
-function reasonAgain({ tool }: ValidCall, given: PermissionDecision): string {
-  return given.behavior === 'ask' && given.message !== '' ? given.message : toolAsks(tool.name)
+/** The reason given in the earlier permission request. */
+function earlierReason({ tool }: ValidCall, earlier: PermissionDecision): string {
+  return earlier.behavior === 'ask' && earlier.message !== '' ? earlier.message : toolAsks(tool.name)
 }
 
-/** What the rules say of a call that its tool has asked about: allowed is what a rule or a person names, and nothing else. `isAnswered`: a person has answered, and the answer counts. */
-function withApproval(given: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
-  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
-  return after(said, (unchecked) => {
+/**
+ * Applies the rules to a call that its tool requires approval for. Only an explicit allow by a rule or person allows it.
+ * `isAnswered`: a person has answered, and the answer applies.
+ */
+function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
+  const settledAnswer: Eventually<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
+  return after(settledAnswer, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
     if (decision.behavior !== 'allow' || (isExplicit && !isAnswered)) return decision
@@ -387,18 +393,18 @@ function withApproval(given: unknown, reason: string, isAnswered: boolean): Even
 }
 
 /**
- * What the rules say of a call for which its tool has asked nobody: where they put another input in the place of the model's, the tool is asked about that one. If it needs
- * approval, a person is asked about the call as it was.
+ * Applies the rules to a call that its tool requires no approval for. If the rules change the input, the tool is asked
+ * about the new input. If that needs approval, a person is asked about the original call.
  */
-function withApprovalOfChange(given: unknown, inspected: ValidCall): Eventually<unknown> {
-  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
-  return after(said, (unchecked) => {
+function withApprovalOfChange(rulesAnswer: unknown, inspected: ValidCall): Eventually<unknown> {
+  const settledAnswer: Eventually<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
+  return after(settledAnswer, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
     if (decision.behavior !== 'allow' || decision.updatedInput === undefined || isExplicit) return unchecked
     const { tool, call } = inspected
     const changed = inspectInput(tool, { ...call, input: decision.updatedInput }, inspected)
-    // It is refused as invalid.
+    // The call is refused as invalid later.
     if (changed.kind === 'invalid') return unchecked
     return after(approvalReason(changed), (reason): unknown =>
       reason === undefined ? unchecked : { behavior: 'ask', message: reason },

@@ -18,13 +18,15 @@ import type { AgentShare, CallRun, PreparedCall } from '../run/tool-phase.ts'
 
 // Spec R-BACK-10.
 /**
- * Subagents that work beside the main loop, in this process. They write nothing in the run: what one came to is read in a poll or an effect, and is on
- * record before it counts. B1: each agent of `RunProgress.openAgents` is here once the results of its message are entered.
- * B2: the end of one is given until it is told. B3: none works any more when the run has ended.
+ * Subagents that run in parallel with the main loop, in this process. They do not write to the run: the outcome of one
+ * is read in a poll or an effect, and is recorded before it counts.
+ * B1: Each agent of `RunProgress.openAgents` is here once the results of its message are entered.
+ * B2: The end of an agent is returned until it is reported.
+ * B3: No agent is running after the run has ended.
  */
-class BackgroundAgents implements AgentsBeside {
+class AgentsOfRun implements AgentsBeside {
   readonly #run: Run
-  readonly #agents = new Map<string, AgentBeside>()
+  readonly #agents = new Map<string, BackgroundAgent>()
   readonly #listeners = new Set<() => void>()
 
   constructor(run: Run) {
@@ -41,30 +43,30 @@ class BackgroundAgents implements AgentsBeside {
 
   begin(open: OpenAgent): void {
     if (this.#agents.has(open.id)) return
-    const agent: AgentBeside = new AgentBeside(open, () => {
-      // One that was entered before a kill is answered from its record: nobody waits for that.
-      if (this.#untold().includes(agent)) for (const listener of this.#listeners) listener()
+    const agent: BackgroundAgent = new BackgroundAgent(open, () => {
+      // An agent entered before a kill is answered from its record. Nobody waits for that one.
+      if (this.#unreported().includes(agent)) for (const listener of this.#listeners) listener()
     })
     this.#agents.set(open.id, agent)
     agent.begin(this.#run)
   }
 
   get isAnyWorking(): boolean {
-    return this.#untold().some(({ isWorking }) => isWorking)
+    return this.#unreported().some(({ isWorking }) => isWorking)
   }
 
   get hasEnded(): boolean {
-    return this.#untold().some(({ isWorking }) => !isWorking)
+    return this.#unreported().some(({ isWorking }) => !isWorking)
   }
 
-  #untold(): readonly AgentBeside[] {
+  #unreported(): readonly BackgroundAgent[] {
     const { openAgents = [] } = this.#run.spent
     return openAgents.flatMap(({ id }) => this.#agents.get(id) ?? [])
   }
 
-  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
   ended(): readonly CameToEnd[] {
-    return this.#untold().flatMap((agent) => agent.end() ?? [])
+    return this.#unreported().flatMap((agent) => agent.end() ?? [])
   }
 
   onEnd(listener: () => void): () => void {
@@ -72,61 +74,61 @@ class BackgroundAgents implements AgentsBeside {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Stops those that still work, and waits for their ends. */
+  /** Stops the agents that are still running, and waits for them to end. */
   stopAll(): Eventually<undefined> {
     const working = [...this.#agents.values()].filter(({ isWorking }) => isWorking)
     if (working.length === 0) return undefined
     return Promise.all(working.map((agent) => agent.stop())).then(() => undefined)
   }
 
-  /** What is made of those that are not entered when the run ends. */
+  /** The records for agents that are not entered when the run ends. */
   left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[] {
     const { openAgents = [] } = this.#run.spent
     return openAgents.map(({ id, description }) => {
-      const came = this.#agents.get(id)?.came
-      const how = came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'
-      const result = came?.task.result
-      const hasFailed = how === 'ended' && came?.task.status === 'failed'
-      const told = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
-      const left = { ...told, ...(result !== undefined && { result }) } as const
-      return { left, end: came?.end ?? { id, spent: null } }
+      const outcome = this.#agents.get(id)?.result
+      const how = outcome === undefined || outcome.task.status === 'stopped' ? 'stopped' : 'ended'
+      const result = outcome?.task.result
+      const hasFailed = how === 'ended' && outcome?.task.status === 'failed'
+      const fields = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
+      const leftTask = { ...fields, ...(result !== undefined && { result }) } as const
+      return { left: leftTask, end: outcome?.end ?? { id, spent: null } }
     })
   }
 }
 
-/** Begins the agents that were started and do not work in this process yet. */
+/** Starts the agents that were recorded as started but are not running in this process yet. */
 export function beginAgents(run: Run): void {
   const { openAgents = [] } = run.spent
   if (openAgents.length === 0) return
-  const agents = run.agents ?? new BackgroundAgents(run)
+  const agents = run.agents ?? new AgentsOfRun(run)
   if (run.agents === undefined) run.ports.onAgents(agents)
   run.agents = agents
   for (const open of openAgents) agents.begin(open)
 }
 
-/** What it is to do. @throws where the tool is gone, or does not start it again in this program. */
+/** The child run of an open agent. @throws if its tool is gone, or can no longer start it. */
 function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity, settings }: OpenAgent): Child {
   const context = run.contextUnder(settings)
   const tool = context.tools.get(name)
   if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
-  // It is what this tool's own check had left when the call was made.
+  // It is the input that this tool's own check returned when the call was made.
   const { identity } = run
   return childOf({ context, identity }, tool, mutableCopyOf(input), { agents, toolCalls })
 }
 
-/** Characters of its words that are kept to be looked at. */
-const mostOfWords = 8_000
+/** Maximum number of recent characters of its output that are kept for inspection. */
+const maxTextLength = 8_000
 
-class AgentBeside implements AgentInBackground {
+class BackgroundAgent implements AgentInBackground {
   readonly id: string
   readonly description: string
   readonly #open: OpenAgent
   readonly #onEnd: () => void
   readonly #listeners = new Set<() => void>()
-  #words = ''
+  #newestText = ''
   #stop: () => void = () => {}
   #settled: Promise<void> = Promise.resolve()
-  came: CameToEnd | undefined
+  result: CameToEnd | undefined
   #broken: { readonly error: unknown } | undefined
 
   constructor(open: OpenAgent, onEnd: () => void) {
@@ -138,10 +140,10 @@ class AgentBeside implements AgentInBackground {
 
   begin(run: Run): void {
     const { id, description, name, callId, tool, startedAt: at } = this.#open
-    // What its end on record says stands: it is answered from its record, and does not go on behind that (spec R-BACK-15b).
+    // Its recorded end is final: it is answered from the record and does not run further (spec R-BACK-15b).
     const recorded = run.ports.endedAgents.get(id)
     const isOver =
-      recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
+      recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it cannot continue.`)
     let child: Child
     try {
       child = childOfOpen(run, this.#open)
@@ -149,21 +151,21 @@ class AgentBeside implements AgentInBackground {
       const { spent } = lostAgent(run, name)
       const summary = lostAgentEnd(description)
       const task = { type: 'ended', id, status: 'unknown', summary } as const
-      this.came = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
+      this.result = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
       return
     }
     const place = { name, callId, tool, at, inBackground: true, ...(isOver !== undefined && { isOver }) } as const
     const { abort, ended } = startChild(run, child, place, (event) => {
       if (event.type !== 'message' || event.entry.kind !== 'assistant') return
-      const words = textOf(event.entry.message.content).trim()
-      if (words !== '') this.#words = words.slice(-mostOfWords)
+      const text = textOf(event.entry.message.content).trim()
+      if (text !== '') this.#newestText = text.slice(-maxTextLength)
     })
     this.#stop = () => abort.abort('parent')
     this.#settled = ended.then(
-      (came) => {
+      (outcome) => {
         if (recorded !== undefined) return this.#settle(recorded)
-        const task = { type: 'ended', id, ...endOfAgent(came, child, description) } as const
-        const { transcript, startLength, spent } = came.state
+        const task = { type: 'ended', id, ...endOfAgent(outcome, child, description) } as const
+        const { transcript, startLength, spent } = outcome.state
         const tasks = tasksIn(transcript.since(startLength))
         this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })
       },
@@ -175,25 +177,25 @@ class AgentBeside implements AgentInBackground {
     )
   }
 
-  #settle(came: CameToEnd | undefined): void {
-    this.came = came
+  #settle(outcome: CameToEnd | undefined): void {
+    this.result = outcome
     for (const listener of this.#listeners) listener()
     this.#listeners.clear()
     this.#onEnd()
   }
 
   get isWorking(): boolean {
-    return this.came === undefined && this.#broken === undefined
+    return this.result === undefined && this.#broken === undefined
   }
 
   get said(): string {
-    return this.came === undefined ? this.#words : (this.came.task.result ?? this.came.task.summary)
+    return this.result === undefined ? this.#newestText : (this.result.task.result ?? this.result.task.summary)
   }
 
-  /** @throws what broke it. */
+  /** @throws the error that broke it. */
   end(): CameToEnd | undefined {
     if (this.#broken !== undefined) throw this.#broken.error
-    return this.came
+    return this.result
   }
 
   onEnd(listener: () => void): () => void {
@@ -210,14 +212,14 @@ class AgentBeside implements AgentInBackground {
 
 type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
-/** Whether the agent is to work in the background: one that another agent starts is waited for. */
+/** Whether the agent runs in the background. An agent started by another agent does not: its parent waits for it. */
 export function isForBackground({ identity }: Run, child: Child): boolean {
   return identity.depth === 0 && child.run.background === true
 }
 
 /**
- * Answers the call at once; the agent begins when the results of the message are entered (`beginAgents`). The step holds what a resume goes on
- * inside it by, and runs nothing.
+ * Answers the call at once. The agent begins when the results of the message are entered (`beginAgents`). The step
+ * stores what a resume needs to continue it, and runs nothing.
  */
 export function startAgent(
   run: Run,
@@ -247,11 +249,11 @@ function startedAgent(
 ): ToolResult {
   const name = agentName(run, { id: call.id, index })
   const { agentType = tool.name, description = '', note = '' } = child
-  const words = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
+  const text = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
   const id = `agent_${digestOf(run.key(name)).slice(0, 8)}`
   const agent = {
     id,
-    description: `The agent ${agentType}${words}`,
+    description: `The agent ${agentType}${text}`,
     callId: call.id,
     name,
     tool: tool.name,

@@ -22,49 +22,50 @@ import { noteToldByTools } from '../run/tasks.ts'
 import { looksAtRepetition, repetitionAfter } from '../run/repetition.ts'
 import { callsLeft } from '../run/limits-left.ts'
 
-/** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
+/** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval, no further call starts. */
 export function runBatches(run: Run, phase: ToolPhase): Eventually<unknown> {
   const batches = new Batches(run, phase)
   const first = runNext(run, phase, batches)
-  // Mostly a message has one batch, and nothing waits for what comes behind it.
+  // Usually a message has one batch, and nothing waits for the next one.
   if (batches.isOver) return first
   return after(first, (isMore) => (isMore ? whileMore(() => runNext(run, phase, batches)) : undefined))
 }
 
-/** Gives false when no further call starts. */
+/** Returns false if no further call may start. */
 function runNext(run: Run, phase: ToolPhase, batches: Batches): Eventually<boolean> {
   if (phase.pending.length > 0) return false
   const skipped = skippedResult(phase)
   if (skipped !== undefined) return batches.skipRest(skipped)
-  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))
+  if (batches.isAtLimit) return batches.skipRest(resultBeyondLimit(phase))
   const batch = batches.next()
   return batch.length === 0 ? false : runBatch(run, phase, batch)
 }
 
 /**
- * The calls of a message, batch by batch. Neighbouring calls that may run together make one batch, at most `toolConcurrency` of
- * them; any other call is alone. A call is looked at when its batch is due, since a check may depend on what the calls before it did.
+ * The calls of a message in batches. Adjacent calls that may run together form one batch of up to `toolConcurrency`
+ * calls; any other call is alone. A call is inspected only when its batch is due, because a check may depend on the
+ * effects of earlier calls.
  */
 class Batches {
   readonly #run: Run
   readonly #phase: ToolPhase
   #index = 0
-  /** The call after the last batch, where it had to be looked at to know that it does not belong to it. */
-  #ahead: InspectedCall | undefined
+  /** The call after the last batch, if it had to be inspected to see that it belongs to the next. */
+  #lookahead: InspectedCall | undefined
 
   constructor(run: Run, phase: ToolPhase) {
     this.#run = run
     this.#phase = phase
   }
 
-  /** The calls that are left are beyond the limit. */
+  /** Whether the remaining calls are beyond the limit. */
   get isAtLimit(): boolean {
     return this.#index < this.#phase.calls.length && this.#index >= this.#phase.allowedCalls
   }
 
-  /** No call is left. */
+  /** Whether no call is left. */
   get isOver(): boolean {
-    return this.#ahead === undefined && this.#index >= this.#phase.calls.length
+    return this.#lookahead === undefined && this.#index >= this.#phase.calls.length
   }
 
   /** Empty when there are no more calls. */
@@ -75,19 +76,19 @@ class Batches {
   }
 
   #gather(): readonly InspectedCall[] {
-    const first = this.#take()
+    const first = this.#takeNext()
     if (first === undefined) return []
     const batch = [first]
-    if (!mayShare(first)) return batch
+    if (!canShareBatch(first)) return batch
     const limit = this.#run.context.settings.toolConcurrency
-    // Calls on record may have run beside each other, under a limit that was another: hooks have their say about none before all of them ended.
+    // Recorded calls may have run in parallel under another concurrency limit. Their hooks must not run before all of them have ended.
     const hasRoom = (): boolean =>
       !this.isAtLimit && (batch.length < limit || this.#phase.recorded(this.#index) !== undefined)
-    while (hasRoom() && mayJoin(this.#run, this.#phase, this.#index)) {
-      const call = this.#take()
+    while (hasRoom() && canJoinBatch(this.#run, this.#phase, this.#index)) {
+      const call = this.#takeNext()
       if (call === undefined) break
-      if (!mayShare(call)) {
-        this.#ahead = call
+      if (!canShareBatch(call)) {
+        this.#lookahead = call
         this.#index--
         break
       }
@@ -96,14 +97,14 @@ class Batches {
     return batch
   }
 
-  #take(): InspectedCall | undefined {
-    const call = this.#ahead ?? inspectAt(this.#run, this.#phase, this.#index)
-    this.#ahead = undefined
+  #takeNext(): InspectedCall | undefined {
+    const call = this.#lookahead ?? inspectAt(this.#run, this.#phase, this.#index)
+    this.#lookahead = undefined
     if (call !== undefined) this.#index++
     return call
   }
 
-  /** Gives this result to all calls that are left. */
+  /** Gives this result to all remaining calls. */
   skipRest(result: ToolResult): false {
     for (; this.#index < this.#phase.calls.length; this.#index++) skipCall(this.#run, this.#phase, this.#index, result)
     return false
@@ -116,12 +117,12 @@ function inspectAt(run: Run, { calls, early }: ToolPhase, index: number): Inspec
 }
 
 /** A call of an unknown tool or with an invalid input runs nothing, so it may be in any batch. */
-function mayShare(inspected: InspectedCall): boolean {
+function canShareBatch(inspected: InspectedCall): boolean {
   return inspected.kind === 'valid' ? inspected.parallelSafe : true
 }
 
 /** Whether the next call may belong to this batch. A call of a tool that always runs alone is inspected later, in its own batch. */
-function mayJoin({ context }: Run, { calls }: ToolPhase, index: number): boolean {
+function canJoinBatch({ context }: Run, { calls }: ToolPhase, index: number): boolean {
   const call = calls[index]
   if (call === undefined) return false
   const tool = calledTool(call.name, context)
@@ -173,7 +174,7 @@ function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): E
   )
 }
 
-/** Runs the tools together. When a hook made a call a writing one, they run one after another. */
+/** Runs the tools together. If a hook changed a call to a writing one, they run one after another. */
 function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): Eventually<readonly CallRun[]> {
   if (prepared.length === 1 || prepared.every((call) => call.kind !== 'run' || call.inspected.parallelSafe))
     return together(prepared.map((call) => runCall(run, phase, call)))
@@ -192,16 +193,16 @@ function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall
 }
 
 /**
- * Lets as many calls of the message run as there are left. Where these are fewer, their number is on record before one of them runs: a resume under another
- * limit has it stand. What is on record as run was let run.
+ * Limits the calls of the message to the number that is left. If that is fewer, the number is recorded before any call
+ * runs, so a resume with another limit keeps it. Calls that are recorded as run were allowed.
  */
 export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
-  const left = callsLeft(run)
+  const remainingCalls = callsLeft(run)
   const name = `call_limit:${run.spent.request}`
   const isRecorded = run.isRecorded(name)
-  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined
+  if (!isRecorded && (remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls))) return undefined
   return after(
-    run.step<number>(name, () => left),
+    run.step<number>(name, () => remainingCalls),
     ({ value }) => {
       phase.allowedCalls = value
       phase.callLimit = limitOf(run, value)
@@ -209,42 +210,42 @@ export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
   )
 }
 
-/** The limit that let so many calls run, also where another one was set since. */
+/** The limit that allowed this many calls, even if another one was set since. */
 function limitOf({ context, spent }: Run, allowed: number): number {
-  const taken = toolCallsTaken(spent)
-  return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)
+  const takenCalls = toolCallsTaken(spent)
+  return allowed > 0 ? takenCalls + allowed : Math.min(takenCalls, context.settings.maxToolCalls)
 }
 
-/** A call beyond the limit is on record, or the turn is. */
-function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
-  return run.turnEnd === 'passed' || phase.callStart(left) === 'passed'
+/** Whether a call beyond the limit is on record, or the turn is. */
+function isPassed(run: Run, phase: ToolPhase, remainingCalls: number): boolean {
+  return run.turnEnd === 'passed' || phase.callStart(remainingCalls) === 'passed'
 }
 
-/** The result of a call that was one too many. */
-function beyondLimit({ callLimit }: ToolPhase): ToolResult {
+/** The result of a call beyond the limit. */
+function resultBeyondLimit({ callLimit }: ToolPhase): ToolResult {
   return notRun(callLimitReached(callLimit))
 }
 
-/** How the run ends where the message asked for more calls than were left; undefined where it did not. */
+/** The pending ending if the message asked for more calls than were left; undefined otherwise. */
 export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefined {
   const refused = phase.calls.length - phase.allowedCalls
   if (refused <= 0) return undefined
   const { callLimit: limit } = phase
-  const used = toolCallsTaken(spent)
+  const usedCalls = toolCallsTaken(spent)
   const signal = new StopSignal({
     reason: 'steps_limit',
     message: callLimit(limit, refused),
-    context: { used, limit, refused },
+    context: { used: usedCalls, limit, refused },
     source: 'max_tool_calls',
   })
   return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
 }
 
-/** One user message with every result, in call order. Calls that wait for a person have none yet. */
+/** Enters one user message with every result, in call order. Calls that wait for a person have none yet. */
 export function enterResults(run: Run, phase: ToolPhase): void {
   phase.isEntered = true
   const blocks: ToolResultBlock[] = []
-  // The name under which a whole result is kept is another one in each turn: it does not make the same result a new one.
+  // The name of a stored result differs in every turn, and must not make an equal result look new.
   const compared: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
   let memos: { [callId: string]: Json } | undefined
@@ -259,8 +260,8 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
     if (result.memo !== undefined) (memos ??= {})[id] = result.memo
-    // What a subagent started has the call that started it already.
-    for (const news of result.tasks ?? []) if (!isEndIn(tasks, news)) tasks.push({ callId: id, ...news })
+    // Background work that a subagent started already has the id of its call.
+    for (const news of result.tasks ?? []) if (!hasEnd(tasks, news)) tasks.push({ callId: id, ...news })
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
   }
   if (blocks.length > 0) {
@@ -276,13 +277,13 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     if (tasks.length > 0) noteToldByTools(run, tasks)
   }
   const { toolResults, recentTurns, toolCalls = 0 } = run.spent
-  // Calls that wait for a person have no result yet, and count when they have.
-  const made = Math.min(blocks.length, phase.allowedCalls)
+  // Calls that wait for a person have no result yet, and count once they have.
+  const countedCalls = Math.min(blocks.length, phase.allowedCalls)
   const looksAtTurns = looksAtRepetition(run)
   run.update({
     ...(looksAtTurns && repetitionAfter(run, phase.calls, compared)),
     toolResults: toolResults + blocks.length,
-    ...(made > 0 && { toolCalls: toolCalls + made }),
+    ...(countedCalls > 0 && { toolCalls: toolCalls + countedCalls }),
     recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
     stillRunning,
   })
@@ -290,7 +291,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   addHookMessages(run, phase.remarks)
 }
 
-/** Of two calls of a message that tell of one end the first does. */
-function isEndIn(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
+/** If two calls of a message report the same end, the first one counts. */
+function hasEnd(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
   return type === 'ended' && tasks.some((each) => each.type === 'ended' && each.id === id)
 }

@@ -48,7 +48,7 @@ export const callLimitReached = (limit: number): string => `the limit of ${many(
 
 export const hookDefers = 'A hook deferred the decision about this call.'
 export const hookAsks = 'A hook requires approval of this call.'
-/** Its `needsApproval` says so. */
+/** The tool's `needsApproval` requires it. */
 export const toolAsks = (tool: string): string => `${tool} requires approval of this call.`
 export const toolAsksAfterError = (tool: string, problem: string): string =>
   `${tool} requires approval of this call, because its needsApproval failed: ${problem}`
@@ -61,7 +61,7 @@ export const notAllowedInAgent = (why: string): string =>
 export const noAgentsAtDepth = (depth: number): string =>
   `Agents at depth ${depth} cannot start other agents. Do the work yourself.`
 
-/** @param isTemporary agents in the background have what is left of the limit until they end */
+/** @param isTemporary Whether agents in the background hold the rest of the limit until they end. */
 export function agentLimitReached(limit: number, who: 'run' | 'agent', isTemporary: boolean): string {
   const until = isTemporary ? ' until the agents in the background end' : ''
   return `This ${who} can start at most ${many(limit, 'subagent')}, and the limit is reached${until}. Do the work yourself.`
@@ -80,7 +80,7 @@ export const noAnswerOfAgent = '(The agent ended without an answer.)'
 /** @param signal why, such as `cost_limit: Reached maximum budget ($1)` */
 export const agentStoppedEarly = (signal: string): string => `The agent was stopped before it was done (${signal}).`
 
-/** What an agent wrote that was stopped. */
+/** The last output of a stopped agent. */
 export const lastTextOfAgent = (text: string, limit: number): string => `Its last output:\n\n${endOf(text, limit)}`
 export const lastResultOfAgent = (result: string, limit: number): string =>
   `It had not written anything yet. The last tool result that it received:\n\n${endOf(result, limit)}`

@@ -21,15 +21,16 @@ import { agentsTaken } from '../state/agent-figures.ts'
 import { callsLeft } from '../run/limits-left.ts'
 import { agentLimitReached, noAgentsAtDepth } from './call-texts.ts'
 
-/** What a subagent is to do, and the context in which it does it. */
+/** The task of a subagent, and the context in which it runs. */
 export interface Child {
   readonly run: ChildRun
   readonly context: RunContext
 }
 
 /**
- * Asks the tool what its subagent is to do. `share`: what it and those below it may use of what is counted for all.
- * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
+ * Asks the tool for its child run. `share`: its part of the limits that apply to all agents together, including agents
+ * below it.
+ * @throws what the tool throws, TypeError for an invalid child run, ConfigurationError for an unknown model.
  */
 export function childOf(
   { context, identity }: Pick<Run, 'context' | 'identity'>,
@@ -39,20 +40,20 @@ export function childOf(
 ): Child {
   const { permissionMode } = context.settings
   // The input passed this tool's own check, so it is what `spawn` is written for.
-  const given = tool.spawn(input as never, {
+  const candidate = tool.spawn(input as never, {
     depth: identity.depth,
     tools: context.toolDefinitions.map(({ name }) => name),
     permissionMode,
   })
-  const child = childRunOf(given)
+  const child = childRunOf(candidate)
   return { run: child, context: contextOf(context, tool, child, share) }
 }
 
-/** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
-function childRunOf(given: unknown): ChildRun {
-  disregard(given)
-  // Read once, since what is read may be a getter; of what is no object, no field is.
-  const fields: { readonly [field: string]: unknown } = Object(given)
+/** JavaScript code may return anything. @throws TypeError for an invalid child run. */
+function childRunOf(candidate: unknown): ChildRun {
+  disregard(candidate)
+  // Each field is read once, because it may be a getter. A value that is not an object has no fields.
+  const fields: { readonly [field: string]: unknown } = Object(candidate)
   const { prompt, system, tools, model, permissionMode, permissionUpdates, agentType, description, note } = fields
   if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
   const updates = permissionUpdates === undefined ? [] : permissionUpdatesOf(permissionUpdates)
@@ -74,19 +75,19 @@ function childRunOf(given: unknown): ChildRun {
   }
 }
 
-/** Whether a model can be asked is known once it is compared with those of the run. */
-function isModelOrId(given: unknown): given is string | Model {
-  return typeof given === 'string' || (typeof given === 'object' && given !== null)
+/** Whether the model is available is checked later against those of the run. */
+function isModelOrId(candidate: unknown): candidate is string | Model {
+  return typeof candidate === 'string' || (typeof candidate === 'object' && candidate !== null)
 }
 
-/** @throws ConfigurationError for what is no list of goals: it would be done without them. */
-function goalsOf(given: unknown): readonly Goal[] {
-  isGoals('until of a subagent', given)
-  // Just looked at.
-  return given as readonly Goal[]
+/** @throws ConfigurationError for an invalid list of goals: the agent would run without them. */
+function goalsOf(candidate: unknown): readonly Goal[] {
+  isGoals('until of a subagent', candidate)
+  // Checked above.
+  return candidate as readonly Goal[]
 }
 
-/** Its own limits. @throws TypeError for what is none: it would be spent without one. */
+/** The child's own limits. @throws TypeError for an invalid limit: the agent would run without it. */
 function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildRun> {
   const limits: { [limit: string]: number } = {}
   for (const name of ['maxTurns', 'maxToolCalls']) {
@@ -106,7 +107,7 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
 function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
   const settings = settingsOf(context, tool, child, share)
   const model = modelOf(context, tool, child)
-  // A tool that was added while the run goes on may name models that the options do not.
+  // A tool that was added while the run is running may name models that the options do not.
   const prices = model.prices === undefined ? context.prices : pricesWith(context.prices, () => [model])
   checkBudgetable(model, prices, settings)
   return {
@@ -114,7 +115,7 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
     model,
     prices,
     ...toolsOf({ ...context, model }, tool, child, settings),
-    // It has what its parent had when it began, and of that what it may use.
+    // It has the tools that its parent had when it began, restricted to those it may use.
     moreTools: null,
     guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
     postRun: [],
@@ -125,14 +126,14 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
       stopWhenMet: false,
       withoutWork: 'send_back',
     },
-    // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
+    // Hooks on tools and requests apply to subagents too; hooks on the run apply to the main loop only.
     hooks: hooksOf(context.hooks),
     limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetLaps: 0 },
     settings,
   }
 }
 
-/** Its time is looked at between its turns too: a timer knows nothing of the time before a resume. */
+/** A guard checks its time between turns too: a timer does not cover the time before a resume. */
 function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[] {
   if (maxDurationMs === undefined) return []
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
@@ -145,10 +146,10 @@ function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRu
   return {
     ...settings,
     system: systemWithOutput(system, output),
-    maxTurns: within(child.maxTurns, settings.maxTurns),
-    maxRunUsd: within(child.maxBudgetUsd, settings.maxRunUsd),
-    maxTotalTokens: within(child.maxTotalTokens, settings.maxTotalTokens),
-    maxDurationMs: within(child.maxDurationMs, settings.maxDurationMs),
+    maxTurns: withinLimit(child.maxTurns, settings.maxTurns),
+    maxRunUsd: withinLimit(child.maxBudgetUsd, settings.maxRunUsd),
+    maxTotalTokens: withinLimit(child.maxTotalTokens, settings.maxTotalTokens),
+    maxDurationMs: withinLimit(child.maxDurationMs, settings.maxDurationMs),
     permissionMode,
     permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],
     toolChoice: null,
@@ -156,34 +157,34 @@ function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRu
     tokenBudget: null,
     wrapUp: false,
     output,
-    maxToolCalls: within(child.maxToolCalls, share.toolCalls),
+    maxToolCalls: withinLimit(child.maxToolCalls, share.toolCalls),
     maxSubagents: share.agents,
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
     querySource: child.agentType ?? 'agent',
   }
 }
 
-function within(own: number | undefined, limit: number): number {
-  return Math.min(own ?? limit, limit)
+function withinLimit(agentTools: number | undefined, limit: number): number {
+  return Math.min(agentTools ?? limit, limit)
 }
 
-/** @throws ConfigurationError for one that neither the tool nor the options name: the certificate would not know of it. */
+/** @throws ConfigurationError for a model that neither the tool nor the options name: the certificate would not cover it. */
 function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentTool, child: ChildRun): Model {
   if (child.model === undefined) return model
   const all = [model, ...(tool.models ?? []), ...models, ...(fallbackModel === null ? [] : [fallbackModel])]
   const found = all.find((each) => each === child.model || each.id === child.model)
   if (found !== undefined) return found
-  const known = [...new Set(all.map(({ id }) => id))].join(', ')
+  const knownModels = [...new Set(all.map(({ id }) => id))].join(', ')
   if (typeof child.model === 'object')
     throw new ConfigurationError(
       `The model ${child.model.id} of a subagent is not one of the models of ${tool.name}. Add it there: models: [model].`,
     )
-  throw new ConfigurationError(`There is no model ${child.model} for a subagent; there is ${known}.`)
+  throw new ConfigurationError(`There is no model ${child.model} for a subagent; there is ${knownModels}.`)
 }
 
 /**
- * Its parent's tools and those of its agent tool, which replace those of the same name, also where another name leads to a tool of the parent. Tools that
- * start agents are shown where they may start any. Elsewhere a call of one is told why it may not.
+ * The tools of its parent and of its agent tool. The latter replace tools of the parent with the same name or alias.
+ * Tools that start agents are offered if it may start any; otherwise calls of them are refused with the reason.
  */
 function toolsOf(
   context: RunContext,
@@ -192,51 +193,55 @@ function toolsOf(
   { maxSubagents, maxSubagentDepth }: RunSettings,
 ): Pick<RunContext, 'tools' | 'toolDefinitions' | 'toolAliases'> {
   const allowed = child.tools === undefined ? undefined : new Set(child.tools)
-  const own = toolsByName(ofAgent)
-  const tools = new Map([...context.tools, ...own].filter(([name]) => allowed?.has(name) ?? true))
+  const agentTools = toolsByName(ofAgent)
+  const tools = new Map([...context.tools, ...agentTools].filter(([name]) => allowed?.has(name) ?? true))
   const isShown = (tool: AnyTool): boolean => !isAgentTool(tool) || (maxSubagents > 0 && maxSubagentDepth > 0)
   return {
     tools,
     toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown), context.model),
-    toolAliases: new Map([...context.toolAliases].filter(([name]) => !own.has(name))),
+    toolAliases: new Map([...context.toolAliases].filter(([name]) => !agentTools.has(name))),
   }
 }
 
-const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
+const runLevelTriggers: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
 
 function hooksOf(hooks: HookRegistry): HookRegistry {
-  return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
+  return {
+    all: hooks.all,
+    for: (trigger, toolName) => (runLevelTriggers.has(trigger) ? [] : hooks.for(trigger, toolName)),
+  }
 }
 
 // Spec R-SUB-3, R-CALLS-3.
 /**
- * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a
- * replay agrees; and all levels together stay within the limits of the run.
+ * The share of each agent of this message: what is left after the calls of the message, in equal parts. It does not
+ * depend on what runs in parallel, so a replay computes the same. All levels together stay within the limits of the run.
  */
 export function agentShare(run: Run, phase: ToolPhase): AgentShare {
-  return (phase.agentShare ??= shareOf(run, phase))
+  return (phase.agentShare ??= equalShare(run, phase))
 }
 
-/** Of one that works beside the run: what is left for later messages is not all taken. */
-export function shareBeside({ agents, toolCalls }: AgentShare): AgentShare {
+/** The share of a background agent: part of what is left is reserved for later messages. */
+export function backgroundShare({ agents, toolCalls }: AgentShare): AgentShare {
   return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
 }
 
-function shareOf(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
+function equalShare(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
   const { context, spent } = run
-  const asked = calls.filter(({ name }) => {
+  const agentCallCount = calls.filter(({ name }) => {
     const tool = calledTool(name, context)
     return tool !== undefined && isAgentTool(tool)
   }).length
-  const agents = context.settings.maxSubagents - agentsTaken(spent) - asked
+  const agents = context.settings.maxSubagents - agentsTaken(spent) - agentCallCount
   const toolCalls = callsLeft(run) - Math.min(calls.length, allowedCalls)
-  const part = (left: number): number => (left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, asked))))
-  return { agents: asked === 0 ? 0 : part(agents), toolCalls: part(toolCalls) }
+  const part = (left: number): number =>
+    left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, agentCallCount)))
+  return { agents: agentCallCount === 0 ? 0 : part(agents), toolCalls: part(toolCalls) }
 }
 
 /**
- * Why a call that wants to start an agent may not; undefined when it may. In a subagent a no is on record, as a resume replays all its
- * turns: under other limits it is still a no there, and what was let start still starts.
+ * Why a call may not start an agent; undefined if it may. In a subagent a refusal is recorded, because a resume replays
+ * all of its turns. Under other limits it remains refused there, and an agent that was allowed is still allowed.
  */
 export function refuseAgent(
   run: Run,

@@ -17,9 +17,9 @@ import { enterResults } from './batch.ts'
 import { enterEnded, hasHooksAfter, unsavedResult } from './finish-call.ts'
 import { lostReasons, notRunReasons } from '../tools/result-texts.ts'
 
-// Every tool call has a result, on every path. Here the results of calls that did not run are written.
+// Every tool call has a result, on every path. This file writes the results of calls that did not run.
 
-/** Synthetic results for calls that will not run. */
+/** Enters synthetic results for calls that will not run. */
 export function closeNotRun(run: Run, calls: readonly ToolUseBlock[], why: string): void {
   const result = notRun(why)
   appendResults(
@@ -34,12 +34,15 @@ function appendResults(run: Run, blocks: readonly ToolResultBlock[]): void {
   run.update({ toolResults: run.spent.toolResults + blocks.length })
 }
 
-/** Gives a result to calls of the last message that have none: a hook or a limit may end the run between two phases. */
+/** Gives a result to calls of the last message that have none, because a hook or a limit may end the run between two phases. */
 export function closeOpenCalls(run: Run): void {
   closeNotRun(run, openCallsOf(run.transcript), notRunReasons.runEnded)
 }
 
-/** The run broke while tools ran. A call that ended keeps its result, one that had begun is unknown, the others did not run. */
+/**
+ * Closes calls when the run breaks while tools are running. A call that ended keeps its result. One that had begun gets
+ * the result *outcome unknown*, any other *not run*.
+ */
 export function closeBrokenCalls(run: Run): void {
   const why = notRunReasons.runFailed
   const phase = run.tools
@@ -55,8 +58,8 @@ export function closeBrokenCalls(run: Run): void {
 }
 
 /**
- * Results for the calls of a message whose stream was aborted: those of early starts, for which the grace time holds, and synthetic ones
- * for the others. What hooks would have seen first is withheld.
+ * Results for the calls of a message whose stream was aborted: those of early starts, which get the grace time, and
+ * synthetic ones for the others. Results that hooks had to see first are withheld.
  */
 export function closeAbortedCalls(
   run: Run,
@@ -69,13 +72,13 @@ export function closeAbortedCalls(
   const step = run.step<readonly ToolResult[]>(`close:${run.spent.request}`, async () => {
     const results: ToolResult[] = []
     for (const [index, call] of calls.entries()) {
-      const known = early.find(call, index)
-      const started = known?.kind === 'valid' ? known.started : undefined
+      const earlyStart = early.find(call, index)
+      const started = earlyStart?.kind === 'valid' ? earlyStart.started : undefined
       const result = (await started) ?? abortedResult(cause, 'settled')
-      // No hook is asked after an abort.
-      const { name } = known?.call ?? call
-      const left = hasHooksAfter(run, name, result) ? withheld(result, 'aborted') : result
-      results.push(unsavedResult(run, left, lostReasons.aborted))
+      // No hook is called after an abort.
+      const { name } = earlyStart?.call ?? call
+      const visibleResult = hasHooksAfter(run, name, result) ? withheld(result, 'aborted') : result
+      results.push(unsavedResult(run, visibleResult, lostReasons.aborted))
     }
     return results
   })

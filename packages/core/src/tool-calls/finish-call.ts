@@ -18,11 +18,11 @@ import { isJsonObject, jsonOf } from '../values/json.ts'
 import type { EffectScope } from '../steps/steps.ts'
 import { headOf } from '../values/text.ts'
 import { largeResultLimit, type LargeResults } from '../tools/large-results.ts'
-import { shortened, textLengthOf, wholeTextOf, withWhole } from '../tools/shortened.ts'
+import { shortened, textLengthOf, wholeTextOf, withLocationOfWhole } from '../tools/shortened.ts'
 import { currentModel } from '../request/current-model.ts'
 import { windowOf } from '../request/window.ts'
 
-/** Enters a call that ran, in call order: clock and figures, post-hooks, what it shows, its event, then the error policy. */
+/** Enters a call that ran, in call order: clock and figures, post-hooks, result, event, then the error policy. */
 export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
   const { result } = ran
   const { call, index } = callOf(ran.call)
@@ -30,20 +30,20 @@ export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually
   phase.noteAbort(result.abort)
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
-  return after(runPostHooks(run, phase, ran, subject), (left) =>
-    after(enterResult(run, phase, { call, index }, left, positionOf(run, phase)), () => {
+  return after(runPostHooks(run, phase, ran, subject), (finalResult) =>
+    after(enterResult(run, phase, { call, index }, finalResult, positionOf(run, phase)), () => {
       emitEnd(run, phase, ran)
-      return result.status === 'failed' ? afterFailure(run, phase, ran, subject, left) : undefined
+      return result.status === 'failed' ? afterFailure(run, phase, ran, subject, finalResult) : undefined
     }),
   )
 }
 
-/** Where the end of the call lies: with that of its batch, or of the turn. */
+/** The position of the call's end in the record: that of its batch, or of the turn. */
 function positionOf(run: Run, phase: ToolPhase): RecordPosition {
   return phase.batchEnd === 'passed' ? 'passed' : run.turnEnd
 }
 
-/** Emits `tool_end`, once, with the result that the model is shown. */
+/** Emits `tool_end`, once, with the result that the model gets. */
 function emitEnd(run: Run, phase: ToolPhase, ran: CallRun): void {
   const { call, index } = callOf(ran.call)
   const result = phase.result(index)
@@ -70,7 +70,7 @@ function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
     })
 }
 
-/** Whether the call may have changed something outside: one that is not read-only, whatever it came to, unless it did not run. */
+/** Whether the call may have changed something outside. True if it is not read-only and ran, regardless of its result. */
 function mayHaveChanged({ call, result }: CallRun): boolean {
   if (call.kind !== 'run' || call.inspected.readOnly) return false
   const { tool } = call.inspected
@@ -98,8 +98,8 @@ export function hasHooksAfter({ context }: Run, name: string, result: ToolResult
 }
 
 /**
- * The run broke. Calls that had ended are entered, so that no figure is lost. A result that hooks had not seen yet is withheld from the
- * model: a hook might have redacted it.
+ * Enters the calls that had ended when the run broke, so that no figure is lost. A result that hooks had not seen yet is
+ * withheld from the model: a hook might have redacted it.
  */
 export function enterEnded(run: Run, phase: ToolPhase): void {
   for (const ran of phase.ran) {
@@ -111,7 +111,7 @@ export function enterEnded(run: Run, phase: ToolPhase): void {
     }
     emitEnd(run, phase, ran)
   }
-  // What calls paid that did not end is paid.
+  // Charges of calls that did not end still count.
   for (const index of phase.calls.keys()) {
     const bill = phase.takeBill(index)
     if (bill !== undefined) enterBill(run, bill)
@@ -122,34 +122,34 @@ function callOf(prepared: PreparedCall): { readonly call: ToolUseBlock; readonly
   return prepared.kind === 'run' ? prepared.inspected : prepared
 }
 
-/** The call with the input that it ran with: the model's, or what a hook, a rule or the tool's own check put in its place. */
+/** The call with its effective input: the model's, or one changed by a hook, a rule or the tool's own check. */
 function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
   return prepared.kind === 'run' && prepared.inspected.taken !== call.input
     ? { ...call, input: prepared.inspected.taken }
     : call
 }
 
-/** Gives the result as the hooks left it. */
+/** Returns the result after all hooks have changed it. */
 function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<ToolResult> {
   const { result } = ran
   const { call } = callOf(ran.call)
   if (!hasHooksAfter(run, call.name, result)) return shownResult(run, phase, ran, result)
   const toolOutput = { text: textOf(result.content), isError: result.isError, durationMs: ran.durationMs }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
-    const left = resultAfter(hooks, result)
+    const finalResult = resultAfter(hooks, result)
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
       if (outcome.prevented === undefined) continue
       addStop(phase, ran, stopRequestedSignal(hook, outcome.prevented), 'post_tool_hook', hook)
     }
-    return left === result ? shownResult(run, phase, ran, left) : left
+    return finalResult === result ? shownResult(run, phase, ran, finalResult) : finalResult
   })
 }
 
 // Spec R-HOOK-17b.
 /**
- * The result of a call whose record does not have it, once every hook has let it pass: on record from now on. What hooks put in its
- * place is on record with them.
+ * The result of a call whose record does not contain it, once every hook has passed it: on record from now on.
+ * Replacements by hooks are recorded with the hooks.
  */
 function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResult): Eventually<ToolResult> {
   if (result.unseen !== true) return result
@@ -162,23 +162,23 @@ function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResul
   )
 }
 
-/** The result as the hooks left it. Where an abort came before all of them had seen it, nobody knows what they would have taken out of it. */
+/** The result after the hooks. If an abort came before all of them saw it, it is unknown what they would have removed. */
 function resultAfter({ aborted, outcomes }: HookRun, result: ToolResult): ToolResult {
   if (aborted !== undefined) return withheld(result, 'aborted')
   const replaced = outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
   return replaced === undefined ? result : replacedResult(result, replaced)
 }
 
-/** `left`: the result as the hooks left it. What they took out of it is told to nobody. */
+/** `left`: the result after the hooks. What they removed must not appear in any report. */
 function afterFailure(
   run: Run,
   phase: ToolPhase,
   ran: CallRun,
   subject: HookSubject,
-  left: ToolResult,
+  finalResult: ToolResult,
 ): Eventually<undefined> {
   const { name } = callOf(ran.call).call
-  const message = left.error ?? textOf(left.content)
+  const message = finalResult.error ?? textOf(finalResult.content)
   const error = { source: 'tool', name, message } as const
   return after(runToolHooks(run, 'onError', { ...subject, error }, positionOf(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
@@ -208,23 +208,23 @@ function addStop(
 
 interface CallPlace {
   readonly call: ToolUseBlock
-  /** Place in the message. */
+  /** Position in the message. */
   readonly index: number
 }
 
-/** The recorded outcome of keeping a result, and all that its shortened form depends on beside its text. */
+/** The recorded outcome of storing a result, with everything besides the text that its shortened form depends on. */
 type SaveRecord = {
   readonly limit: number
   readonly whole: Whole
-  /** It was not kept because the run was aborted. */
+  /** It was not stored because the run was aborted. */
   readonly aborted?: AbortCause
 }
 
 // Spec R-TOOL-18.
 /**
- * Enters a result, as the hooks left it. One that is over the limit is handed to `largeResults`, in a step of its own, and
- * entered with its head, its tail and where the whole is. On record that step counts, whatever the limit is now; a call that is passed
- * without it was shown whole.
+ * Enters a result after the hooks. One over the limit is passed to `largeResults` in its own step, and entered with
+ * head, tail and the location of the full text. A recorded step applies regardless of the current limit. A `passed` call
+ * without that step was shown in full.
  */
 function enterResult(
   run: Run,
@@ -235,7 +235,7 @@ function enterResult(
 ): Eventually<undefined> {
   const name = `save:${run.spent.request}:${index}:${call.id}`
   const { largeResults } = run.context
-  const limit = limitOf(run)
+  const limit = largeResultLimitOf(run)
   const isOnRecord = run.ports.steps.peek(run.key(name)) === 'done'
   const isOver = limit !== undefined && (result.spooled !== undefined || textLengthOf(result.content) > limit)
   const isDue = isOver && position === 'open'
@@ -243,7 +243,7 @@ function enterResult(
     phase.setResult(index, result)
     return undefined
   }
-  // What is entered if the run breaks before the step is done.
+  // Entered if the run breaks before the step is done.
   phase.setShortened(index, unsavedResult(run, result, lostReasons.failed), result)
   const step = run.step<SaveRecord>(name, (scope) =>
     largeResults === null || limit === undefined
@@ -257,26 +257,27 @@ function enterResult(
   })
 }
 
-/** A result for which no `save` may be asked any more: what is over the limit is lost. */
+/** A result for which `save` can no longer be called: the part over the limit is lost. */
 export function unsavedResult(run: Run, result: ToolResult, lostBecause: string): ToolResult {
-  const limit = limitOf(run)
+  const limit = largeResultLimitOf(run)
   return limit === undefined ? result : shortenedResult(result, limit, { lostBecause })
 }
 
-function limitOf(run: Run): number | undefined {
+function largeResultLimitOf(run: Run): number | undefined {
   const { largeResults } = run.context
   return largeResults === null ? undefined : (largeResults.limit ?? largeResultLimit(windowOf(run, currentModel(run))))
 }
 
 function shortenedResult(result: ToolResult, limit: number, whole: Whole): ToolResult {
-  const { spooled, ...shown } = result
+  const { spooled, ...visibleResult } = result
   if (spooled === undefined) {
     const content = shortened(result.content, limit, whole)
     return content === result.content ? result : { ...result, content }
   }
-  if (textLengthOf(result.content) <= limit) return { ...shown, content: withWhole(result.content, whole) }
+  if (textLengthOf(result.content) <= limit)
+    return { ...visibleResult, content: withLocationOfWhole(result.content, whole) }
   return {
-    ...shown,
+    ...visibleResult,
     content: shortened(result.content, limit, 'savedAs' in whole ? { ...whole, isMore: true } : whole),
   }
 }
@@ -288,7 +289,7 @@ interface Saved {
   readonly limit: number
 }
 
-/** The effect of the step. After an abort nothing is asked to keep anything. */
+/** The effect of the step. After an abort nothing is stored. */
 function save(
   run: Run,
   largeResults: LargeResults,
@@ -309,9 +310,9 @@ function save(
         case 'left':
           return cut(settled.cause)
         case 'threw':
-          return abort.cause === undefined ? lost(reasonOf(settled.error)) : cut(abort.cause)
+          return abort.cause === undefined ? lost(lossReasonOf(settled.error)) : cut(abort.cause)
         case 'value':
-          return isName(settled.value)
+          return isStoredName(settled.value)
             ? { limit, whole: { savedAs: settled.value, ...readCallOf(run, largeResults, settled.value) } }
             : lost(lostReasons.noName)
       }
@@ -322,12 +323,12 @@ function save(
 const longestName = 4_096
 const longestReason = 300
 
-/** Plain JavaScript may give anything back. */
-function isName(given: unknown): given is string {
-  return typeof given === 'string' && given !== '' && given.length <= longestName
+/** JavaScript code may return anything. */
+function isStoredName(candidate: unknown): candidate is string {
+  return typeof candidate === 'string' && candidate !== '' && candidate.length <= longestName
 }
 
-/** On record: a result is shown alike whatever the program says later. A tool that the model does not have is not named. */
+/** Recorded, so that the result is shown the same way later. A tool that the model does not have is not named. */
 function readCallOf({ context }: Run, largeResults: LargeResults, name: string): { readonly readCall?: ReadCall } {
   try {
     const { tool, input, lineField } = fieldsOf(largeResults.readCall?.(name)) ?? {}
@@ -341,7 +342,7 @@ function readCallOf({ context }: Run, largeResults: LargeResults, name: string):
   }
 }
 
-function reasonOf(error: unknown): string {
+function lossReasonOf(error: unknown): string {
   const reason = messageOf(error)
     .replaceAll(/\s+/g, ' ')
     .replace(/[. ]+$/, '')

@@ -34,7 +34,7 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
         run.context.toolDefinitions.map(({ name }) => name),
       ),
     }
-  // Everybody who judges the call sees the tool that would run.
+  // Rules, hooks and the person all see the tool that would run.
   return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {
     index,
     written: call.name,
@@ -43,67 +43,67 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
 
 // Spec R-TOOL-2a.
 /**
- * Checks the call's input against the tool's schema, then by the tool's own check. From here on the tool has a copy of its own:
- * what it changes in it changes nothing on the transcript. An input that plainly means one that fits is that one, for everybody who judges the
- * call.
+ * Checks the call's input against the tool's schema, then with the tool's own check. From then on the tool has its own
+ * copy, so its changes do not affect the transcript. An input with an obvious equivalent that fits is replaced by it,
+ * for everything that judges the call.
  */
 export function inspectInput(
   tool: AnyTool,
-  made: ToolUseBlock,
+  unchecked: ToolUseBlock,
   { index, written }: Pick<ValidCall, 'index' | 'written'>,
 ): InspectedCall {
-  // Inputs come as JSON: replies, hooks and rules are made so where they enter.
-  const { input: given, problems } = fittingInput(tool, made.input as Json)
-  const call = given === made.input ? made : { ...made, input: given }
+  // Inputs are JSON: replies, hooks and rules are converted where they enter.
+  const { input: canonical, problems } = fittingInput(tool, unchecked.input as Json)
+  const call = canonical === unchecked.input ? unchecked : { ...unchecked, input: canonical }
   const checked =
-    problems.length > 0 ? { valid: false as const, message: problems.join('; ') } : checkInput(tool, given)
+    problems.length > 0 ? { valid: false as const, message: problems.join('; ') } : checkInput(tool, canonical)
   if (!checked.valid) {
-    const fields = problems.length > 0 ? fieldsOf(tool) : ''
-    return { kind: 'invalid', call: made, index, message: invalidMessage(tool, checked.message + fields) }
+    const fields = problems.length > 0 ? listedFields(tool) : ''
+    return { kind: 'invalid', call: unchecked, index, message: invalidMessage(tool, checked.message + fields) }
   }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
-  // Taken before the tool has it, which may change it.
-  const taken = tool.validate === undefined ? call.input : jsonOf(input)
-  const known = { readOnly, parallelSafe, said: undefined, started: undefined }
-  return { kind: 'valid', call, index, written, tool, taken, input, ...known }
+  // Copied before the tool gets it, because the tool may change it.
+  const copy = tool.validate === undefined ? call.input : jsonOf(input)
+  const common = { readOnly, parallelSafe, said: undefined, started: undefined }
+  return { kind: 'valid', call, index, written, tool, taken: copy, input, ...common }
 }
 
-/** What fits stays as it is. */
-function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readonly problems: readonly string[] } {
-  const given = canonicalInput(tool, made)
-  const problems = schemaProblems(tool.inputSchema, given)
-  if (problems.length === 0) return { input: given, problems }
-  const input = canonicalInput(tool, coercedInput(tool.inputSchema, given))
-  if (input === given) return { input, problems }
+/** An input that fits is returned unchanged. */
+function fittingInput(tool: AnyTool, unchecked: Json): { readonly input: Json; readonly problems: readonly string[] } {
+  const canonical = canonicalInput(tool, unchecked)
+  const problems = schemaProblems(tool.inputSchema, canonical)
+  if (problems.length === 0) return { input: canonical, problems }
+  const input = canonicalInput(tool, coercedInput(tool.inputSchema, canonical))
+  if (input === canonical) return { input, problems }
   return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
 }
 
-/** Plain JavaScript may give anything back, or change what it was given; only another object counts. */
-function canonicalInput(tool: AnyTool, made: Json): Json {
-  if (tool.canonicalInput === undefined || !isJsonObject(made)) return made
+/** JavaScript code may return anything, or change its argument. Only a new object counts. */
+function canonicalInput(tool: AnyTool, unchecked: Json): Json {
+  if (tool.canonicalInput === undefined || !isJsonObject(unchecked)) return unchecked
   try {
-    const input: unknown = tool.canonicalInput(made)
+    const input: unknown = tool.canonicalInput(unchecked)
     disregard(input)
-    return input === made || !isJsonObject(input) ? made : deepFreeze(jsonOf(input))
+    return input === unchecked || !isJsonObject(input) ? unchecked : deepFreeze(jsonOf(input))
   } catch {
-    return made
+    return unchecked
   }
 }
 
-function checkInput(tool: AnyTool, given: Json): InputCheck<unknown> {
-  const input = mutableCopyOf(given)
+function checkInput(tool: AnyTool, canonical: Json): InputCheck<unknown> {
+  const input = mutableCopyOf(canonical)
   if (tool.validate === undefined) return { valid: true, input }
   try {
-    return checkOf(tool.validate(input), input)
+    return validCheckResult(tool.validate(input), input)
   } catch (error) {
     return { valid: false, message: messageOf(error) }
   }
 }
 
-/** Plain JavaScript may give anything back; only what says so is valid. */
-function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
+/** JavaScript code may return anything. Only an explicit `valid: true` is valid. */
+function validCheckResult(checked: unknown, input: unknown): InputCheck<unknown> {
   disregard(checked)
   if (typeof checked === 'object' && checked !== null && 'valid' in checked) {
     if (checked.valid === true) return { valid: true, input: 'input' in checked ? checked.input : input }
@@ -112,26 +112,26 @@ function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
   return { valid: false, message: noCheckResult }
 }
 
-/** Characters of what is wrong with an input: the model corrects the first of it first. */
-const mostCharacters = 4_000
+/** Maximum length of an input problem: the model corrects the first errors first. */
+const maxProblemLength = 4_000
 
-/** One line, whatever the problem quotes: the schema was told with the tool. */
+/** A single line, whatever the problem quotes. The model already has the schema. */
 function invalidMessage(tool: AnyTool, problem: string): string {
-  const line = headOf(problem, mostCharacters)
+  const line = headOf(problem, maxProblemLength)
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
     .replace(/\.$/, '')
   return invalidInput(tool.name, line)
 }
 
-/** Characters of arguments that are not JSON which the model is shown, and of what stands before the error. */
-const mostReceived = 1_000
-const mostBefore = 30
+/** Maximum number of characters of malformed arguments that the model is shown, and of those before the error. */
+const maxReceivedLength = 1_000
+const maxBeforeLength = 30
 
 // Spec R-TOOL-2b.
 /** What is wrong with arguments that are not a JSON object, where, and what was received. */
 function invalidJsonMessage(name: string, received: string): string {
-  const shown = shortenText(received, mostReceived)
-  return invalidArguments(name, jsonErrorOf(received), shown, received.length)
+  const excerpt = shortenText(received, maxReceivedLength)
+  return invalidArguments(name, jsonErrorOf(received), excerpt, received.length)
 }
 
 function jsonErrorOf(received: string): JsonError {
@@ -140,22 +140,22 @@ function jsonErrorOf(received: string): JsonError {
   const { kind, at, expected } = problem
   if (kind === 'not_an_object') return kind
   const character = String.fromCodePoint(received.codePointAt(at) ?? 0)
-  return { kind, at, character, before: received.slice(Math.max(0, at - mostBefore), at), expected }
+  return { kind, at, character, before: received.slice(Math.max(0, at - maxBeforeLength), at), expected }
 }
 
-/** The names of the fields, where there are few enough to be read. */
-function fieldsOf({ inputSchema: { properties, required } }: AnyTool): string {
+/** The names of the fields, if there are few enough to list. */
+function listedFields({ inputSchema: { properties, required } }: AnyTool): string {
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   if (names.length === 0 || names.length > 30) return ''
   const needed: readonly unknown[] = Array.isArray(required) ? required : []
   return fieldsOfTool(names.map((name) => (needed.includes(name) ? name : `${name}?`)))
 }
 
-/** A predicate that throws or gives no boolean counts as false: what is not known to be harmless is not. */
+/** A predicate that throws or returns no boolean counts as false: only calls known to be harmless are read-only. */
 function isReadOnly(tool: AnyTool, input: unknown): boolean {
   if (typeof tool.readOnly === 'boolean') return tool.readOnly
   try {
-    // `input` has passed this tool's own check, which is what its predicates are written for.
+    // `input` has passed this tool's own check, which its predicates are written for.
     const isReading: unknown = tool.readOnly(input as never)
     disregard(isReading)
     return isReading === true
@@ -164,7 +164,7 @@ function isReadOnly(tool: AnyTool, input: unknown): boolean {
   }
 }
 
-/** True when the tool alone tells, whatever the input, that its calls run one at a time. */
+/** Whether calls of the tool run one at a time regardless of their input. */
 export function runsAlone(tool: AnyTool): boolean {
   return tool.concurrencySafe === false || (tool.readOnly === false && !isAgentTool(tool))
 }

@@ -3,7 +3,7 @@ import { after, type Eventually } from '../values/eventually.ts'
 import { changeOf } from '../state/settings-change.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
-import { abortedResult, denied, invalid, notRun, type ToolResult } from '../tools/tool-result.ts'
+import { abortedResult, denied, invalidCallResult, notRun, type ToolResult } from '../tools/tool-result.ts'
 import { isAgentTool } from '../tools/tool.ts'
 import { settingsAtCall } from '../run/checkpoint.ts'
 import type { Run } from '../run/run.ts'
@@ -24,7 +24,7 @@ import { notRunReasons } from '../tools/result-texts.ts'
 import { inputChangedByHook } from './call-texts.ts'
 
 // Spec R-SET-4c.
-/** A call that the record leaves undecided is judged by what was set before the run goes on. */
+/** An undecided call from the record is judged by the settings from before the run continued. */
 export function prepareCall(
   run: Run,
   phase: ToolPhase,
@@ -45,7 +45,7 @@ function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventu
   const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
   if (!hasHooks)
     return run.context.permissions === allowAll && !mayNeedApproval(inspected.tool)
-      ? ready(run, phase, inspected)
+      ? readyCall(run, phase, inspected)
       : permit(run, phase, inspected)
   return after(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
@@ -77,33 +77,33 @@ interface HookVerdict {
   readonly aborted: AbortCause | undefined
 }
 
-/** Of several hooks, deny counts before defer, then ask, then allow. The last changed input counts. */
+/** Combines the decisions of several hooks: deny takes precedence over defer, then ask, then allow. The last changed input applies. */
 function verdictOf(hooks: HookRun): HookVerdict {
   const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
   return {
     blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
-    permission: byWeight.find((permission) => outcomes.some((outcome) => outcome.permission === permission)),
+    permission: weightOfDecision.find((permission) => outcomes.some((outcome) => outcome.permission === permission)),
     input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
     aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
   }
 }
 
-const byWeight = ['defer', 'ask', 'allow'] as const
+const weightOfDecision = ['defer', 'ask', 'allow'] as const
 
 function withInput(inspected: ValidCall, input: unknown): InspectedCall {
   const { call, tool } = inspected
   return inspectInput(tool, { ...call, input }, inspected)
 }
 
-/** Asks rules, mode and the person. `pending`: a person must decide, and the run does not wait for one. */
+/** Applies rules and mode, and asks the person. `pending`: a person must decide, and the run does not wait. */
 function permit(
   run: Run,
   phase: ToolPhase,
   inspected: ValidCall,
   hookDecision?: PermissionRequest['hookDecision'],
 ): Eventually<PreparedCall | 'pending'> {
-  const asked = requestOf(inspected)
-  const request = hookDecision === undefined ? asked : { ...asked, hookDecision }
+  const permissionRequest = requestOf(inspected)
+  const request = hookDecision === undefined ? permissionRequest : { ...permissionRequest, hookDecision }
   const precheck = precheckOf(run, inspected, phase.memos)
   const full = precheck === undefined ? request : { ...request, precheck }
   return after(decidePermission(run, inspected, full, phase.callStart(inspected.index)), (decision) =>
@@ -128,33 +128,35 @@ function enterDecision(
     case 'fail':
       return failedCall(phase, inspected, decision.message)
     case 'deny':
-      // Also where the answer is on record: the process may have ended before the abort was.
+      // Also for a recorded answer: the process may have ended before the abort was recorded.
       if (decision.interrupt === true) run.ports.interrupt()
       return deny(run, inspected, decision.message)
     case 'allow': {
       if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
       const { updatedInput, confined } = decision
       const asAllowed = (valid: ValidCall): ValidCall => (confined === undefined ? valid : { ...valid, confined })
-      if (updatedInput === undefined) return ready(run, phase, asAllowed(inspected))
+      if (updatedInput === undefined) return readyCall(run, phase, asAllowed(inspected))
       const changed = withInput(inspected, updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks keep the call as the model made it.
-        message === undefined ? ready(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
+        message === undefined ? readyCall(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
       )
     }
   }
 }
 
-function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
+function readyCall(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
   const { call, index } = inspected
   const recorded = phase.recorded(index)
   const isAgent = isAgentTool(inspected.tool)
-  // Of a tool that starts agents the record has the step of the call where the agent works in the background.
+  // For a tool that starts agents, a recorded step of the call means that the agent runs in the background.
   if (recorded === 'agent' && !isAgent) return { kind: 'recorded', call, index }
   if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
   return after(refuseAgent(run, { id: call.id, index }), (message) =>
-    message === undefined ? begin(run, phase, inspected) : answeredWithoutRunning(inspected, invalid(message)),
+    message === undefined
+      ? begin(run, phase, inspected)
+      : answeredWithoutRunning(inspected, invalidCallResult(message)),
   )
 }
 
@@ -162,22 +164,22 @@ function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
   if (phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')
     return answeredWithoutRunning(inspected, notRun(notRunReasons.skipped))
   if (isAgentTool(inspected.tool)) {
-    // What is left for those below is divided before any of this message counts.
+    // The limits for agents below are divided before any call of this message counts.
     agentShare(run, phase)
     run.update({ subagents: run.spent.subagents + 1 })
   }
   return { kind: 'run', inspected }
 }
 
-/** The call is not run. If a record shows that it was run before, the recorded result counts. */
+/** The call is not run. If a record shows that it ran before, the recorded result applies. */
 function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string): PreparedCall {
   const { call, index } = inspected
   return phase.recorded(index) === undefined
-    ? answeredWithoutRunning(inspected, invalid(message))
+    ? answeredWithoutRunning(inspected, invalidCallResult(message))
     : { kind: 'recorded', call, index }
 }
 
-/** What its tool would have said, without asking anybody: hooks and the error policy treat it as that. */
+/** Returns the error that its tool would return, without asking anybody. Hooks and the error policy treat it the same way. */
 function failedCall(phase: ToolPhase, { call, index }: InspectedCall, message: string): PreparedCall {
   if (phase.recorded(index) !== undefined) return { kind: 'recorded', call, index }
   return { kind: 'answer', call, index, result: { status: 'failed', content: message, isError: true } }

@@ -34,7 +34,7 @@ import type { RunResult } from '../endings/terminal.ts'
 import { after, type Eventually } from '../values/eventually.ts'
 import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import type { OpenBill } from '../run/request-bill.ts'
-import { composite, type AskedRecord } from '../request/step-with-questions.ts'
+import { composite, type QuestionsRecord } from '../request/step-with-questions.ts'
 import type { StepEngine } from '../steps/steps.ts'
 
 export interface AgentCall extends ValidCall {
@@ -47,14 +47,14 @@ export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Chil
   const { now } = run.spent
   const name = agentName(run, { id: call.id, index })
   const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
-  return ended.then((came) => ({
-    result: resultOfChild(came, { ...child, run: waitedFor(child.run) }),
-    endedAt: now + came.terminal.durationMs,
-    spent: came.state.spent,
+  return ended.then((finished) => ({
+    result: resultOfChild(finished, { ...child, run: withoutBackground(child.run) }),
+    endedAt: now + finished.terminal.durationMs,
+    spent: finished.state.spent,
   }))
 }
 
-/** One that cannot be started. If it was begun before the process died, to say that nothing was run would be wrong. */
+/** The result of an agent that cannot be started. If it had begun before the process died, the result must not say that nothing ran. */
 export function unstartedAgent(
   run: Run,
   { call, index }: AgentCall,
@@ -66,33 +66,33 @@ export function unstartedAgent(
 }
 
 /** Only the main loop has agents in the background. */
-function waitedFor(child: ChildRun): ChildRun {
+function withoutBackground(child: ChildRun): ChildRun {
   if (child.background !== true) return child
   return { ...child, note: waitedForAgent }
 }
 
-/** Where a subagent begins, and by which call. */
+/** Where a subagent begins, and the call that starts it. */
 export interface ChildPlace {
-  /** What its steps are under. */
+  /** Prefix of its step names. */
   readonly name: string
   readonly callId: string
   /** The name of its tool. */
   readonly tool: string
-  /** When it begins, on the session's active clock. */
+  /** Start time on the session's active clock. */
   readonly at: number
   readonly inBackground?: true
-  /** Of one that is answered from its record and does not go on: what refuses the rest. */
+  /** For an agent that is answered from its record only: the error for steps that are not on record. */
   readonly isOver?: HaltingError
 }
 
 /** A subagent that has begun. */
 export interface StartedChild {
   readonly abort: AbortScope
-  /** Rejects when the record is of another prompt: the run ends then without writing anything. */
+  /** Rejects if the record belongs to another prompt: then the run ends without writing anything. */
   readonly ended: Promise<FinishedRun>
 }
 
-/** Starts the loop of a subagent. `onEvent`: is told all that it tells. */
+/** Starts the loop of a subagent. `onEvent` receives all of its events. */
 export function startChild(
   run: Run,
   { run: child, context }: Child,
@@ -121,22 +121,26 @@ export function startChild(
       abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
   }
   run.ports.abort.listen(listener)
-  const own = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
-  abort.checkBy(() => own.deadline.check())
-  const ports = isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }
-  const ended = context.runLoop(context, ports, start, emit).then((came) => {
+  const childPorts =
+    inBackground === true ? portsOfBackgroundAgent(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  abort.checkBy(() => childPorts.deadline.check())
+  const ports =
+    isOver === undefined
+      ? childPorts
+      : { ...childPorts, steps: recordedOnly(childPorts.steps, isOver), isRecordOnly: true }
+  const ended = context.runLoop(context, ports, start, emit).then((finished) => {
     run.ports.abort.unlisten(listener)
     if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()
-    const { error } = came.terminal
+    const { error } = finished.terminal
     if (error?.code === 'step_mismatch') throw error
-    return came
+    return finished
   })
   return { abort, ended }
 }
 
 function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
   const agentPath = `${identity.agentPath}${name}`
-  // Its state is a new one.
+  // It has a new state of its own.
   const { executionCount: _, ...inherited } = identity
   return {
     ...inherited,
@@ -147,12 +151,12 @@ function identityOf({ identity }: Run, name: string, callId: string): RunIdentit
   }
 }
 
-/** Its prompt is the first message of a transcript of its own. */
+/** Its prompt is the first message of its own transcript. */
 function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now: number): RunState {
   const goal = freshGoal(until.map(specOf), 0)
-  const fresh = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
+  const initialState = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
   const message = { role: 'user', content: prompt } as const
-  return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
+  return withEntry(initialState, { kind: 'user', id: entryId(initialState, 'prompt'), message, origin: 'prompt' })
 }
 
 function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
@@ -170,8 +174,8 @@ function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope
   }
 }
 
-/** The parent goes on, and is not to end for want of what its agent took aside. Asked anew each time: its conversation grows. */
-function portsBeside(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
+/** The parent continues, and must not end because its agent reserved money. Computed anew each time, because the parent's conversation grows. */
+function portsOfBackgroundAgent(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const steps = run.ports.steps.beside(name, run.key(name))
   return { ...portsOfChild(run, name, child, abort), steps, heldBack: () => heldForNextRequest(run) }
 }
@@ -187,25 +191,25 @@ function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort:
 
 // Spec R-SUB-6, R-BACK-6.
 /**
- * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
- * end. The child's transcript is on no record that a later run looks at.
+ * The result for the parent: the child's answer, or why it was stopped early. It includes background tasks that its
+ * tools started and saw end. Later runs do not read the child's transcript.
  */
 function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
   const tasks = tasksIn(transcript.since(startLength))
-  const result = toldOfChild(ended, child, context.settings.output)
+  const result = resultOfEnding(ended, child, context.settings.output)
   return tasks.length === 0 ? result : { ...result, tasks }
 }
 
-function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema | null): ToolResult {
+function resultOfEnding(ended: FinishedRun, child: ChildRun, output: OutputSchema | null): ToolResult {
   const { terminal, state } = ended
   const { note = '' } = child
   if (isCutByParent(ended, child)) {
-    // Why the parent was aborted is on its own record: its next checkpoint tells.
+    // The cause of the parent's abort is on the parent's own record; its next cancellation point reports it.
     const { abort: _cause, ...result } = abortedResult('parent', 'settled')
-    const why = whyStopped(terminal)
-    const words = wordsOf(state)
-    if (words !== '') return { ...result, content: `${why} ${lastTextOfAgent(words, mostOfTexts)}` }
+    const why = stopMessage(terminal)
+    const agentTexts = textsOfAgent(state)
+    if (agentTexts !== '') return { ...result, content: `${why} ${lastTextOfAgent(agentTexts, maxTextsLength)}` }
     return terminal.signal.reason === 'user_requested' ? result : { ...result, content: why }
   }
   const details = {
@@ -214,29 +218,29 @@ function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema |
     costUsd: terminal.costUsd,
     turns: terminal.summary.turns,
   }
-  const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
+  const withNote = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
   if (endings[terminal.reason].parentResult === 'done') {
     const structured = output === null ? undefined : structuredAnswer(state, output)
     if (structured !== undefined) {
-      const content = noted(JSON.stringify(structured.value))
+      const content = withNote(JSON.stringify(structured.value))
       return { status: 'done', content, isError: false, details: { ...details, output: structured.value } }
     }
     const answer = lastAnswer(state)
-    const content = noted(answer === '' ? noAnswerOfAgent : answer)
+    const content = withNote(answer === '' ? noAnswerOfAgent : answer)
     return { status: 'done', content, isError: false, details }
   }
-  const why = whyStopped(terminal)
-  const found = foundSoFar(state)
+  const why = stopMessage(terminal)
+  const outputText = outputSoFar(state)
   return {
     status: 'failed',
-    content: noted(found === '' ? why : `${why} ${found}`),
+    content: withNote(outputText === '' ? why : `${why} ${outputText}`),
     isError: true,
     details,
     error: why,
   }
 }
 
-/** What the schema makes of the answer. The loop has checked it before: a check that says something else now leaves the answer as it is. */
+/** The parsed answer. The loop has checked it before; if the check now disagrees, the answer stays as it is. */
 function structuredAnswer(state: RunState, output: OutputSchema): { readonly value: Json } | undefined {
   try {
     const checked = output.check(lastReplyText(state))
@@ -246,11 +250,11 @@ function structuredAnswer(state: RunState, output: OutputSchema): { readonly val
   }
 }
 
-/** The same for one that works in the background, in words of its own. */
+/** The same for a background agent, with its own texts. */
 export function endOfAgent(ended: FinishedRun, child: Child, description: string): Omit<TaskEnded, 'type' | 'id'> {
   const { state } = ended
   if (isCutByParent(ended, child.run)) {
-    const result = foundSoFar(state)
+    const result = outputSoFar(state)
     return { status: 'stopped', summary: agentEnd(description, 'stopped'), ...(result !== '' && { result }) }
   }
   const { status, content } = resultOfChild(ended, { ...child, run: { ...child.run, note: '' } })
@@ -260,56 +264,56 @@ export function endOfAgent(ended: FinishedRun, child: Child, description: string
     : { status: 'failed', summary: agentEnd(description, 'failed'), result }
 }
 
-/** A timer of the platform may be that early. */
+/** A platform timer may fire this much early. */
 const timerSlackMs = 5
 
-/** By what is on record: its parent was aborted, or stopped it, before its own time was up. */
+/** Decided from the record: its parent was aborted or stopped it before its own time was up. */
 function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: ChildRun): boolean {
   if (terminal.signal.source !== 'abort') return false
   return terminal.reason !== 'time_limit' || terminal.durationMs + timerSlackMs < maxDurationMs
 }
 
-/** What a parent is shown of an agent that was stopped: of its texts the newest, or of the last result that it saw the end. */
-const mostOfTexts = 8_000
-const mostOfResult = 2_000
+/** Maximum output of a stopped agent that its parent sees: the newest texts, or the end of its last result. */
+const maxTextsLength = 8_000
+const maxResultLength = 2_000
 
-function whyStopped({ signal }: RunResult): string {
+function stopMessage({ signal }: RunResult): string {
   return agentStoppedEarly(signal.toString())
 }
 
-/** All its texts. */
-function wordsOf({ transcript, startLength }: RunState): string {
-  const said = transcript
+/** All texts of the agent. */
+function textsOfAgent({ transcript, startLength }: RunState): string {
+  const assistantTexts = transcript
     .since(startLength)
     .flatMap((entry) =>
       entry.kind === 'assistant' && entry.error === undefined ? textOf(entry.message.content).trim() || [] : [],
     )
-  return said.join('\n\n')
+  return assistantTexts.join('\n\n')
 }
 
-function foundSoFar(state: RunState): string {
-  const texts = wordsOf(state)
-  if (texts !== '') return lastTextOfAgent(texts, mostOfTexts)
-  const seen = state.transcript
+function outputSoFar(state: RunState): string {
+  const texts = textsOfAgent(state)
+  if (texts !== '') return lastTextOfAgent(texts, maxTextsLength)
+  const lastResult = state.transcript
     .since(state.startLength)
     .flatMap((entry) =>
       entry.kind === 'user' && typeof entry.message.content !== 'string' ? entry.message.content : [],
     )
     .findLast(isToolResult)
-  const shown =
-    typeof seen?.content === 'string'
-      ? seen.content
-      : (seen?.content ?? [])
+  const resultText =
+    typeof lastResult?.content === 'string'
+      ? lastResult.content
+      : (lastResult?.content ?? [])
           .filter(isText)
           .map(({ text }) => text)
           .join('\n')
-  return shown === '' ? '' : lastResultOfAgent(shown, mostOfResult)
+  return resultText === '' ? '' : lastResultOfAgent(resultText, maxResultLength)
 }
 
 // Spec R-RES-10b.
 /**
- * A subagent on record that the resumed program cannot start again: its tool is gone, or what describes it. What it did is not known to its
- * parent, and what it asked a model is paid.
+ * A recorded subagent that the resumed program cannot start again: its tool or its description is gone. The parent does
+ * not know its work, and its model requests are charged.
  */
 export function lostAgent(run: Run, name: string): AgentOutcome {
   const steps = run.ports.steps.abandon(run.key(name))
@@ -324,27 +328,27 @@ export function lostAgent(run: Run, name: string): AgentOutcome {
 }
 
 /**
- * A call that had asked a model, of a tool that is gone in the resumed program or asks no more. What it came to counts where that is on record;
- * else its outcome is unknown, and what it asked is paid.
+ * A call that had asked a model, of a tool that is gone in the resumed program or no longer asks. A recorded result
+ * applies. Otherwise its outcome is unknown, and its requests are charged.
  */
-export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
+export function lostCallWithQuestions(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
   const { steps } = run.ports
-  const whole = `${name}/asked`
-  if (steps.peek(run.key(whole)) === 'done') {
-    const none = (): AskedRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
-    return after(run.stepBeside<AskedRecord<ToolResult>>(whole, none, composite), ({ value }) => {
+  const wholeName = `${name}/asked`
+  if (steps.peek(run.key(wholeName)) === 'done') {
+    const lost = (): QuestionsRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
+    return after(run.stepBeside<QuestionsRecord<ToolResult>>(wholeName, lost, composite), ({ value }) => {
       restoreForAgent(run, value.charges)
       bill.addAll(value)
       return value.value
     })
   }
-  const charges = steps.abandon(run.key(`${whole}/`)).flatMap(chargeOfStep)
+  const charges = steps.abandon(run.key(`${wholeName}/`)).flatMap(chargeOfStep)
   restoreForAgent(run, charges)
   bill.addAll({ charges, told: [] })
   return unknownOutcome
 }
 
-/** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
+/** The same steps, read-only: a step that is not recorded as done is refused with this error, and no external input is read. */
 function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
   const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
     steps.peek(key) === 'done' ? answer() : Promise.reject(error)

@@ -18,10 +18,10 @@ import {
   type ToolContext,
 } from '../tools/tool.ts'
 import { type Run, type RunStepOptions, agentStateOf, agentName, toolStepName } from '../run/run.ts'
-import { isAsks, stepWithQuestions, type MayAsk } from '../request/step-with-questions.ts'
-import { agentShare, shareBeside, childOf, type Child } from './child-run.ts'
+import { isQuestionsMark, stepWithQuestions, type QuestionCaller } from '../request/step-with-questions.ts'
+import { agentShare, backgroundShare, childOf, type Child } from './child-run.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall, ToolPhase } from '../run/tool-phase.ts'
-import { lostAgent, lostAsking, runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
+import { lostAgent, lostCallWithQuestions, runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
 import { isForBackground, startAgent } from './background-agents.ts'
 import { isInstance } from '../values/errors.ts'
 import type { AskModel } from '../model/questions.ts'
@@ -40,7 +40,7 @@ import { shareForWaiting } from '../run/tasks.ts'
 
 type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
-/** Runs one call as a step, beside the others of its batch. A call that has its result already needs no step. */
+/** Runs one call as a step, in parallel with the others of its batch. A call that already has its result needs no step. */
 export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
   if (call.kind === 'answer') return phase.addRan({ call, result: call.result, at: 0, durationMs: 0 })
   if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
@@ -65,17 +65,23 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
     child = childOf(run, tool, input, share)
   } catch (error) {
     if (recorded === 'leaf') return answerFromRecord(run, phase, { kind: 'recorded', call: agent.call, index })
-    return ranAs(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
+    return callRunOfAgent(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
   }
-  // Where it works is on record: a program may have changed its mind.
+  // Whether it runs in the background is recorded, because the program may have changed its choice.
   if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
-    return startAgent(run, call, agent, child, { share: shareBeside(share), digest: () => digestOfCall(phase, index) })
+    return startAgent(run, call, agent, child, {
+      share: backgroundShare(share),
+      digest: () => digestOfCall(phase, index),
+    })
   }
-  return after(runAgent(run, agent, child), (outcome) => ({ ...ranAs(call, outcome, beganAt), changedAtStart }))
+  return after(runAgent(run, agent, child), (outcome) => ({
+    ...callRunOfAgent(call, outcome, beganAt),
+    changedAtStart,
+  }))
 }
 
-/** A call takes the time of its agent. */
-function ranAs(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
+/** A call takes as long as its agent. */
+function callRunOfAgent(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
   return { call, result: agent.result, at: beganAt, durationMs: agent.endedAt - beganAt, agent }
 }
 
@@ -87,7 +93,7 @@ function answerFromRecord(
 ): Eventually<CallRun> {
   const place = { id: call.call.id, index: call.index }
   if (phase.recorded(call.index) === 'agent')
-    return phase.addRan(ranAs(call, lostAgent(run, agentName(run, place)), run.spent.now))
+    return phase.addRan(callRunOfAgent(call, lostAgent(run, agentName(run, place)), run.spent.now))
   const unknown = (): ToolResult => unknownOutcome
   const name = toolStepName(run, place)
   const step = run.stepBeside<ToolResult>(name, unknown, {
@@ -96,13 +102,13 @@ function answerFromRecord(
     onUnfinished: unknown,
     sync: 'none',
   })
-  return after(withoutAsking(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
+  return after(runWithoutQuestions(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
     phase.addRan({ call, result: value, at, durationMs }),
   )
 }
 
 // Spec R-RES-12.
-/** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume. */
+/** A digest of the call as the model made it. Changes by hooks and rules are not included: they may differ after a resume. */
 function digestOfCall({ calls }: ToolPhase, index: number): string {
   const call = calls[index]
   return digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)
@@ -124,26 +130,28 @@ function runStep(
     sync: readOnly ? 'none' : 'intent',
     ...(tool.waits === true && stepOfWait(run)),
   }
-  const closed = new ClosedCall(run, call.name)
+  const closedCall = new WithheldCall(run, call.name)
   const execute = (scope: CallScope): Eventually<ToolResult> =>
-    closed.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
-  // Who is called again after a crash may ask: what it asked is answered from the record then.
+    closedCall.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
+  // A call that reruns after a crash may ask a model: its earlier questions are answered from the record.
   if (tool.asksModel === true && reruns) {
     const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
-    const who: MayAsk<ToolResult> = {
+    const caller: QuestionCaller<ToolResult> = {
       call: (ask) => execute({ ...scope, ask }),
       cut: (_result, cause) => abortedResult(cause, 'settled'),
     }
-    return closed.shown(stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) }))
+    return closedCall.fullResult(stepWithQuestions(run, name, caller, { options, bill: phase.billOf(index) }))
   }
   const effect = (scope: CallScope): Eventually<ToolResult> =>
-    started === undefined ? execute(scope) : closed.recorded(started)
-  return closed.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
+    started === undefined ? execute(scope) : closedCall.recorded(started)
+  return closedCall.fullResult(
+    runWithoutQuestions(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)),
+  )
 }
 
 // Spec R-HOOK-17a.
-/** A call whose result is not to be on record before the hooks that redact have seen it. It is in this process alone until then. */
-class ClosedCall {
+/** A call whose result must not be recorded before the redacting hooks have seen it. Until then it exists only in this process. */
+class WithheldCall {
   readonly #isClosed: boolean
   #live: ToolResult | undefined
 
@@ -151,7 +159,7 @@ class ClosedCall {
     this.#isClosed = withholdsResults(run, name)
   }
 
-  /** What goes on record of a result. */
+  /** The part of a result that is recorded. */
   recorded(result: Eventually<ToolResult>): Eventually<ToolResult> {
     if (!this.#isClosed) return result
     return after(result, (live) => {
@@ -161,19 +169,19 @@ class ClosedCall {
     })
   }
 
-  /** The result itself, where this process has it. */
-  shown(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
+  /** The full result, if this process has it. */
+  fullResult(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
     if (!this.#isClosed) return step
-    return after(step, (made) =>
-      made.value.unseen === true && this.#live !== undefined
-        ? { ...made, value: { ...this.#live, unseen: true } }
-        : made,
+    return after(step, (stepResult) =>
+      stepResult.value.unseen === true && this.#live !== undefined
+        ? { ...stepResult, value: { ...this.#live, unseen: true } }
+        : stepResult,
     )
   }
 }
 
-/** On record the call may have asked a model, and in the program that goes on its tool asks none. */
-function withoutAsking(
+/** The recorded call may have asked a model, but its tool in the resumed program does not. */
+function runWithoutQuestions(
   run: Run,
   phase: ToolPhase,
   index: number,
@@ -181,26 +189,28 @@ function withoutAsking(
   step: Eventually<StepResult<ToolResult>>,
 ): Eventually<StepResult<ToolResult>> {
   if (!run.ports.isResumed) return step
-  return after(step, (begun) =>
-    isAsks(begun.value) ? after(lostAsking(run, name, phase.billOf(index)), (value) => ({ ...begun, value })) : begun,
+  return after(step, (firstStep) =>
+    isQuestionsMark(firstStep.value)
+      ? after(lostCallWithQuestions(run, name, phase.billOf(index)), (value) => ({ ...firstStep, value }))
+      : firstStep,
   )
 }
 
-/** What a call is handed of the step that it is made in. */
+/** What a call receives from its step. */
 export interface CallScope {
   readonly idempotencyKey: string
   readonly emit: Emit
-  /** The intent of that step, where it has one. */
+  /** The intent of that step, if it has one. */
   readonly intent?: Json
   readonly ask?: AskModel | undefined
-  /** What the tools of earlier calls of the message have to find again. */
+  /** Memos of the tools of earlier calls of the message. */
   readonly memos?: readonly Json[]
 }
 
 // Spec R-HOOK-17a.
 /**
- * Finds out, once, why a call cannot succeed as things are now. Undefined for a tool that has no such check, and where a result is not to be on record
- * before hooks have seen it: the reason may quote what they redact.
+ * Checks, once, why a call cannot succeed in the current state. Undefined for a tool without this check. Also undefined
+ * if a result must not be recorded before hooks have seen it: the reason may quote what they redact.
  */
 export function precheckOf(
   run: Run,
@@ -210,21 +220,21 @@ export function precheckOf(
   const { tool } = call
   if (isAgentTool(tool) || tool.precheck === undefined || withholdsResults(run, call.call.name)) return undefined
   const { precheck } = tool
-  let found: Promise<string | undefined> | undefined
+  let pending: Promise<string | undefined> | undefined
   const find = async (): Promise<string | undefined> => {
     try {
       const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
-      // The input passed this tool's own check. It keeps it: the work is called with it later.
+      // The input passed this tool's own check. The tool gets a copy, because it is called with the original later.
       const why: unknown = await precheck.call(tool, mutableCopyOf(call.taken as Json) as never, context)
       return typeof why === 'string' && why !== '' ? why : undefined
     } catch {
       return undefined
     }
   }
-  return () => (found ??= find())
+  return () => (pending ??= find())
 }
 
-/** Whether a hook that redacts the results of a tool has them withheld where it fails. */
+/** Whether a redacting hook withholds the results of a tool if the hook fails. */
 function withholdsResults({ context }: Run, name: string): boolean {
   return context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
 }
@@ -268,7 +278,7 @@ function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolConte
   })
 }
 
-/** The context of a tool. Its state is that before the tools of this turn, also when it is read later. */
+/** The context of a tool. Its state is that from before the tools of this turn, even when it is read later. */
 class CallContext implements ToolContext {
   readonly callId: string
   readonly toolName: string
@@ -309,7 +319,7 @@ class CallContext implements ToolContext {
     return { ...requestRights(settings), tools: toolDefinitions.map(({ name }) => name) }
   }
 
-  /** A tool may take it out of the context, so it does not depend on `this`. */
+  /** A tool may detach this function, so it does not depend on `this`. */
   get progress(): (data: Json) => void {
     return (data) => {
       disregard(data)
@@ -319,12 +329,12 @@ class CallContext implements ToolContext {
 }
 
 // Spec R-WAIT-1.
-/** The moment at which a call that waits begins is the intent of its step, and on disk: a resume waits until the same moment. */
+/** The start of a waiting call is stored in the intent of its step, and flushed to disk: a resume waits until the same moment. */
 function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
   return { intent: () => ({ since: wallTimeOf(context.timers) }), sync: 'intent' }
 }
 
-/** The wait of a call. Without the intent of its step, as under a driver that hands it to nobody, it begins now. */
+/** The wait of a call. Without a stored intent, for example if the step engine passes none, it begins now. */
 function waitOfCall(run: Run, intent: Json | undefined): CallWait {
   const { since } = fieldsOf(intent) ?? {}
   return new WaitOfCall(run, typeof since === 'number' ? since : wallTimeOf(run.context.timers))
@@ -351,14 +361,14 @@ class WaitOfCall implements CallWait {
 
   get leftMs(): number {
     const { deadline, wholeDeadline } = this.#run.ports
-    return Math.min(leftOf(deadline), leftOf(wholeDeadline)) * shareForWaiting
+    return Math.min(timeLeft(deadline), timeLeft(wholeDeadline)) * shareForWaiting
   }
 
   onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void {
     const { inbox } = this.#run.ports
-    const mostMs = this.waitedMs + this.leftMs
-    const isLimited = mostMs < longestMs
-    const time = this.#waitUntil(Math.max(0, isLimited ? mostMs : longestMs))
+    const maxMs = this.waitedMs + this.leftMs
+    const isLimited = maxMs < longestMs
+    const time = this.#waitUntil(Math.max(0, isLimited ? maxMs : longestMs))
     let stop = (): void => {}
     const end = (why: 'over' | 'limit' | 'arrived'): void => {
       stop()
@@ -378,6 +388,6 @@ class WaitOfCall implements CallWait {
   }
 }
 
-function leftOf({ limitMs, usedMs }: Deadline): number {
+function timeLeft({ limitMs, usedMs }: Deadline): number {
   return limitMs === Infinity ? Infinity : Math.max(0, limitMs - usedMs)
 }

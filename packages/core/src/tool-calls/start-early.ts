@@ -13,14 +13,14 @@ import { callsLeft } from '../run/limits-left.ts'
 import { executeCall } from './run-call.ts'
 import { inspectCall, runsAlone } from './inspect-call.ts'
 
-/** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook wants to see. */
+/** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook needs to see. */
 export function startEarly(run: Run): EarlyStarts {
   const { tools, settings } = run.context
   if (tools.size === 0) return noEarlyStarts
-  return new EarlyStarts(Math.min(settings.toolConcurrency, callsLeft(run)), new LookOfRun(run))
+  return new EarlyStarts(Math.min(settings.toolConcurrency, callsLeft(run)), new EarlyInspection(run))
 }
 
-class LookOfRun implements EarlyLook {
+class EarlyInspection implements EarlyLook {
   readonly #run: Run
 
   constructor(run: Run) {
@@ -28,11 +28,11 @@ class LookOfRun implements EarlyLook {
   }
 
   lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined {
-    return lookAt(this.#run, call, index)
+    return inspectEarly(this.#run, call, index)
   }
 }
 
-function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
+function inspectEarly(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
   const { hooks, permissions } = run.context
   const tool = calledTool(call.name, run.context)
   if (tool === undefined || isAgentTool(tool) || runsAlone(tool)) return undefined
@@ -42,12 +42,14 @@ function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | un
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
   if (permissions === allowAll) return { ...inspected, started: start(run, inspected, tool) }
   if (asksModel(permissions, inspected)) return inspected
-  const { said, decision } = rulesOn(run, inspected)
+  const { rulesAnswer: answer, decision } = rulesOn(run, inspected)
   const isAllowed = decision?.behavior === 'allow' && decision.updatedInput === undefined
-  return isAllowed ? { ...inspected, said, started: start(run, inspected, tool) } : { ...inspected, said }
+  return isAllowed
+    ? { ...inspected, said: answer, started: start(run, inspected, tool) }
+    : { ...inspected, said: answer }
 }
 
-/** What the model has not said to its end is no reason to pay another for judging it. */
+/** Judging a call must not cost a model request while its message is still incomplete. */
 function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
   try {
     return permissions.onlyInTurn?.(requestOf(inspected)) === true
@@ -57,33 +59,33 @@ function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
 }
 
 interface EarlyVerdict {
-  /** Kept for the call's own step, so that nothing is asked twice. */
-  readonly said: unknown
-  /** Set when it was there at once. */
+  /** The answer of the rules, kept for the call's own step so that they are not called twice. */
+  readonly rulesAnswer: unknown
+  /** Set if the rules answered synchronously. */
   readonly decision?: PermissionDecision
 }
 
 function rulesOn(run: Run, inspected: ValidCall): EarlyVerdict {
-  let said: unknown
+  let answer: unknown
   try {
-    said = askRules(run, requestOf(inspected))
-    if (!isThenable(said)) {
-      const decision = decisionOf(said)
-      return { said: decision, decision }
+    answer = askRules(run, requestOf(inspected))
+    if (!isThenable(answer)) {
+      const decision = decisionOf(answer)
+      return { rulesAnswer: decision, decision }
     }
   } catch (error) {
-    said = Promise.reject(error)
+    answer = Promise.reject(error)
   }
-  disregard(said)
-  return { said }
+  disregard(answer)
+  return { rulesAnswer: answer }
 }
 
 function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolResult> {
-  // The key of the step that will take this over.
+  // The key of the step that will take over this work.
   const { call, index } = inspected
   const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
   const work = Promise.resolve(executeCall(run, inspected, tool, { idempotencyKey, emit: run.emit }))
-  // Nobody may come to take it over: a rejection is handled from the start.
+  // The work may never be taken over, so a rejection is handled from the start.
   work.catch(() => {})
   return work
 }

@@ -7,58 +7,55 @@ import type { Model } from '../model/model.ts'
 import { outputSchema, outputThatFits, type OutputSchema } from './output-schema.ts'
 import { missingTools } from './result-texts.ts'
 import { checkToolOptions, checkWrittenSchema, isTools } from './check-tool.ts'
-import { described, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
+import { commonFields, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
 import { schemaProblems } from './schema.ts'
 import { isStandardSchema, refuseObjectOfSchemas, type StandardJsonSchema } from './standard-schema.ts'
 import type { AgentTool, AnyTool, ChildRun, SpawnContext } from './tool.ts'
 
 /**
- * What the answer of a subagent must match: a Standard Schema that provides its JSON Schema, a JSON Schema (checked as inputs of tools are: formats and
- * patterns are not), or any `OutputSchema`.
+ * The schema for the answer of a subagent: a Standard Schema that provides its JSON Schema, a JSON Schema (checked like
+ * tool inputs: formats and patterns are not), or any `OutputSchema`.
  */
 export type AgentOutput = OutputSchema | StandardJsonSchema | JsonObject
 
-/** An agent whose run is described once, with its own tools, model and output. */
+/** An agent that is described once, with its own tools, model and output. */
 type DescribedAgent<Schema extends InputSchema> = Described<Schema> &
   Pick<
     ChildRun,
     'system' | 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'until' | 'agentType'
   > & {
-    /**
-     * The tools that it has and no others: tools of its own, which replace those of the run with the same name, and names of tools of the run. None when absent.
-     */
+    /** The only tools that it has: its own tools, which replace tools of the run with the same name, and names of tools of the run. None when absent. */
     readonly tools?: readonly (AnyTool | string)[]
-    /** The model that it asks, or the id of a model of the run; the run's model when absent. */
+    /** The model that it uses, or the id of a model of the run; the run's model when absent. */
     readonly model?: Model | string
-    /** What its answer must match. The result of a call is then the value as JSON. */
+    /** The schema for its answer. The result of a call is then the value as JSON. */
     readonly output?: AgentOutput
-    /** The prompt for an input. When absent: the text of the only field, else the input as JSON. */
+    /** Builds the prompt from an input. When absent: the text of the only field, otherwise the input as JSON. */
     readonly prompt?: (input: InputOf<Schema>) => string
     readonly spawn?: never
     readonly models?: never
   }
 
-/** An agent whose run is decided for each call. */
+/** An agent whose child run is decided for each call. */
 type SpawnedAgent<Schema extends InputSchema> = Described<Schema> & {
-  /** Returns what the subagent is to do, as `AgentTool.spawn`. */
+  /** Returns the child run, as `AgentTool.spawn`. */
   readonly spawn: (input: InputOf<Schema>, context: SpawnContext) => ChildRun
-  /** Models that its subagents may ask in addition to those of the run. */
+  /** Models that its subagents may use in addition to those of the run. */
   readonly models?: readonly Model[]
   /** Tools that its subagents may have in addition to those of the run, as `AgentTool.tools`. */
   readonly tools?: readonly AnyTool[]
-  /** What the answer must match. The result of a call is then the value as JSON. */
+  /** The schema for the answer. The result of a call is then the value as JSON. */
   readonly output?: AgentOutput
 }
 
-/** What `agentTool()` takes: a description of the agent, or `spawn`, which decides for each call. */
+/** The options of `agentTool()`: a description of the agent, or `spawn`, which decides for each call. */
 export type AgentToolOptions<Schema extends InputSchema> = DescribedAgent<Schema> | SpawnedAgent<Schema>
 
 /**
- * Makes a tool whose work is done by a subagent: a run of its own under the budget, permissions, hooks and guards of the run that calls it. Its calls in one
- * message run in parallel, at most 10 at once (`toolConcurrency`); `concurrencySafe: false` runs them one at a time.
- *
- * Without `inputSchema` and `spawn` the input is `{ prompt }`.
- * @throws ConfigurationError as `tool`, and for a tool, model, limit or output schema that cannot be used.
+ * Creates a tool whose work is done by a subagent: a run of its own under the budget, permissions, hooks and guards of
+ * the calling run. Its calls in one message run in parallel, at most 10 at once (`toolConcurrency`). `concurrencySafe:
+ * false` runs them one at a time. Without `inputSchema` and `spawn` the input is `{ prompt }`.
+ * @throws ConfigurationError as `tool`, and for an invalid tool, model, limit or output schema.
  */
 export function agentTool<const Schema extends InputSchema = NoFields>(
   options: AgentToolOptions<Schema>,
@@ -72,7 +69,7 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   if (options.spawn !== undefined) {
     const { models, tools, spawn } = options
     return {
-      ...described<Schema>(options),
+      ...commonFields<Schema>(options),
       ...(models !== undefined && { models }),
       ...(tools !== undefined && { tools }),
       ...parts,
@@ -80,19 +77,20 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
     }
   }
   const { model, tools = [], inputSchema } = options
-  const own = tools.filter((tool) => typeof tool !== 'string')
-  // The schema of `{ prompt }` has the input that `InputOf` has for none: any object.
-  const shown = inputSchema === undefined ? { ...options, inputSchema: promptAlone as unknown as Schema } : options
+  const ownTools = tools.filter((tool) => typeof tool !== 'string')
+  // The schema of `{ prompt }` accepts the input type that `InputOf` has without a schema: any object.
+  const schemaOptions =
+    inputSchema === undefined ? { ...options, inputSchema: promptOnlySchema as unknown as Schema } : options
   return {
-    ...described<Schema>(shown),
+    ...commonFields<Schema>(schemaOptions),
     ...(typeof model === 'object' && { models: [model] }),
-    ...(own.length > 0 && { tools: own }),
+    ...(ownTools.length > 0 && { tools: ownTools }),
     ...parts,
     spawn: spawnOf(options),
   }
 }
 
-const promptAlone = {
+const promptOnlySchema = {
   type: 'object',
   properties: {
     prompt: { type: 'string', description: 'The complete task: the agent does not see this conversation' },
@@ -132,17 +130,17 @@ function promptIn(input: unknown): string {
   return values.length === 1 && typeof only === 'string' ? only : JSON.stringify(jsonOf(input), null, 2)
 }
 
-/** @throws ConfigurationError for a schema that the model cannot be told. */
+/** @throws ConfigurationError for a schema that cannot be sent to the model. */
 function outputOf(name: string, output: unknown): OutputSchema | undefined {
   if (output === undefined) return undefined
   const what = `The output of ${name}`
-  // A Standard Schema that provides no JSON Schema is refused there, and says how to give one.
+  // `outputSchema` refuses a Standard Schema without a JSON Schema, and explains how to provide one.
   if (isStandardSchema(output)) return outputSchema(output as StandardJsonSchema)
   const fields = fieldsOf(output) ?? refuse(what, 'an output schema, a Standard Schema or a JSON Schema', output)
   if (typeof fields['check'] === 'function') return output as OutputSchema
   refuseObjectOfSchemas(what, fields)
   checkWrittenSchema(what, fields)
-  // Of JSON, as far as its keywords go.
+  // Treated as JSON, as far as its keywords are concerned.
   const schema = fields as JsonObject
   return outputThatFits(schema, (value) => {
     const problems = schemaProblems(schema, value)
@@ -150,7 +148,7 @@ function outputOf(name: string, output: unknown): OutputSchema | undefined {
   })
 }
 
-/** What others call an option of an agent. */
+/** Names of agent options in other libraries, mapped to ours. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['execute', 'spawn, or leave it out and describe the agent with system and tools'],
   ['instructions', 'system'],
@@ -161,25 +159,27 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['maxTokens', 'maxTotalTokens'],
 ])
 
-const limits = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxToolCalls'] as const
+const checkLimits = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxToolCalls'] as const
 const ofDescribed: readonly (readonly [field: string, check: Given])[] = [
   ['system', isText],
   ['agentType', isText],
   ['prompt', isFunction],
   ['until', isGoals],
-  ...limits.map((limit) => [limit, isPositive] as const),
+  ...checkLimits.map((limit) => [limit, isPositive] as const),
 ]
 
 function checkAgent(options: object): void {
-  const given = options as Fields
-  const name = String(given['name'])
-  for (const [theirs, ours] of otherNames)
-    if (theirs in given)
-      throw new ConfigurationError(`An agent has no ${theirs}: give it as ${ours}. (The agent is ${name}.)`)
-  const { tools = [], model, spawn } = given
+  const optionFields = options as Fields
+  const name = String(optionFields['name'])
+  for (const [otherName, ourName] of otherNames)
+    if (otherName in optionFields)
+      throw new ConfigurationError(`An agent has no ${otherName}: give it as ${ourName}. (The agent is ${name}.)`)
+  const { tools = [], model, spawn } = optionFields
   if (!Array.isArray(tools)) refuse(`The tools of ${name}`, 'a list', tools)
   if (spawn !== undefined) {
-    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find((field) => given[field] !== undefined)
+    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find(
+      (field) => optionFields[field] !== undefined,
+    )
     if (misplaced !== undefined)
       throw new ConfigurationError(
         `The agent ${name} has spawn, so ${misplaced} has no effect: return it from spawn${misplaced === 'model' ? ', and name the model in models' : ''}.`,
@@ -190,6 +190,6 @@ function checkAgent(options: object): void {
     `The tools of ${name}`,
     tools.filter((tool) => typeof tool !== 'string'),
   )
-  for (const [field, check] of ofDescribed) optional(check)(`The ${field} of ${name}`, given[field])
+  for (const [field, check] of ofDescribed) optional(check)(`The ${field} of ${name}`, optionFields[field])
   if (model !== undefined && typeof model !== 'string') isModel(`The model of ${name}`, model)
 }

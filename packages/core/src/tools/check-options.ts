@@ -40,7 +40,7 @@ const hasModel = isObject(mustBeModel, {
   admit: optional(isFunction),
   call: isFunction,
 })
-/** A name, a function that makes models and a model of the AI SDK are what others take. */
+/** A valid model. Common mistakes are the name of a model, a function that creates models, and a model of the AI SDK. */
 export const isModel: Given = (name, value) => {
   if (typeof value === 'string' || typeof value === 'function')
     refuse(name, mustBeModel, value, 'Make it with a function of @halting/models, such as anthropic("claude-…").')
@@ -53,7 +53,7 @@ export const isModel: Given = (name, value) => {
   hasModel(name, value)
 }
 
-/** The methods that the loop calls of a driver in every run. */
+/** The methods of a step engine that the loop calls in every run. */
 export const isDriver: Given = isObject('a driver, such as createMemorySteps()', {
   run: isFunction,
   begin: isFunction,
@@ -79,7 +79,7 @@ const hasCheck = isObject('an object with check, such as outputSchema(z.object({
   check: isFunction,
   instruction: optional(isText),
 })
-/** A schema of zod has a method of that name, which is another one. */
+/** A zod schema has a different method of that name. */
 export const isOutput: Given = (name, value) => {
   if (isStandardSchema(value)) refuse(name, 'built from the schema: outputSchema(schema)', value)
   checkField(name, fieldsOf(value) ?? {}, 'check', (_name, check) => {
@@ -110,10 +110,10 @@ export const isTranscript: Given = (name, value) => {
   if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Create one with Transcript.of(entries).')
 }
 
-/** The checks by the name of their option. */
+/** The validators by option name. */
 export type OptionChecks = { readonly [option: string]: Given }
 
-/** What an engine takes beside the options of a loop. A loop and a certificate may be given the options of an engine: they pass these over. */
+/** Options of an engine in addition to those of a loop. A loop and a certificate may get the options of an engine, and ignore these. */
 export const engineOptionChecks: OptionChecks = {
   sessionId: isName,
   transcript: isTranscript,
@@ -130,7 +130,7 @@ export const engineOptionChecks: OptionChecks = {
   prepareContent: isFunction,
 }
 
-/** What others call an option. */
+/** Option names in other libraries, mapped to ours. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['maxsteps', 'maxTurns'],
   ['maxiterations', 'maxTurns'],
@@ -144,28 +144,30 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['maxtokens', 'maxTotalTokens for the whole run, or maxOutputTokens for one reply'],
 ])
 
-/** Looks at every option for its type. @throws ConfigurationError for what is none, and for a name that nobody knows: a limit is never ignored. */
+/** Validates every option. @throws ConfigurationError for a value of the wrong type, and for an unknown name, so that no limit is silently ignored. */
 export function checkOptions(options: unknown, checks: OptionChecks): void {
-  const given = fieldsOf(options)
-  if (given === undefined)
+  const fields = fieldsOf(options)
+  if (fields === undefined)
     throw new ConfigurationError(`The options must be an object with a model; received ${shown(options)}.`)
-  if (given['model'] === undefined)
+  if (fields['model'] === undefined)
     throw new ConfigurationError(
       'The option model is missing. Pass { model }; @halting/models provides models of many services.',
     )
-  for (const name in given) {
-    const value = given[name]
+  for (const name in fields) {
+    const value = fields[name]
     if (value === undefined) continue
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined
-    if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${insteadOf(name, checks)}`)
+    if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${suggestionFor(name, checks)}`)
     check(name, value)
   }
 }
 
-function insteadOf(name: string, checks: OptionChecks): string {
+function suggestionFor(name: string, checks: OptionChecks): string {
   const small = name.toLowerCase()
-  const meant =
+  const suggestion =
     otherNames.get(small) ??
-    Object.keys(checks).find((known) => known.toLowerCase().startsWith(small) || small.startsWith(known.toLowerCase()))
-  return meant === undefined ? 'Remove it.' : `Use ${meant}.`
+    Object.keys(checks).find(
+      (knownOption) => knownOption.toLowerCase().startsWith(small) || small.startsWith(knownOption.toLowerCase()),
+    )
+  return suggestion === undefined ? 'Remove it.' : `Use ${suggestion}.`
 }

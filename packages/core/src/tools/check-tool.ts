@@ -20,7 +20,7 @@ import type { Model } from '../model/model.ts'
 import { toolsByName } from './definitions.ts'
 import type { AnyTool } from './tool.ts'
 
-/** What every service takes: the Messages API up to 128 characters, others less (`Model.maxToolNameLength`). */
+/** A name that every service accepts: the Messages API allows up to 128 characters, others fewer (`Model.maxToolNameLength`). */
 const isToolName: Given = (name, value) => {
   isName(name, value)
   if (typeof value !== 'string' || /^[\w-]{1,128}$/.test(value)) return
@@ -28,7 +28,7 @@ const isToolName: Given = (name, value) => {
   throw new ConfigurationError(`The tool name ${JSON.stringify(value.slice(0, 200))} is not allowed. ${rule}`)
 }
 
-/** @throws ConfigurationError for a tool whose name one of the models does not take. */
+/** @throws ConfigurationError for a tool name that one of the models does not accept. */
 export function checkToolNames(tools: readonly AnyTool[], models: readonly Model[]): void {
   for (const { id, maxToolNameLength = Infinity } of models) {
     const long = tools.find(({ name }) => name.length > maxToolNameLength)
@@ -39,13 +39,13 @@ export function checkToolNames(tools: readonly AnyTool[], models: readonly Model
   }
 }
 
-/** `readOnly` and `needsApproval`. */
+/** For `readOnly` and `needsApproval`. */
 const isYesOrFunction: Given = (name, value) => {
   if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
 }
 
-/** What tools may have beside a name, a description, a schema and their work. */
-const others: readonly (readonly [field: string, check: Given])[] = [
+/** Optional fields of tools besides name, description, schema and the function itself. */
+const optionalFields: readonly (readonly [field: string, check: Given])[] = [
   ['readOnly', optional(isYesOrFunction)],
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
@@ -62,43 +62,43 @@ const others: readonly (readonly [field: string, check: Given])[] = [
 
 const isSchema = isObject('an object')
 
-/** Tools that were looked at: each run of a program has the same ones. */
-const passed = new WeakSet<object>()
+/** Tools that have been validated: each run of a program has the same ones. */
+const validTools = new WeakSet<object>()
 
-/** A tool, however it was made. */
+/** A tool of any kind. */
 export const isAnyTool: Given = (name, value) => {
-  const given = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
-  if (passed.has(given)) return
-  checkField(`${name}.name`, given, 'name', isToolName)
-  checkField(`${name}.description`, given, 'description', isText)
-  checkField(`${name}.inputSchema`, given, 'inputSchema', isSchema)
-  const work = 'spawn' in given ? 'spawn' : 'execute'
-  checkField(`${name}.${work}`, given, work, isFunction)
-  for (const [field, check] of others) checkField(`${name}.${field}`, given, field, check)
-  checkWaits(name, given)
-  // Known from here on, since tools of agents may lead back to it.
-  passed.add(given)
+  const fields = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
+  if (validTools.has(fields)) return
+  checkField(`${name}.name`, fields, 'name', isToolName)
+  checkField(`${name}.description`, fields, 'description', isText)
+  checkField(`${name}.inputSchema`, fields, 'inputSchema', isSchema)
+  const work = 'spawn' in fields ? 'spawn' : 'execute'
+  checkField(`${name}.${work}`, fields, work, isFunction)
+  for (const [field, check] of optionalFields) checkField(`${name}.${field}`, fields, field, check)
+  checkWaits(name, fields)
+  // Marked as valid before the loop, because tools of agents may refer back to it.
+  validTools.add(fields)
   try {
-    if (work === 'spawn') checkPartsOfAgent(name, given)
+    if (work === 'spawn') checkPartsOfAgent(name, fields)
   } catch (error) {
-    passed.delete(given)
+    validTools.delete(fields)
     throw error
   }
 }
 
-function checkPartsOfAgent(name: string, given: Fields): void {
-  checkField(`${name}.output`, given, 'output', optional(isOutput))
-  checkField(`${name}.tools`, given, 'tools', optional(isTools))
+function checkPartsOfAgent(name: string, fields: Fields): void {
+  checkField(`${name}.output`, fields, 'output', optional(isOutput))
+  checkField(`${name}.tools`, fields, 'tools', optional(isTools))
 }
 
-/** Tools of which no two have one name. */
+/** A list of tools with unique names. */
 export const isTools: Given = (name, value) => {
   isListOf(isAnyTool)(name, value)
-  // Just looked at.
+  // Checked above.
   toolsByName(value as readonly AnyTool[])
 }
 
-/** What others call a field of a tool. */
+/** Names of tool fields in other libraries, mapped to ours. */
 const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
   ['input', 'inputSchema'],
   ['parameters', 'inputSchema'],
@@ -108,23 +108,23 @@ const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
   ['run', 'execute'],
 ]
 
-/** What `tool` and `agentTool` were given, but for the schema; `work`: undefined for an agent without `spawn`. @throws ConfigurationError */
+/** Validates the options of `tool` and `agentTool` except the schema. `work`: undefined for an agent without `spawn`. @throws ConfigurationError */
 export function checkToolOptions(maker: string, work: 'execute' | 'spawn' | undefined, value: unknown): void {
-  const given = fieldsOf(value)
-  if (given === undefined)
+  const fields = fieldsOf(value)
+  if (fields === undefined)
     return refuse(`${maker}()`, `given an object with name, description and ${work ?? 'system'}`, value)
-  isName('The name of a tool', given['name'])
-  const name = String(given['name'])
-  const misnamed = otherNames.find(([theirs]) => theirs in given)
+  isName('The name of a tool', fields['name'])
+  const name = String(fields['name'])
+  const misnamed = otherNames.find(([otherName]) => otherName in fields)
   if (misnamed !== undefined)
     throw new ConfigurationError(`A tool has no ${misnamed[0]}: give it as ${misnamed[1]}. (The tool is ${name}.)`)
-  isText(`The description of ${name}`, given['description'])
-  if (work !== undefined) isFunction(`The ${work} of ${name}`, given[work])
-  for (const [field, check] of others) check(`The ${field} of ${name}`, given[field])
-  checkWaits(name, given)
+  isText(`The description of ${name}`, fields['description'])
+  if (work !== undefined) isFunction(`The ${work} of ${name}`, fields[work])
+  for (const [field, check] of optionalFields) check(`The ${field} of ${name}`, fields[field])
+  checkWaits(name, fields)
 }
 
-/** What a model is asked in a call is on record in steps of their own, and the moment of a wait in that of the call. */
+/** The questions of a call are recorded in their own steps, but the start of a wait in the step of the call. */
 function checkWaits(name: string, { waits, asksModel }: { readonly [field: string]: unknown }): void {
   if (waits === true && asksModel === true)
     throw new ConfigurationError(`A tool has either waits or asksModel, and ${name} has both. Make two tools of it.`)
@@ -138,12 +138,12 @@ const keywords: ReadonlySet<string> = new Set([
 
 const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
 
-/** A schema that was written for this tool; `what` names it. @throws ConfigurationError for one that says nothing, or has a type that is none. */
+/** Validates a schema written for this tool; `what` names it. @throws ConfigurationError for a schema without keywords, or with an invalid type. */
 export function checkWrittenSchema(what: string, schema: object): void {
-  const said = Object.keys(schema)
-  if (said.length > 0 && !said.some((keyword) => keywords.has(keyword)))
+  const schemaKeywords = Object.keys(schema)
+  if (schemaKeywords.length > 0 && !schemaKeywords.some((keyword) => keywords.has(keyword)))
     throw new ConfigurationError(
-      `${what} is no JSON Schema: it says only ${said.join(', ')}. Give { type: 'object', properties: { … } }.`,
+      `${what} is not a JSON Schema: it only contains ${schemaKeywords.join(', ')}. Use { type: 'object', properties: { … } }.`,
     )
   checkTypes(what, schema)
 }
@@ -152,10 +152,8 @@ function checkTypes(what: string, schema: unknown): void {
   const { type, properties, items } = fieldsOf(schema) ?? {}
   for (const each of Array.isArray(type) ? type : [type]) {
     if (each === undefined || types.has(each)) continue
-    const known = [...types].join(', ')
-    throw new ConfigurationError(
-      `${what} has a type that JSON Schema does not know: ${shown(each)}. There are ${known}.`,
-    )
+    const knownTypes = [...types].join(', ')
+    throw new ConfigurationError(`${what} has an unknown JSON Schema type: ${shown(each)}. Known types: ${knownTypes}.`)
   }
   for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(what, part)
   if (items !== undefined) checkTypes(what, items)

@@ -1,40 +1,40 @@
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 
-/** Below this nothing is looked at any more; an input of a tool has two or three levels. */
-const mostLevels = 20
+/** Maximum nesting that is converted; a tool input has two or three levels. */
+const maxLevels = 20
 
 // Spec R-TOOL-2a.
 /**
- * The input as its schema wants it, where the meaning is plain; the input itself where nothing is. What fits stays as it is.
- *
- * - `"3"` is a number, and `3` a text, where that is wanted; `"true"` is true.
- * - null, and a text that is empty where none may be, is no answer where none is needed.
- * - One thing is a list of it; a text that holds a list or an object as JSON is that.
- * - A choice in other case or with space around it is that choice.
- *
- * It says nothing of the rest: what it gives may still not fit.
+ * Converts an input to what its schema expects if the meaning is obvious. Returns the same input if nothing changes.
+ * Valid parts are unchanged.
+ * - `"3"` becomes a number, and `3` a text, if that type is expected; `"true"` becomes true.
+ * - null, or an empty text where none is allowed, is dropped if the field is optional.
+ * - A single value becomes a list of one. A text with a list or an object as JSON is parsed.
+ * - A choice in other case or with surrounding spaces becomes that choice.
+ * The result may still be invalid.
  */
 export function coercedInput(schema: JsonObject, input: Json): Json {
-  return coerced(schema, input, 0)
+  return coercedValue(schema, input, 0)
 }
 
-function coerced(schema: unknown, value: Json, level: number): Json {
-  if (!isJsonObject(schema) || level > mostLevels) return value
-  const wanted = typesOf(schema)
-  if (wanted.length === 0) return value
-  const fitting = wanted.includes(typeOf(value)) || (wanted.includes('number') && typeof value === 'number')
-  const taken = fitting ? value : asOneOf(wanted, schema, value)
-  if (typeof taken === 'string') return choiceOf(schema, taken)
-  if (Array.isArray(taken)) return eachCoerced(schema['items'], taken, level)
-  return isJsonObject(taken) ? fieldsCoerced(schema, taken, level) : taken
+function coercedValue(schema: unknown, value: Json, level: number): Json {
+  if (!isJsonObject(schema) || level > maxLevels) return value
+  const expectedTypes = typesOf(schema)
+  if (expectedTypes.length === 0) return value
+  const fitting =
+    expectedTypes.includes(typeOf(value)) || (expectedTypes.includes('number') && typeof value === 'number')
+  const converted = fitting ? value : asOneOf(expectedTypes, schema, value)
+  if (typeof converted === 'string') return matchingChoice(schema, converted)
+  if (Array.isArray(converted)) return coercedItems(schema['items'], converted, level)
+  return isJsonObject(converted) ? coercedFields(schema, converted, level) : converted
 }
 
-/** There are seven; a longer list would be gone through for each value. */
-const mostTypes = 20
+/** There are seven types. A longer list would be searched for each value. */
+const maxTypes = 20
 
 function typesOf({ type }: JsonObject): readonly unknown[] {
   if (typeof type === 'string') return [type]
-  return Array.isArray(type) && type.length <= mostTypes ? type : []
+  return Array.isArray(type) && type.length <= maxTypes ? type : []
 }
 
 function typeOf(value: Json): string {
@@ -43,11 +43,11 @@ function typeOf(value: Json): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** The value as the first of the types that it plainly is. */
-function asOneOf(wanted: readonly unknown[], schema: JsonObject, value: Json): Json {
-  for (const type of wanted) {
-    const taken = asType(type, schema, value)
-    if (taken !== undefined) return taken
+/** Converts the value to the first of the types that it clearly represents. */
+function asOneOf(expectedTypes: readonly unknown[], schema: JsonObject, value: Json): Json {
+  for (const type of expectedTypes) {
+    const converted = asType(type, schema, value)
+    if (converted !== undefined) return converted
   }
   return value
 }
@@ -56,13 +56,13 @@ function asType(type: unknown, schema: JsonObject, value: Json): Json | undefine
   switch (type) {
     case 'integer':
     case 'number':
-      return numberOf(value, type === 'integer')
+      return numberIn(value, type === 'integer')
     case 'boolean':
-      return booleanOf(value)
+      return booleanIn(value)
     case 'string':
       return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
     case 'array':
-      return listOf(schema['items'], value)
+      return listIn(schema['items'], value)
     case 'object': {
       const parsed = parsedFrom(value, '{')
       return isJsonObject(parsed) ? parsed : undefined
@@ -72,26 +72,26 @@ function asType(type: unknown, schema: JsonObject, value: Json): Json | undefine
   }
 }
 
-const plainNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-function numberOf(value: Json, isWhole: boolean): number | undefined {
-  if (typeof value !== 'string' || value.length > 40 || !plainNumber.test(value.trim())) return undefined
+function numberIn(value: Json, isWhole: boolean): number | undefined {
+  if (typeof value !== 'string' || value.length > 40 || !numberPattern.test(value.trim())) return undefined
   const number = Number(value)
-  // One that is not the number that was written is none.
+  // A number that cannot be represented exactly is not converted.
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER && (!isWhole || Number.isInteger(number)) ? number : undefined
 }
 
-function booleanOf(value: Json): boolean | undefined {
+function booleanIn(value: Json): boolean | undefined {
   if (typeof value !== 'string' || value.length > 40) return undefined
   const word = value.trim().toLowerCase()
   return word === 'true' ? true : word === 'false' ? false : undefined
 }
 
-/** A list as JSON, or one thing where things of its type are wanted. */
-function listOf(items: unknown, value: Json): readonly Json[] | undefined {
+/** A list in JSON, or a single value if elements of its type are expected. */
+function listIn(items: unknown, value: Json): readonly Json[] | undefined {
   const parsed = parsedFrom(value, '[')
   if (Array.isArray(parsed)) return parsed
-  // What begins as a list and is none was cut, or is something else.
+  // A text that begins like a list but is not one was cut, or is something else.
   const isBroken = typeof value === 'string' && value.trimStart().startsWith('[')
   if (isBroken || value === null || !isJsonObject(items)) return undefined
   return typesOf(items).includes(typeOf(value)) ? [value] : undefined
@@ -100,71 +100,71 @@ function listOf(items: unknown, value: Json): readonly Json[] | undefined {
 function parsedFrom(value: Json, first: '[' | '{'): Json | undefined {
   if (typeof value !== 'string' || !value.trimStart().startsWith(first)) return undefined
   try {
-    // What JSON.parse gives is JSON.
+    // `JSON.parse` returns JSON.
     return JSON.parse(value) as Json
   } catch {
     return undefined
   }
 }
 
-function choiceOf({ enum: choices }: JsonObject, value: string): string {
+function matchingChoice({ enum: choices }: JsonObject, value: string): string {
   if (!Array.isArray(choices)) return value
-  const { all, byPlain } = choicesIn(choices)
-  return all.has(value) ? value : (byPlain.get(plainOf(value)) ?? value)
+  const { all, byPlain } = choicesOf(choices)
+  return all.has(value) ? value : (byPlain.get(normalizedChoice(value)) ?? value)
 }
 
 interface Choices {
   readonly all: ReadonlySet<unknown>
-  /** In lower case; undefined where two are the same then. */
+  /** In lower case; undefined if two choices are equal in lower case. */
   readonly byPlain: ReadonlyMap<string, string | undefined>
 }
 
-/** A list of many texts is compared with its choices one by one. */
-const knownChoices = new WeakMap<readonly Json[], Choices>()
+/** Cache, because each element of a list of texts is compared with the choices. */
+const choicesCache = new WeakMap<readonly Json[], Choices>()
 
-function choicesIn(choices: readonly Json[]): Choices {
-  const known = knownChoices.get(choices)
-  if (known !== undefined) return known
+function choicesOf(choices: readonly Json[]): Choices {
+  const cached = choicesCache.get(choices)
+  if (cached !== undefined) return cached
   const byPlain = new Map<string, string | undefined>()
   for (const choice of choices) {
     if (typeof choice !== 'string') continue
-    const plain = choice.toLowerCase()
-    byPlain.set(plain, byPlain.has(plain) ? undefined : choice)
+    const normalized = choice.toLowerCase()
+    byPlain.set(normalized, byPlain.has(normalized) ? undefined : choice)
   }
   const found = { all: new Set<unknown>(choices), byPlain }
-  knownChoices.set(choices, found)
+  choicesCache.set(choices, found)
   return found
 }
 
-function plainOf(value: string): string {
+function normalizedChoice(value: string): string {
   return value.trim().toLowerCase()
 }
 
-function eachCoerced(items: unknown, list: readonly Json[], level: number): readonly Json[] {
-  const taken = list.map((each) => coerced(items, each, level + 1))
-  return taken.every((each, index) => each === list[index]) ? list : taken
+function coercedItems(items: unknown, list: readonly Json[], level: number): readonly Json[] {
+  const converted = list.map((each) => coercedValue(items, each, level + 1))
+  return converted.every((each, index) => each === list[index]) ? list : converted
 }
 
-function fieldsCoerced(schema: JsonObject, given: JsonObject, level: number): JsonObject {
+function coercedFields(schema: JsonObject, object: JsonObject, level: number): JsonObject {
   const { properties, required } = schema
-  if (!isJsonObject(properties)) return given
+  if (!isJsonObject(properties)) return object
   const needed = new Set<unknown>(Array.isArray(required) ? required : [])
   let isChanged = false
-  const fields = Object.entries(given).flatMap(([name, value]): readonly (readonly [string, Json])[] => {
+  const fields = Object.entries(object).flatMap(([name, value]): readonly (readonly [string, Json])[] => {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (value === undefined) return []
-    if (!needed.has(name) && isNoAnswer(field, value)) {
+    if (!needed.has(name) && isEmptyValue(field, value)) {
       isChanged = true
       return []
     }
-    const taken = coerced(field, value, level + 1)
-    isChanged ||= taken !== value
-    return [[name, taken]]
+    const converted = coercedValue(field, value, level + 1)
+    isChanged ||= converted !== value
+    return [[name, converted]]
   })
-  return isChanged ? Object.fromEntries(fields) : given
+  return isChanged ? Object.fromEntries(fields) : object
 }
 
-function isNoAnswer(field: Json | undefined, value: Json): boolean {
+function isEmptyValue(field: Json | undefined, value: Json): boolean {
   if (!isJsonObject(field)) return false
   if (value === null) return typesOf(field).length > 0 && !typesOf(field).includes('null')
   return value === '' && typesOf(field).includes('string') && Number(field['minLength'] ?? 0) > 0

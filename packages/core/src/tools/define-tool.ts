@@ -17,15 +17,15 @@ import type { InputCheck, PrecheckContext, Tool, ToolContext, ToolOutput } from 
 /** A schema of a tool's input: of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonObject
 
-/** The type of the input that a tool with this schema is given. */
+/** The type of the input that a tool with this schema receives. */
 export type InputOf<Schema extends InputSchema> = Schema extends StandardSchema
   ? StandardOutput<Schema>
   : FromJsonSchema<Schema>
 
-/** What tools and agent tools have in common. `readOnly`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
+/** Common options of tools and agent tools. `readOnly`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
 export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly name: string
-  /** Says to the model what the tool is for. */
+  /** Explains to the model what the tool is for. */
   readonly description: string
   /** The schema of the input; an object without known fields when absent. */
   readonly inputSchema?: Schema
@@ -33,7 +33,7 @@ export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly readOnly?: boolean | ((input: InputOf<Schema>) => boolean)
   readonly concurrencySafe?: boolean
   readonly onUnknownOutcome?: 'rerun' | 'tell'
-  /** Whether a person is asked before a call runs, as `Tool.needsApproval`: `true`, or a function of the input. */
+  /** Whether a person must approve a call before it runs, as `Tool.needsApproval`: `true`, or a function of the input. */
   readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean | Promise<boolean>)
   /** A further check of an input that fits the schema; may change it. Throwing counts as invalid. */
   readonly validate?: (input: InputOf<Schema>) => InputCheck<InputOf<Schema>>
@@ -41,12 +41,12 @@ export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
 
 type ShownSchema<Schema> = Schema extends StandardJsonSchema
   ? {
-      /** Shown to the model in place of the JSON Schema that the schema gives. */
+      /** Sent to the model instead of the JSON Schema that the schema provides. */
       readonly modelSchema?: JsonObject
     }
   : Schema extends StandardSchema
     ? {
-        /** Shown to the model: this schema gives no JSON Schema. */
+        /** Sent to the model, because this schema provides no JSON Schema. */
         readonly modelSchema: JsonObject
       }
     : {
@@ -54,17 +54,17 @@ type ShownSchema<Schema> = Schema extends StandardJsonSchema
         readonly modelSchema?: never
       }
 
-/** What `tool()` takes. */
+/** The options of `tool()`. */
 export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
-  /** It may ask a model, as `Tool.asksModel`. */
+  /** Whether it may ask a model, as `Tool.asksModel`. */
   readonly asksModel?: boolean
-  /** Its calls wait, as `Tool.waits`. */
+  /** Whether its calls wait, as `Tool.waits`. */
   readonly waits?: boolean
-  /** Its calls are to change files, as `Tool.editsFiles`. */
+  /** Whether its calls are meant to change files, as `Tool.editsFiles`. */
   readonly editsFiles?: boolean
-  /** Whether a model is shown it, as `Tool.offeredTo`. */
+  /** Whether the tool is offered to a model, as `Tool.offeredTo`. */
   readonly offeredTo?: (model: Model) => boolean
-  /** Why a call cannot succeed as things are now, as `Tool.precheck`: asked before a person is. */
+  /** Why a call cannot succeed in the current state, as `Tool.precheck`: called before a person is asked. */
   readonly precheck?: (
     input: InputOf<Schema>,
     context: PrecheckContext,
@@ -73,22 +73,22 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
   readonly execute: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput | string> | ToolOutput | string
 }
 
-/** The schema of a tool that gives none: an object without known fields. */
+/** The schema of a tool without one: an object without known fields. */
 export type NoFields = { readonly type: 'object' }
 
 /**
- * Makes a tool whose input type follows from its schema: `execute`, `readOnly` and `validate` are given what `inputSchema` describes, and a
- * parameter of another type does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
- * output (with defaults and transformations) is the input. It must check at once: a schema that gives a promise makes every call invalid.
- *
- * @throws ConfigurationError for a Standard Schema that gives no JSON Schema, unless `modelSchema` does; for a schema that
- * is not of an object: services take no other; for a field that is absent, or not of its type.
+ * Creates a tool whose input type follows from its schema. `execute`, `readOnly` and `validate` receive what
+ * `inputSchema` describes; a parameter of another type does not compile. A call is checked against the JSON Schema, then
+ * by the Standard Schema itself. Its output (with defaults and transformations) is the input. It must validate
+ * synchronously: a schema that returns a promise makes every call invalid.
+ * @throws ConfigurationError for a Standard Schema without a JSON Schema, unless `modelSchema` provides it; for a schema
+ * that is not of an object, which services require; for a missing field, or one of the wrong type.
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   checkToolOptions('tool', 'execute', options)
   const { execute, asksModel, waits, editsFiles, offeredTo, precheck } = options
   return {
-    ...described<Schema>(options),
+    ...commonFields<Schema>(options),
     ...(asksModel !== undefined && { asksModel }),
     ...(waits !== undefined && { waits }),
     ...(editsFiles !== undefined && { editsFiles }),
@@ -98,8 +98,8 @@ export function tool<const Schema extends InputSchema = NoFields>(options: ToolO
   }
 }
 
-/** What tools and agent tools have in common, of their options. */
-export function described<Schema extends InputSchema>(
+/** The common fields of tools and agent tools, from their options. */
+export function commonFields<Schema extends InputSchema>(
   options: Described<Schema>,
 ): Omit<Tool<InputOf<Schema>>, 'execute'> {
   const {
@@ -111,32 +111,32 @@ export function described<Schema extends InputSchema>(
     onUnknownOutcome,
     needsApproval,
   } = options
-  const given = 'modelSchema' in options ? options.modelSchema : undefined
+  const modelSchema = 'modelSchema' in options ? options.modelSchema : undefined
   return {
     name,
     description,
-    inputSchema: shownSchema(name, input, given),
+    inputSchema: schemaForModel(name, input, modelSchema),
     readOnly,
     ...(concurrencySafe === undefined ? {} : { concurrencySafe }),
     ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
     ...(needsApproval === undefined ? {} : { needsApproval }),
-    ...checkOf<InputOf<Schema>>(input, options.validate),
+    ...validateOption<InputOf<Schema>>(input, options.validate),
   }
 }
 
 const noFields: JsonObject = deepFreeze({ type: 'object' })
 
-function inputWords(name: string): Parameters<typeof jsonSchemaOf>[1] {
-  return { what: `The input schema of ${name}`, given: 'as `modelSchema`' }
+function inputSchemaNames(name: string): Parameters<typeof jsonSchemaOf>[1] {
+  return { schemaName: `The input schema of ${name}`, givenBy: 'as `modelSchema`' }
 }
 
-function shownSchema(name: string, input: InputSchema, given: unknown): JsonObject {
-  const isWritten = given === undefined && !isStandardSchema(input)
-  const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, inputWords(name)) : input)
+function schemaForModel(name: string, input: InputSchema, modelSchema: unknown): JsonObject {
+  const isOwnSchema = modelSchema === undefined && !isStandardSchema(input)
+  const schema = modelSchema ?? (isStandardSchema(input) ? jsonSchemaOf(input, inputSchemaNames(name)) : input)
   if (!isJsonObject(schema))
     throw new ConfigurationError(`The input of ${name} must be a Standard Schema or a JSON Schema, and it is neither.`)
   refuseObjectOfSchemas(`The input of ${name}`, schema)
-  if (isWritten) checkWrittenSchema(`The input of ${name}`, schema)
+  if (isOwnSchema) checkWrittenSchema(`The input of ${name}`, schema)
   const { type } = schema
   if (type !== undefined && type !== 'object')
     throw new ConfigurationError(
@@ -145,17 +145,17 @@ function shownSchema(name: string, input: InputSchema, given: unknown): JsonObje
   return schema
 }
 
-function checkOf<Input>(
+function validateOption<Input>(
   schema: InputSchema,
   validate: ((input: Input) => InputCheck<Input>) | undefined,
 ): Pick<Tool<Input>, 'validate'> {
   if (!isStandardSchema(schema)) {
-    // The loop checks the JSON Schema first, and `Input` is what fits it.
+    // The loop checks the JSON Schema first, and a valid input has the type `Input`.
     return validate === undefined ? {} : { validate: (input) => validate(input as Input) }
   }
   return {
     validate(input) {
-      // The output of this schema is what `Input` is.
+      // The output of this schema has the type `Input`.
       const checked = checkStandard(schema as StandardSchema<unknown, Input>, input)
       return checked.valid && validate !== undefined ? validate(checked.input) : checked
     },

@@ -3,24 +3,24 @@ import type { Model, ToolDefinition } from '../model/model.ts'
 import type { AnyTool } from './tool.ts'
 import { type Given, refuse } from '../values/given.ts'
 
-/** Tools as the model is shown them, in the order in which they were given: those that are offered to it. */
+/** The tool definitions for a model, in the given order: only tools that are offered to it. */
 export function toolDefinitionsOf(tools: Iterable<AnyTool>, model: Model): readonly ToolDefinition[] {
   return [...tools]
     .filter((tool) => isOfferedTo(tool, model))
     .map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
 }
 
-/** Whether another model may be shown other tools. */
+/** Whether the offered tools may depend on the model. */
 export function areOfferedByModel(tools: ReadonlyMap<string, AnyTool>): boolean {
   for (const tool of tools.values()) if (tool.offeredTo !== undefined) return true
   return false
 }
 
-/** Whether a model is shown the tool (`Tool.offeredTo`). */
+/** Whether the tool is offered to a model (`Tool.offeredTo`). */
 export function isOfferedTo(tool: AnyTool, model: Model): boolean {
   if (tool.offeredTo === undefined) return true
   try {
-    // Plain JavaScript may give anything back.
+    // JavaScript code may return anything.
     return (tool.offeredTo(model) as unknown) === true
   } catch {
     return false
@@ -38,7 +38,7 @@ export function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyT
   return byName
 }
 
-/** Names under which a model may call tools that have other names. */
+/** Aliases under which a model may call tools. */
 export type ToolAliases = { readonly [written: string]: string }
 
 interface Named {
@@ -47,12 +47,12 @@ interface Named {
 }
 
 // Spec R-TOOL-20.
-/** The name of the tool that a call is of. One step: what an alias leads to is no alias. */
+/** The name of the called tool. Resolves one alias: an alias of an alias is not followed. */
 export function calledName(name: string, { toolAliases }: Pick<Named, 'toolAliases'>): string {
   return toolAliases.get(name) ?? name
 }
 
-/** The tool that a call by this name runs; undefined where there is none. */
+/** The tool that a call by this name runs; undefined for an unknown name. */
 export function calledTool(name: string, named: Named): AnyTool | undefined {
   return named.tools.get(calledName(name, named))
 }

@@ -1,12 +1,12 @@
 import type { ToolInput } from './tool.ts'
 
 /**
- * The type of what fits a JSON Schema that the compiler knows to the last word: a literal in `tool({ input })`, or a constant `as const`.
- *
- * It reads type (one or a list), properties, required, additionalProperties, items, enum, const, anyOf and oneOf, as `schemaProblems`
- * checks them. Whatever else a schema says only narrows what fits, so the type stays true; where nothing can be read it is `unknown`.
- *
- * Everything in it is read-only: an input is shared with the transcript.
+ * The type of the values that fit a JSON Schema whose literal type is known: a literal in `tool({ input })`, or a
+ * constant `as const`.
+ * It reads type (one or a list), properties, required, additionalProperties, items, enum, const, anyOf and oneOf, as
+ * `schemaProblems` checks them. Other keywords only narrow what fits, so the type stays correct. If nothing can be read,
+ * it is `unknown`.
+ * The whole type is read-only, because an input is shared with the transcript.
  */
 export type FromJsonSchema<Schema> = Schema extends { readonly const: infer Value }
   ? Value
@@ -22,7 +22,7 @@ type FormsOf<Schema, Keyword extends string> = Schema extends { readonly [key in
 
 type TypedOf<Schema> = Schema extends { readonly type: infer Type }
   ? Type extends readonly unknown[]
-    ? // A list that may be empty checks nothing.
+    ? // An empty list would check nothing.
       Type extends readonly [unknown, ...unknown[]]
       ? Named<Type[number], Schema>
       : unknown
@@ -43,7 +43,7 @@ type Named<Type, Schema> = Type extends 'string'
             ? ObjectOf<Schema>
             : unknown
 
-/** `items` is about every element only where no other keyword is about the first ones. */
+/** `items` applies to every element only if no other keyword applies to the first ones. */
 type ElementOf<Schema> = 'prefixItems' extends keyof Schema
   ? unknown
   : Schema extends { readonly items: infer Items }
@@ -56,7 +56,7 @@ type ObjectOf<Schema> = Schema extends { readonly properties: infer Properties }
     ? Fields<unknown, RequiredOf<Schema>>
     : RecordOf<Schema>
 
-/** What `additionalProperties` says holds for every field only where no other keyword is about fields of their own. */
+/** `additionalProperties` applies to every field only if no other keyword covers some fields. */
 type RecordOf<Schema> = 'patternProperties' extends keyof Schema
   ? Fields<unknown, RequiredOf<Schema>>
   : Schema extends { readonly additionalProperties: infer Values }
@@ -67,7 +67,7 @@ type RecordOf<Schema> = 'patternProperties' extends keyof Schema
 
 type Fields<Properties, Required extends PropertyKey> = [WrittenKey<Properties> | Required] extends [never]
   ? ToolInput
-  : Flat<
+  : Simplify<
       {
         readonly [Name in Required]: Name extends WrittenKey<Properties> ? FromJsonSchema<Properties[Name]> : unknown
       } & {
@@ -75,25 +75,25 @@ type Fields<Properties, Required extends PropertyKey> = [WrittenKey<Properties> 
       }
     >
 
-/** The keys that are certain to be there. */
+/** The keys that are certain to exist. */
 type WrittenKey<Properties> = keyof { [Name in keyof Properties as IsPattern<Name> extends true ? never : Name]: 1 } &
   keyof Properties
 
-/** Names of fields that must be there; none where the list is not known to the last name. */
+/** Names of required fields; none if the list is not known completely. */
 type RequiredOf<Schema> = Schema extends { readonly required: infer Names } ? NamesIn<Names> : never
 
 type NamesIn<List> = [List] extends [readonly [infer First, ...infer Rest]] ? OneName<First> | NamesIn<Rest> : never
 
-/** The name itself, where it is certain which one it is. */
+/** The name itself, if it is a single known one. */
 type OneName<Name> =
   IsUnion<Name> extends true ? never : Name extends string ? (IsPattern<Name> extends true ? never : Name) : never
 
 type IsUnion<Type, Each = Type> = Each extends unknown ? ([Type] extends [Each] ? false : true) : never
 
-/** `string` and templates of strings: a key of this kind may be absent, so that an object without any key will do. */
+/** `string` and template types: such a key may be absent, so an object without keys is assignable. */
 type IsPattern<Name extends PropertyKey> = NoKeys extends { readonly [key in Name]: unknown } ? true : false
-// oxlint-disable-next-line no-generated-empty-object-type -- the empty object is what is meant
+// oxlint-disable-next-line no-generated-empty-object-type -- the empty object is intended
 type NoKeys = Record<never, never>
 
 /** The same type, shown as one object. */
-type Flat<Type> = { readonly [Name in keyof Type]: Type[Name] } & {}
+type Simplify<Type> = { readonly [Name in keyof Type]: Type[Name] } & {}

@@ -15,12 +15,12 @@ import { checkFailed, outputInstruction, outputNotJson, outputTooDeep, returnedP
 
 export type { OutputCheck, OutputSchema }
 
-/** A system prompt with what the model is told of the schema. */
+/** A system prompt with the instruction of the schema. */
 export function systemWithOutput(system: string | undefined, output: OutputSchema | null | undefined): string {
   return [system, output?.instruction].filter(Boolean).join('\n\n')
 }
 
-/** A system prompt of `systemWithOutput` without what the model is told of the schema. */
+/** A system prompt of `systemWithOutput` without the instruction of the schema. */
 export function systemWithoutOutput(system: string, output: OutputSchema | null): string {
   const instruction = output?.instruction ?? ''
   return instruction !== '' && system.endsWith(instruction)
@@ -33,29 +33,33 @@ type ShownSchema<Schema extends StandardSchema> = Schema extends StandardJsonSch
   : readonly [options: { readonly jsonSchema: JsonObject }]
 
 /**
- * Answers that a Standard Schema takes: of zod, valibot, arktype or any other. `structured_output` is what the schema makes of them, with
- * defaults and transformations. It must check at once: one that gives a promise ends the run as `error`, and
- * so does one of zod that throws.
- * @throws ConfigurationError for a schema that gives no JSON Schema, unless `jsonSchema` does: the model has to be told one.
+ * Answers that match a Standard Schema of zod, valibot, arktype or any other library. `structured_output` is its output,
+ * with defaults and transformations. It must validate synchronously: a schema that returns a promise ends the run as
+ * `error`, and so does a zod schema that throws.
+ * @throws ConfigurationError for a schema without a JSON Schema, unless `jsonSchema` provides it, because the model
+ * needs one.
  */
 export function outputSchema<Schema extends StandardSchema>(
   schema: Schema,
   ...[options]: ShownSchema<Schema>
 ): OutputSchema<StandardOutput<Schema>> {
-  // Plain JavaScript may give anything.
-  const given: unknown = schema
-  if (!isStandardSchema(given)) {
-    if (isJsonObject(given)) refuseObjectOfSchemas('The output schema', given)
+  // JavaScript code may pass anything.
+  const unchecked: unknown = schema
+  if (!isStandardSchema(unchecked)) {
+    if (isJsonObject(unchecked)) refuseObjectOfSchemas('The output schema', unchecked)
     throw new ConfigurationError(
-      isJsonObject(given)
-        ? 'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.'
-        : 'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
+      isJsonObject(unchecked)
+        ? 'The output schema is not a Standard Schema. Convert a JSON Schema with jsonSchemaOutput of @halting/agent/json-schema.'
+        : 'The output schema must be a Standard Schema, such as z.object({ … }).',
     )
   }
-  const shown =
+  const instructionSchema =
     options?.jsonSchema ??
-    jsonSchemaOf(schema, { what: 'The output schema', given: 'beside it: outputSchema(schema, { jsonSchema })' })
-  return outputThatFits(shown, (value) => {
+    jsonSchemaOf(schema, {
+      schemaName: 'The output schema',
+      givenBy: 'beside it: outputSchema(schema, { jsonSchema })',
+    })
+  return outputThatFits(instructionSchema, (value) => {
     const checked = checkedBy<StandardOutput<Schema>>(schema, value)
     if (checked.valid) return { fits: true, value: checked.input }
     if (checked.isAsync === true) throw new ConfigurationError(`The output schema ${returnedPromise}.`)
@@ -63,10 +67,10 @@ export function outputSchema<Schema extends StandardSchema>(
   })
 }
 
-/** A transformation may throw for what it cannot read, such as an address: then the value does not fit, as the input of a tool would not. */
+/** A transformation may throw for a value that it cannot read, such as an address. Then the value does not fit, as for a tool input. */
 function checkedBy<Output>(schema: StandardSchema, value: unknown): ReturnType<typeof checkStandard<Output>> {
   try {
-    // The output of this schema is what `Output` is.
+    // The output of this schema has the type `Output`.
     return checkStandard(schema as StandardSchema<unknown, Output>, value)
   } catch (thrown) {
     if (thrown instanceof RangeError) throw thrown
@@ -74,7 +78,7 @@ function checkedBy<Output>(schema: StandardSchema, value: unknown): ReturnType<t
   }
 }
 
-/** Answers that are JSON and fit, whoever checks them: what a schema library is put behind. */
+/** Answers that are JSON and pass a check. Use it to integrate a schema library. */
 export function outputThatFits<Output>(
   jsonSchema: JsonObject,
   check: (value: unknown) => OutputCheck<Output>,
@@ -82,9 +86,9 @@ export function outputThatFits<Output>(
   return {
     instruction: outputInstruction(JSON.stringify(jsonSchema)),
     check(answer) {
-      const read = jsonIn(answer)
-      if ('problem' in read) return { fits: false, message: outputNotJson(headOf(read.problem, 200)) }
-      return checkedAt(check, read.value)
+      const parsed = jsonInAnswer(answer)
+      if ('problem' in parsed) return { fits: false, message: outputNotJson(headOf(parsed.problem, 200)) }
+      return checkedAt(check, parsed.value)
     },
   }
 }
@@ -93,18 +97,18 @@ function checkedAt<Output>(check: (value: unknown) => OutputCheck<Output>, value
   try {
     return check(value)
   } catch (thrown) {
-    // A schema that names itself goes as deep as the answer does.
+    // A recursive schema goes as deep as the answer does.
     if (thrown instanceof RangeError) return { fits: false, message: outputTooDeep }
     throw thrown
   }
 }
 
-/** The JSON value of an answer, within one code fence too. */
-function jsonIn(answer: string): { readonly value: unknown } | { readonly problem: string } {
-  // `trim` takes a byte order mark too, which JSON.parse refuses.
+/** The JSON value of an answer; it may be in one code fence. */
+function jsonInAnswer(answer: string): { readonly value: unknown } | { readonly problem: string } {
+  // `trim` also removes a byte order mark, which `JSON.parse` refuses.
   const text = answer.trim()
   try {
-    return { value: JSON.parse(withinFence(text) ?? text) as unknown }
+    return { value: JSON.parse(textInFence(text) ?? text) as unknown }
   } catch (thrown) {
     return { problem: messageOf(thrown) }
   }
@@ -112,11 +116,11 @@ function jsonIn(answer: string): { readonly value: unknown } | { readonly proble
 
 const fence = '```'
 
-/** What stands in a code fence; undefined where the text is none. Without an expression: one would try every line end of a long answer with every other. */
-function withinFence(text: string): string | undefined {
+/** The text in a code fence; undefined without a fence. Uses no regular expression, which would try all pairs of line ends of a long answer. */
+function textInFence(text: string): string | undefined {
   if (!text.startsWith(fence) || !text.endsWith(fence)) return undefined
   const opened = text.indexOf('\n')
-  const closed = text.length - fence.length
-  // The rest of the first line names the language.
-  return opened === -1 || opened > closed ? undefined : text.slice(opened, closed)
+  const fenceEnd = text.length - fence.length
+  // The rest of the first line is the language.
+  return opened === -1 || opened > fenceEnd ? undefined : text.slice(opened, fenceEnd)
 }

@@ -5,83 +5,89 @@ import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import type { AnyTool } from './tool.ts'
 
-/** A call that wants to run, as the rules see it: its input has passed the checks of its tool. */
+/** A call that needs a permission decision. Its input has passed the checks of its tool. */
 export interface PermissionRequest {
   /** The call. */
   readonly call: ToolUseBlock
   /** The tool. */
   readonly tool: AnyTool
-  /** The name by which the model called it, where that is an alias (`toolAliases`): no rule is got around by one. */
+  /** The alias by which the model called it (`toolAliases`), so that an alias cannot bypass a rule. */
   readonly written?: string
-  /** Whether the call changes nothing outside, as its tool says. */
+  /** Whether the call changes nothing outside, according to its tool. */
   readonly readOnly: boolean
-  /** The mode that a person set while the run goes on, one of `modes`; the permissions' own when absent. */
+  /** The mode that a person set during the run, one of `modes`; the default mode of the permissions when absent. */
   readonly mode?: string
-  /** What persons said to earlier questions of this session that is to hold from then on, in order. */
+  /** Permission changes from earlier answers in this session, in order. */
   readonly learned?: readonly PermissionUpdate[]
-  /** The subagent that calls, as its `AgentState` names it; absent in the main loop. Of several agents each may use the same ids of calls. */
+  /** The id of the calling subagent, as in its `AgentState`; absent in the main loop. Several agents may use the same call ids. */
   readonly agentId?: string
   /**
-   * The tool has a person asked about this call (`Tool.needsApproval`). An `allow` counts only with `explicit`; without it a person is asked. Rules that deny
-   * since nobody can be asked deny here too.
+   * Set if the tool requires approval of this call (`Tool.needsApproval`). An `allow` counts only with `explicit`;
+   * otherwise a person is asked. Rules that deny because nobody can be asked deny here too.
    */
   readonly needsApproval?: true
-  /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
+  /**
+   * The decision of a PreToolUse hook, if any (a hook's allow does not skip deny or ask rules). `defer` is handled by
+   * core: then only deny rules are called.
+   */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
-  /** The run before ended with the question about this call: what a person answered counts. Rules that would deny since nobody can be asked say `ask`. */
+  /**
+   * Set if the previous run ended with the permission request for this call: a person's answer applies. Rules that would
+   * deny because nobody can be asked return `ask`.
+   */
   readonly wasAsked?: true
   /**
-   * Why the call cannot succeed as things are now (`Tool.precheck`); undefined where nothing is known against it. For rules that have somebody asked
-   * themselves: they give `fail` then. Absent where the tool has no such check, while the message still streams, and for a call that was asked about.
-   * Never rejects.
+   * Why the call cannot succeed in the current state (`Tool.precheck`); undefined if no reason is known. For rules that
+   * ask a person themselves: they return `fail` then. Absent if the tool has no such check, while the message still
+   * streams, and for a call that was asked about. Never rejects.
    */
   readonly precheck?: () => Promise<string | undefined>
-  /** Asks a model through the run, as `HookContext.ask` does. Absent while the message that makes the call still streams (`onlyInTurn`). */
+  /** Asks a model through the run, like `HookContext.ask`. Absent while the message with the call still streams (`onlyInTurn`). */
   readonly ask?: AskModel
-  /** What the run has used so far, and what its limits leave. A request that no run made has none. */
+  /** What the run has used so far, and what its limits leave. Absent for a request outside a run. */
   readonly figures?: () => HookFigures
-  /** Aborts with the run, for rules that take time to decide. Absent while the message that makes the call still streams. */
+  /** Aborted with the run, for rules that take time to decide. Absent while the message with the call still streams. */
   readonly signal?: AbortSignal
 }
 
-/** What has a person asked: a rule, a hook, the mode, a place outside of the session's folders, a doubt about what the call does, or something else. */
+/** Why a person is asked: a rule, a hook, the mode, a path outside the session's folders, an unclear effect of the call, or another reason. */
 export interface AskCause {
-  /** What kind of reason it is. */
+  /** The kind of reason. */
   readonly type: 'rule' | 'hook' | 'mode' | 'workingDir' | 'safetyCheck' | 'other'
-  /** The path that is not open to the call. */
+  /** The path that the call may not access. */
   readonly blockedPath?: string
 }
 
-/**
- * Permission rules as a port. A read-only call may start while the message still streams, where `decide` allows it at once, without a promise.
- */
+/** The permission rules. A read-only call may start while its message still streams, if `decide` allows it synchronously. */
 export interface Permissions {
-  /** Names of the modes that may be set while a run goes on (`RunStream.set`); each request then says which. None when absent. */
+  /** Names of the modes that can be set during a run (`RunStream.set`); each request then names its mode. None when absent. */
   readonly modes?: readonly string[]
-  /** Whether nothing may be changed in this mode, so that no goal is checked; the permissions' own mode when absent. Never where there is no such method. */
+  /** Whether nothing may be changed in this mode, so that no goal is checked. Without `mode`: the permissions' own mode. Never when absent. */
   isPlanning?(mode?: string): boolean
-  /** Deny rules alone, looked at before the hooks and again when a hook changed the input. */
+  /** Applies deny rules only, before the hooks and again if a hook changed the input. */
   denies(request: PermissionRequest): string | undefined
-  /** Ask rules, mode, allow rules. */
+  /** Applies ask rules, mode and allow rules. */
   decide(request: PermissionRequest): PermissionDecision | Promise<PermissionDecision>
-  /** True where `decide` may ask a model about this call: then it is not asked while the message still streams. Never when absent. */
+  /** Whether `decide` may ask a model about this call: then it is not called while the message still streams. Never when absent. */
   onlyInTurn?(request: PermissionRequest): boolean
-  /** Changes that would let a call run which `decide` asks about; offered to `canUseTool`. */
+  /** Changes that would allow a call which `decide` asks about; offered to `canUseTool`. */
   suggest?(request: PermissionRequest): readonly PermissionUpdate[]
   /**
-   * What a yes to the call changes, such as the mode that it begins: applied to an answer of `canUseTool` that sets no mode itself. Nothing when absent.
+   * Changes implied by allowing the call, such as a mode that it begins. Applied to an answer of `canUseTool` that sets
+   * no mode itself. None when absent.
    */
   updatesOnAllow?(request: PermissionRequest): readonly PermissionUpdate[]
-  /** What has a person asked about a call; told to `canUseTool`. Nothing is told when absent. */
+  /** Why a person is asked about a call; passed to `canUseTool`. No reason is passed when absent. */
   cause?(request: PermissionRequest): AskCause | undefined
   /**
-   * Keeps what a person said is to hold beyond this session; called once for an answer, before it counts. For the session itself it need do
-   * nothing: each later request brings it as `learned`. What it throws denies the call.
+   * Stores changes that apply beyond this session. Called once per answer, before the answer takes effect. For the
+   * session itself it need not do anything: later requests contain the changes as `learned`. If it throws, the call is
+   * denied.
    */
   keep?(updates: readonly PermissionUpdate[]): void | Promise<void>
 }
 
-/** Everything is allowed: for code that embeds the loop and has chosen the tools itself. */
+/** Allows everything: for code that embeds the loop and has chosen the tools itself. */
 export const allowAll: Permissions = Object.freeze<Permissions>({
   denies: () => undefined,
   decide: () => ({ behavior: 'allow' }),

@@ -1,11 +1,11 @@
-// Results that the loop writes in place of a tool, and notes in results that were shortened.
+// Results that the loop writes in place of a tool, and notes in shortened results.
 import type { JsonObject } from '../values/json.ts'
 
 export const noOutputText = '(no output)'
 export const silentFailure = 'The tool failed without an error message.'
 export const toolStoppedRun = 'The run stops here.'
 
-// Calls that did not run or did not finish. Records are read by how these begin: `Interrupted by user`, `Not run: `.
+// Calls that did not run or did not finish. Readers of records rely on the prefixes `Interrupted by user` and `Not run: `.
 
 export const interrupted = 'Interrupted by user'
 export const interruptedStillRunning =
@@ -36,7 +36,7 @@ export function withheldText(how: 'failed' | 'aborted' | 'killed'): string {
 
 const endsOfRun = { failed: 'failed', aborted: 'was aborted', killed: 'lost its process' } as const
 
-/** The result of a call whose hook was to redact it. */
+/** The result of a call whose redacting hook failed. */
 export const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'
 
 // Shortened results.
@@ -45,21 +45,21 @@ export const withheldByHook = 'The call ended, but its result is withheld: a hoo
 export interface ReadCall {
   readonly tool: string
   readonly input: JsonObject
-  /** The field for the number of the first line to read, if there is one. */
+  /** The field for the number of the first line to read, if any. */
   readonly lineField?: string
 }
 
-/** Where the complete text is, or why it is nowhere. */
+/** The location of the full text, or why it was not stored. */
 export type Whole =
   | {
       readonly savedAs: string
-      /** It holds more than the text that is shortened. */
+      /** Whether the stored text is longer than the shortened one. */
       readonly isMore?: true
       readonly readCall?: ReadCall
     }
   | { readonly lostBecause: string }
 
-/** The note in the place of the middle of a result. `line`: the line of the result where the gap begins, counted from 1. */
+/** The note that replaces the middle of a result. `line`: the line of the result where the gap begins, counted from 1. */
 export function omittedNote(
   omitted: { readonly characters: number; readonly lines: number; readonly line: number },
   length: number,
@@ -67,14 +67,14 @@ export function omittedNote(
 ): string {
   const { characters, lines, line } = omitted
   const inLines = lines === 0 ? '' : ` (${lines} ${lines === 1 ? 'line' : 'lines'})`
-  const rest =
+  const remainder =
     'savedAs' in whole
       ? `The complete result${whole.isMore === true ? '' : ` (${length} characters)`} is in ${whole.savedAs}. ${howToRead(whole.readCall, line)}`
       : `They could not be saved: ${whole.lostBecause}. If you need them, request a smaller part.`
-  return `[... ${characters} characters${inLines} omitted. ${rest} ...]`
+  return `[... ${characters} characters${inLines} omitted. ${remainder} ...]`
 }
 
-/** The note below a result whose tool has cut the middle itself. */
+/** The note after a result whose tool omitted the middle itself. */
 export function completeOutputNote(whole: Whole): string {
   return 'savedAs' in whole
     ? `[The complete output is in ${whole.savedAs}. ${howToRead(whole.readCall, 1)}]`
@@ -88,7 +88,7 @@ function howToRead(readCall: ReadCall | undefined, line: number): string {
   return `Search it, or use ${tool} with ${JSON.stringify(call)}.`
 }
 
-/** Why a complete result is stored nowhere. */
+/** Why a full result is not stored. */
 export const lostReasons = {
   noStore: 'results are no longer stored',
   aborted: 'the run was aborted',
@@ -97,7 +97,7 @@ export const lostReasons = {
   unknown: 'saving it failed',
 }
 
-// What the model is told of a subagent that cannot be started.
+// Messages to the model about a subagent that cannot be started.
 
 export const missingTools = (agent: string, names: readonly string[]): string =>
   `The agent ${agent} cannot be started: it needs ${names.join(', ')}, which this run does not have. Do the work yourself.`

@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 
-/** Finds what a `$ref` names; undefined where it is not followed. */
+/** Resolves a `$ref`; undefined if it is not followed. */
 export type TargetOf = (reference: string) => unknown
 
-/** Whether the value of a keyword is one whose check is exact; `covered` notes a part of the schema that must be exact, too. */
+/** Whether a keyword value is checked exactly. `covered` adds a part of the schema that must be exact too. */
 type IsExact = (value: Json, covered: (part: unknown) => boolean, schema: JsonObject) => boolean
 
 const isNumber: IsExact = (value) => typeof value === 'number'
@@ -16,7 +16,7 @@ const isNamedParts: IsExact = (value, covered) =>
 
 const typeNames: readonly Json[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
-/** Keywords whose check accepts what the keyword accepts and nothing else. Absent: `format`, `pattern`, `uniqueItems`, `multipleOf` and all unknown ones. */
+/** Keywords whose check accepts exactly what the keyword accepts. Not included: `format`, `pattern`, `uniqueItems`, `multipleOf` and all unknown ones. */
 const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ['type', (value) => (Array.isArray(value) ? value : [value]).every((name) => typeNames.includes(name))],
   ['enum', (value) => Array.isArray(value)],
@@ -36,7 +36,7 @@ const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ['exclusiveMinimum', isNumber],
   ['exclusiveMaximum', isNumber],
   ['anyOf', isParts],
-  // One form that fits is enough for the check, and a second one is excluded by the keyword.
+  // The check accepts a value that fits one or more alternatives. The keyword does not accept a second one.
   ['oneOf', (value, covered, schema) => isParts(value, covered, schema) && Array.isArray(value) && value.length === 1],
   ['allOf', isParts],
   ['not', isPart],
@@ -45,21 +45,21 @@ const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ),
 ])
 
-/** Parts of a schema that are looked at: what has more of them does not exclude anything. A chain of `not` is walked anew from each of its links. */
-const mostParts = 1_000
+/** Maximum number of schema parts that are inspected: a larger schema excludes nothing. Each link of a chain of `not` is inspected again. */
+const maxParts = 1_000
 
 /**
- * Whether the check of a schema is exact: a value that it accepts fits the schema for certain. A keyword that is not checked, here or in a
- * part of it, makes the answer no. Then a `not` around it excludes nothing.
+ * Whether the check of a schema is exact: every value that it accepts is certain to fit. A keyword that is not checked,
+ * here or in a part, makes the answer false. Then a `not` around it excludes nothing.
  */
 export function isFullyChecked(schema: unknown, targetOf: TargetOf): boolean {
   const parts = new Set<JsonObject>()
-  /** Every part must be exact, so they are looked at one after another. One that names itself is as exact as the rest of it. */
+  /** Adds a part to inspect: all of them must be exact. A recursive part is as exact as the rest of it. */
   const covered = (part: unknown): boolean =>
-    typeof part === 'boolean' || (isJsonObject(part) && parts.size <= mostParts && parts.add(part).has(part))
+    typeof part === 'boolean' || (isJsonObject(part) && parts.size <= maxParts && parts.add(part).has(part))
   if (!covered(schema)) return false
   for (const part of parts) {
-    if (parts.size > mostParts) return false
+    if (parts.size > maxParts) return false
     for (const [keyword, value] of Object.entries(part)) {
       if (value === undefined) continue
       const isExact =

@@ -1,19 +1,29 @@
 import { isJsonObject, isSameJson, type Json, type JsonObject } from '../values/json.ts'
-import { aboutPart, accept, joined, mostProblems, none, spend, wrong, type Check, type PartOf } from './schema-check.ts'
+import {
+  stepsPerPart,
+  acceptAll,
+  withProblemsAt,
+  maxProblems,
+  noProblems,
+  spend,
+  problemOfValue,
+  type Check,
+  type PartOf,
+} from './schema-check.ts'
 import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
 import { forbiddenForm, notOneOf, notTheValue, wrongForm, wrongType } from './schema-texts.ts'
 
-/** What references within a schema are about. */
+/** The scope that references within a schema refer to. */
 export interface SchemaResource {
   readonly root: JsonObject
-  /** It is of a draft up to 7, where keywords beside a `$ref` do not count. */
+  /** Whether it is of a draft up to 7, which ignores keywords next to a `$ref`. */
   readonly isLegacy: boolean
-  /** What was found for a reference before. */
+  /** Cache of resolved references. */
   readonly targets: Map<string, unknown>
 }
 
-/** The whole of a tool's schema. A draft up to 7 that is not named is known by `definitions`, which later ones call `$defs`. */
+/** The scope of a tool's complete schema. Without `$schema`, a draft up to 7 is recognized by `definitions`, which later drafts call `$defs`. */
 export function resourceOf(root: JsonObject): SchemaResource {
   const { $schema: draft, definitions, $defs } = root
   const isLegacy =
@@ -21,7 +31,7 @@ export function resourceOf(root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
 
-/** A part whose references are about it alone. */
+/** The scope of a part whose references refer to that part. */
 export function innerResource({ isLegacy }: SchemaResource, root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
@@ -31,14 +41,14 @@ export function hasKnownKeywords({ $schema: draft }: JsonObject): boolean {
   return typeof draft !== 'string' || !/^https?:/i.test(draft) || /^https?:\/\/json-schema\.org\//i.test(draft)
 }
 
-/** Whether references in a part of a schema are about that part alone. */
+/** Whether references in a part of a schema refer to that part alone. */
 export function hasOwnReferences({ $id: id }: JsonObject): boolean {
   return typeof id === 'string' && !id.startsWith('#')
 }
 
 /**
- * The check of what one schema says. A value of another form, type or choice is told by that alone: whatever else the schema says is
- * about a value of its own kind.
+ * The check of one schema object. A value of the wrong alternative, type or choice is reported by that alone, because
+ * the other keywords apply to values of the right kind.
  */
 export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: SchemaResource, partOf: PartOf): Check {
   const targetOf: TargetOf = (reference) => {
@@ -46,15 +56,15 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
     return targets.get(reference)
   }
   const { $ref: reference } = schema
-  if (typeof reference === 'string' && isLegacy) return refCheck(reference, targetOf, partOf) ?? accept
-  const gates = present([
-    formsCheck(schema['anyOf'], partOf),
-    formsCheck(schema['oneOf'], partOf),
+  if (typeof reference === 'string' && isLegacy) return refCheck(reference, targetOf, partOf) ?? acceptAll
+  const gates = withoutUndefined([
+    alternativesCheck(schema['anyOf'], partOf),
+    alternativesCheck(schema['oneOf'], partOf),
     typeCheck(schema['type']),
     enumCheck(schema['enum']),
     'const' in schema ? constCheck(schema['const']) : undefined,
   ])
-  const others = present([
+  const otherChecks = withoutUndefined([
     refCheck(reference, targetOf, partOf),
     ...(Array.isArray(schema['allOf']) ? schema['allOf'].map(partOf) : []),
     notCheck(schema['not'], targetOf, partOf),
@@ -63,53 +73,53 @@ export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: Sche
     listCheck(schema, partOf),
     objectCheck(schema, partOf),
   ])
-  return inTurn(first(gates), every(others))
+  return inSequence(firstProblems(gates), allProblems(otherChecks))
 }
 
-/** The problems of the first check that has any. */
-function first(checks: readonly Check[]): Check | undefined {
+/** Reports the problems of the first check that has any. */
+function firstProblems(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
-  return (value, walk) => {
+  return (value, validation) => {
     for (const check of checks) {
-      const problems = check(value, walk)
-      if (problems !== none) return problems
+      const problems = check(value, validation)
+      if (problems !== noProblems) return problems
     }
-    return none
+    return noProblems
   }
 }
 
-/** The problems of all checks. */
-function every(checks: readonly Check[]): Check | undefined {
+/** Reports the problems of all checks. */
+function allProblems(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
-  return (value, walk) => {
-    let found = none
+  return (value, validation) => {
+    let found = noProblems
     for (const check of checks) {
-      found = joined(found, check(value, walk))
-      if (found.length > mostProblems) break
+      found = withProblemsAt(found, check(value, validation))
+      if (found.length > maxProblems) break
     }
     return found
   }
 }
 
-function inTurn(gate: Check | undefined, others: Check | undefined): Check {
-  if (gate === undefined) return others ?? accept
-  if (others === undefined) return gate
-  return (value, walk) => {
-    const problems = gate(value, walk)
-    return problems === none ? others(value, walk) : problems
+function inSequence(gate: Check | undefined, otherChecks: Check | undefined): Check {
+  if (gate === undefined) return otherChecks ?? acceptAll
+  if (otherChecks === undefined) return gate
+  return (value, validation) => {
+    const problems = gate(value, validation)
+    return problems === noProblems ? otherChecks(value, validation) : problems
   }
 }
 
-function present(checks: readonly (Check | undefined)[]): readonly Check[] {
+function withoutUndefined(checks: readonly (Check | undefined)[]): readonly Check[] {
   return checks.filter((check) => check !== undefined)
 }
 
-/** One form that fits is enough, for `oneOf` too: a second one that fits does no harm. */
-function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
+/** One alternative that fits is enough, even for `oneOf`: a second one that fits is accepted. */
+function alternativesCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)
-  const problem = wrong(wrongForm)
-  return (value, walk) => (checks.some((check) => check(value, walk) === none) ? none : problem)
+  const problem = problemOfValue(wrongForm)
+  return (value, validation) => (checks.some((check) => check(value, validation) === noProblems) ? noProblems : problem)
 }
 
 function typeCheck(type: Json | undefined): Check | undefined {
@@ -117,7 +127,7 @@ function typeCheck(type: Json | undefined): Check | undefined {
   const [only, ...more] = [...new Set(names)].map(typeTest)
   if (only === undefined) return undefined
   const fits = more.length === 0 ? only : (value: unknown) => only(value) || more.some((test) => test(value))
-  return (value) => (fits(value) ? none : wrong(wrongType(names, nameOf(value))))
+  return (value) => (fits(value) ? noProblems : problemOfValue(wrongType(names, nameOf(value))))
 }
 
 function typeTest(type: string): (value: unknown) => boolean {
@@ -147,36 +157,39 @@ function nameOf(value: unknown): string {
 function enumCheck(allowed: Json | undefined): Check | undefined {
   if (!Array.isArray(allowed)) return undefined
   const values: readonly unknown[] = allowed
-  const problem = wrong(notOneOf(values.map((option) => JSON.stringify(option))))
+  const problem = problemOfValue(notOneOf(values.map((option) => JSON.stringify(option))))
   const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
-  const others = values.filter((option) => typeof option === 'object' && option !== null)
-  return (value, walk) => {
-    const spendParts = (parts: number): boolean => spend(walk, parts * aboutPart)
-    return simple.has(value) || others.some((option) => isSameJson(option, value, spendParts)) ? none : problem
+  const complexValues = values.filter((option) => typeof option === 'object' && option !== null)
+  return (value, validation) => {
+    const spendParts = (parts: number): boolean => spend(validation, parts * stepsPerPart)
+    return simple.has(value) || complexValues.some((option) => isSameJson(option, value, spendParts))
+      ? noProblems
+      : problem
   }
 }
 
 function constCheck(constant: Json | undefined): Check {
-  const problem = wrong(notTheValue(JSON.stringify(constant)))
-  return (value, walk) => (isSameJson(constant, value, (parts) => spend(walk, parts * aboutPart)) ? none : problem)
+  const problem = problemOfValue(notTheValue(JSON.stringify(constant)))
+  return (value, validation) =>
+    isSameJson(constant, value, (parts) => spend(validation, parts * stepsPerPart)) ? noProblems : problem
 }
 
-/** What is checked in part may not fit after all, so only what is checked in full can exclude a value. */
+/** A partial check may accept a value that does not fit, so only an exact check can exclude a value. */
 function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (excluded === undefined || !isFullyChecked(excluded, targetOf)) return undefined
   const check = partOf(excluded)
-  const problem = wrong(forbiddenForm)
-  return (value, walk) => (check(value, walk) === none ? problem : none)
+  const problem = problemOfValue(forbiddenForm)
+  return (value, validation) => (check(value, validation) === noProblems ? problem : noProblems)
 }
 
-/** What stands elsewhere in the same schema. A reference that leads nowhere, or out of it, is not looked at. */
+/** Follows a reference within the same schema. One that leads nowhere or outside is ignored. */
 function refCheck(reference: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (typeof reference !== 'string') return undefined
   const target = targetOf(reference)
   return target === undefined ? undefined : partOf(target)
 }
 
-/** Follows a JSON Pointer, as a part of a URI. */
+/** Resolves a JSON Pointer in a URI fragment. */
 function referenced(root: JsonObject, reference: string): unknown {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return undefined
@@ -195,7 +208,7 @@ function unescaped(part: string): string {
   try {
     decoded = decodeURIComponent(part)
   } catch {
-    // A lone % is a name like any other.
+    // A lone % is part of the name.
   }
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
 }

@@ -1,19 +1,19 @@
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 import {
-  aboutCharacter,
-  aboutPart,
-  joined,
-  mostProblems,
-  none,
+  stepsPerCharacter,
+  stepsPerPart,
+  withProblemsAt,
+  maxProblems,
+  noProblems,
   spend,
-  wrong,
+  problemOfValue,
   type Check,
   type PartOf,
   type Problem,
 } from './schema-check.ts'
 import { isDuplicate, isMissing, outOfRange, unknownField, wrongLength } from './schema-texts.ts'
 
-// What a schema says about values of one kind. Values of other kinds pass: the type of the schema is what is about them.
+// Checks of keywords that apply to one type of value. Values of other types pass: the `type` keyword rejects those.
 
 export function numberCheck(schema: JsonObject): Check | undefined {
   const tests = [
@@ -25,22 +25,22 @@ export function numberCheck(schema: JsonObject): Check | undefined {
   ].filter((one) => one !== undefined)
   if (tests.length === 0) return undefined
   return (value) => {
-    if (typeof value !== 'number') return none
-    for (const { holds, problem } of tests) if (!holds(value)) return problem
-    return none
+    if (typeof value !== 'number') return noProblems
+    for (const { holds: isWithin, problem } of tests) if (!isWithin(value)) return problem
+    return noProblems
   }
 }
 
 function test(
   limit: Json | undefined,
   bound: Parameters<typeof outOfRange>[1],
-  holds: (value: number, limit: number) => boolean,
+  isWithin: (value: number, limit: number) => boolean,
 ) {
   if (typeof limit !== 'number') return undefined
-  return { holds: (value: number) => holds(value, limit), problem: wrong(outOfRange(limit, bound)) }
+  return { holds: (value: number) => isWithin(value, limit), problem: problemOfValue(outOfRange(limit, bound)) }
 }
 
-/** Of fractions as nearly as they can be told, so that 0.3 is a multiple of 0.1. In doubt it is one. */
+/** Compares fractions with a tolerance, so that 0.3 is a multiple of 0.1. In doubt the value is a multiple. */
 function isMultiple(value: number, divisor: number): boolean {
   if (!(divisor > 0)) return true
   if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
@@ -52,23 +52,24 @@ function isMultiple(value: number, divisor: number): boolean {
 export function stringCheck(schema: JsonObject): Check | undefined {
   const { minLength, maxLength } = schema
   if (typeof minLength !== 'number' && typeof maxLength !== 'number') return undefined
-  const [least, most] = [atLeast(minLength), atMost(maxLength)]
-  const short = wrong(wrongLength(least, 'least', 'character'))
-  const long = wrong(wrongLength(most, 'most', 'character'))
-  return (value, walk) => {
-    if (typeof value !== 'string') return none
-    const isShorter = value.length < least
-    const mayBeShorter = value.length < 2 * least
-    const mayBeLonger = value.length > most
-    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : none
-    // Counted in characters where it matters: one may be two units long.
-    if (!spend(walk, Math.min(value.length, mayBeShorter ? Infinity : most) * aboutCharacter)) return none
-    if (mayBeShorter && !hasMoreThan(value, Math.ceil(least) - 1)) return short
-    return mayBeLonger && hasMoreThan(value, most) ? long : none
+  const [minimum, maximum] = [atLeast(minLength), atMost(maxLength)]
+  const tooShort = problemOfValue(wrongLength(minimum, 'least', 'character'))
+  const long = problemOfValue(wrongLength(maximum, 'most', 'character'))
+  return (value, validation) => {
+    if (typeof value !== 'string') return noProblems
+    const isShorter = value.length < minimum
+    const mayBeShorter = value.length < 2 * minimum
+    const mayBeLonger = value.length > maximum
+    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? tooShort : noProblems
+    // Counted in code points if it matters: one may have two UTF-16 units.
+    if (!spend(validation, Math.min(value.length, mayBeShorter ? Infinity : maximum) * stepsPerCharacter))
+      return noProblems
+    if (mayBeShorter && !hasMoreCharactersThan(value, Math.ceil(minimum) - 1)) return tooShort
+    return mayBeLonger && hasMoreCharactersThan(value, maximum) ? long : noProblems
   }
 }
 
-function hasMoreThan(text: string, limit: number): boolean {
+function hasMoreCharactersThan(text: string, limit: number): boolean {
   let characters = 0
   for (const _ of text) if (++characters > limit) return true
   return characters > limit
@@ -78,21 +79,22 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
   const { minItems, maxItems, items, prefixItems } = schema
   const sizes = sizeCheck(minItems, maxItems)
   const mustDiffer = schema['uniqueItems'] === true
-  // Older drafts name the first elements in `items` and the others in `additionalItems`.
-  const first = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
-  const others = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
-  if (sizes === undefined && !mustDiffer && first.length === 0 && others === undefined) return undefined
-  return (value, walk) => {
-    if (!Array.isArray(value)) return none
-    let problems = sizes === undefined ? none : sizes(value.length)
-    if (mustDiffer && spend(walk, value.length * aboutPart)) problems = joined(problems, repetition(value))
+  // Older drafts define the first elements in `items` and the others in `additionalItems`.
+  const firstItems = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
+  const otherItems = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
+  if (sizes === undefined && !mustDiffer && firstItems.length === 0 && otherItems === undefined) return undefined
+  return (value, validation) => {
+    if (!Array.isArray(value)) return noProblems
+    let problems = sizes === undefined ? noProblems : sizes(value.length)
+    if (mustDiffer && spend(validation, value.length * stepsPerPart))
+      problems = withProblemsAt(problems, duplicateProblems(value))
     for (let index = 0; index < value.length; index++) {
-      const check = first[index] ?? others
+      const check = firstItems[index] ?? otherItems
       if (check === undefined) break
-      const inside = check(value[index], walk)
-      if (inside === none) continue
-      problems = joined(problems, inside, `[${index}]`)
-      if (problems.length > mostProblems) break
+      const inside = check(value[index], validation)
+      if (inside === noProblems) continue
+      problems = withProblemsAt(problems, inside, `[${index}]`)
+      if (problems.length > maxProblems) break
     }
     return problems
   }
@@ -100,21 +102,21 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
 
 function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
   if (typeof minItems !== 'number' && typeof maxItems !== 'number') return undefined
-  const [least, most] = [atLeast(minItems), atMost(maxItems)]
-  const short = wrong(wrongLength(least, 'least', 'item'))
-  const long = wrong(wrongLength(most, 'most', 'item'))
-  return (length: number) => (length < least ? short : length > most ? long : none)
+  const [minimum, maximum] = [atLeast(minItems), atMost(maxItems)]
+  const tooShort = problemOfValue(wrongLength(minimum, 'least', 'item'))
+  const long = problemOfValue(wrongLength(maximum, 'most', 'item'))
+  return (length: number) => (length < minimum ? tooShort : length > maximum ? long : noProblems)
 }
 
-/** Only what can be compared at once: strings, numbers, booleans and null. */
-function repetition(items: readonly unknown[]): readonly Problem[] {
+/** Only compares values of simple types: strings, numbers, booleans and null. */
+function duplicateProblems(items: readonly unknown[]): readonly Problem[] {
   const seen = new Set<unknown>()
   for (const [index, item] of items.entries()) {
     if (typeof item === 'object' && item !== null) continue
-    if (seen.has(item)) return [{ path: `[${index}]`, says: isDuplicate }]
+    if (seen.has(item)) return [{ path: `[${index}]`, message: isDuplicate }]
     seen.add(item)
   }
-  return none
+  return noProblems
 }
 
 export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefined {
@@ -124,42 +126,43 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
   )
   const fields = new Map<string, Check>()
   for (const [name, part] of Object.entries(properties)) if (part !== undefined) fields.set(name, partOf(part))
-  const others = otherFields(schema, [...fields.keys()], partOf)
-  if (required.length === 0 && fields.size === 0 && others === undefined) return undefined
-  return (value, walk) => {
-    if (!isJsonObject(value)) return none
+  const otherFieldsCheck = otherFields(schema, [...fields.keys()], partOf)
+  if (required.length === 0 && fields.size === 0 && otherFieldsCheck === undefined) return undefined
+  return (value, validation) => {
+    if (!isJsonObject(value)) return noProblems
     const names = Object.keys(value)
-    if (!spend(walk, (names.length + required.length) * aboutPart)) return none
-    let problems = none
+    if (!spend(validation, (names.length + required.length) * stepsPerPart)) return noProblems
+    let problems = noProblems
     for (const name of required) {
-      if (problems.length > mostProblems) return problems
-      if (value[name] === undefined || !Object.hasOwn(value, name)) problems = joined(problems, missing, `.${name}`)
+      if (problems.length > maxProblems) return problems
+      if (value[name] === undefined || !Object.hasOwn(value, name))
+        problems = withProblemsAt(problems, missingFields, `.${name}`)
     }
     for (const name of names) {
       const part = value[name]
-      const check = fields.get(name) ?? others
+      const check = fields.get(name) ?? otherFieldsCheck
       if (part === undefined || check === undefined) continue
-      const inside = check(part, walk)
-      if (inside === none) continue
-      problems = joined(problems, inside, `.${name}`)
-      if (problems.length > mostProblems) break
+      const inside = check(part, validation)
+      if (inside === noProblems) continue
+      problems = withProblemsAt(problems, inside, `.${name}`)
+      if (problems.length > maxProblems) break
     }
     return problems
   }
 }
 
-const missing = wrong(isMissing)
+const missingFields = problemOfValue(isMissing)
 
-/** What `additionalProperties` says. Names that a pattern may allow are not judged: no pattern is tried. */
+/** Checks `additionalProperties`. Names that a pattern may allow are accepted: patterns are not evaluated. */
 function otherFields(schema: JsonObject, names: readonly string[], partOf: PartOf): Check | undefined {
   if (isJsonObject(schema['patternProperties'])) return undefined
   const { additionalProperties } = schema
   if (additionalProperties !== false) return partSchema(additionalProperties, partOf)
-  const problem = wrong(unknownField(names))
+  const problem = problemOfValue(unknownField(names))
   return () => problem
 }
 
-/** Nothing to check where a keyword is absent, or is no schema. */
+/** Undefined if a keyword is absent or is not a schema. */
 function partSchema(schema: Json | undefined, partOf: PartOf): Check | undefined {
   return isJsonObject(schema) || schema === false ? partOf(schema) : undefined
 }

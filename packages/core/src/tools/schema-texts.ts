@@ -1,4 +1,4 @@
-// What is wrong with the input of a tool or a structured answer, as one clause for each place: `path must be string, not object`.
+// Problems of a tool input or a structured answer, as one clause for each position: `path must be string, not object`.
 import { many } from '../values/text.ts'
 
 export const wholeInput = 'the input'
@@ -45,9 +45,9 @@ export const outputInstruction = (schema: string): string =>
 export const outputNotJson = (problem: string): string => `it is not JSON (${problem})`
 export const outputTooDeep = 'it is nested too deeply to be checked'
 
-// Schemas of a program that do not answer.
+// Schemas that return a promise.
 
-/** Said of a schema that validates asynchronously. */
+/** For a schema that validates asynchronously. */
 export const returnedPromise: string =
   'returned a promise, which is not awaited: it validates asynchronously, or a transformation of it threw (zod returns a promise then)'
 export const schemaReturnedPromise: string = `its schema ${returnedPromise}`

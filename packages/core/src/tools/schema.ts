@@ -8,71 +8,71 @@ import {
   type SchemaResource,
 } from './schema-keywords.ts'
 import {
-  aboutItem,
-  accept,
-  mostProblems,
-  none,
-  placeOf,
+  stepsPerItem,
+  acceptAll,
+  maxProblems,
+  noProblems,
+  positionName,
   spend,
-  wrong,
+  problemOfValue,
   type Check,
   type PartOf,
-  type Walk,
+  type Validation,
 } from './schema-check.ts'
 import { forbidden, moreProblems, tooDeep } from './schema-texts.ts'
 
-/** Says what is wrong with a value, in words for a model; nothing when it fits. */
+/** Returns the problems of a value, as texts for a model; empty if it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[]
 
-/** Parts of the schema that may be checked within each other: a field, an element, a form, a `$ref` is one each. The stack bears far more. */
-const mostLevels = 500
+/** Maximum nesting of schema parts in a check: each field, element, alternative and `$ref` is one level. The stack allows far more. */
+const maxLevels = 500
 
 const compiled = new WeakMap<JsonObject, SchemaCheck>()
 
 /**
- * Compiles a JSON Schema to a function that checks values, once for each schema object: what is changed in it afterwards is not seen.
- *
- * It knows what tool inputs use: type, enum, const; properties, required, additionalProperties; items, prefixItems, minItems, maxItems,
- * uniqueItems (of strings, numbers, booleans and null); minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf; minLength,
- * maxLength; anyOf, oneOf (one form that fits is enough), allOf, not; `$ref` within the schema (`#`, `#/$defs/name`).
- * Other keywords are not checked and make no value invalid, also within `not`. Neither is `pattern`, since an expression may take for ever:
- * use a tool's `validate` for more. A schema whose `$schema` names another vocabulary than JSON Schema accepts any value.
- *
- * A value that is nested too deeply (some hundred levels) or too large (a million comparisons, of which items, names
- * and characters count as parts) does not fit, and the only problem says so.
+ * Compiles a JSON Schema to a function that checks values. Cached per schema object: later changes to it have no effect.
+ * Supported for tool inputs: type, enum, const; properties, required, additionalProperties; items, prefixItems,
+ * minItems, maxItems, uniqueItems (of strings, numbers, booleans and null); minimum, maximum, exclusiveMinimum,
+ * exclusiveMaximum, multipleOf; minLength, maxLength; anyOf, oneOf (one matching alternative is enough), allOf, not;
+ * `$ref` within the schema (`#`, `#/$defs/name`).
+ * Other keywords are ignored, also within `not`. This includes `pattern`, because a regular expression may take forever:
+ * use a tool's `validate` for more. A schema whose `$schema` names another vocabulary than JSON Schema accepts any
+ * value.
+ * A value that is nested too deeply (some hundred levels) or too large (a million comparisons; items, names and
+ * characters count as fractions) does not fit, and that is the only reported problem.
  */
 export function compileSchema(schema: JsonObject): SchemaCheck {
-  const known = compiled.get(schema)
-  if (known !== undefined) return known
+  const cached = compiled.get(schema)
+  if (cached !== undefined) return cached
   const check = checkOf(schema)
   compiled.set(schema, check)
   return check
 }
 
-/** `compileSchema` and its check in one. */
+/** Compiles a schema and checks a value. */
 export function schemaProblems(schema: JsonObject, value: unknown): readonly string[] {
   return compileSchema(schema)(value)
 }
 
 function checkOf(schema: JsonObject): SchemaCheck {
-  const check = hasKnownKeywords(schema) ? partsOf(resourceOf(schema))(schema) : accept
+  const check = hasKnownKeywords(schema) ? partsOf(resourceOf(schema))(schema) : acceptAll
   return (value) => {
-    const walk: Walk = { level: 0, steps: 0, exceeded: undefined }
-    const problems = check(value, walk)
-    if (walk.exceeded !== undefined) return [walk.exceeded]
-    if (problems === none) return noProblems
-    const told = problems.slice(0, mostProblems).map(({ path, says }) => `${placeOf(path)} ${says}`)
-    return problems.length > mostProblems ? [...told, moreProblems] : told
+    const validation: Validation = { level: 0, steps: 0, exceeded: undefined }
+    const problems = check(value, validation)
+    if (validation.exceeded !== undefined) return [validation.exceeded]
+    if (problems === noProblems) return noMessages
+    const messages = problems.slice(0, maxProblems).map(({ path, message }) => `${positionName(path)} ${message}`)
+    return problems.length > maxProblems ? [...messages, moreProblems] : messages
   }
 }
 
-const noProblems: readonly string[] = Object.freeze([])
+const noMessages: readonly string[] = Object.freeze([])
 
-/** Compiles each part of a schema when a value first comes to it, so that a schema may refer to itself. */
+/** Compiles each part of a schema when it is first used, so that a schema may refer to itself. */
 function partsOf(resource: SchemaResource): PartOf {
   const parts = new Map<JsonObject, Check>()
   const partOf: PartOf = (schema) => {
-    if (!isJsonObject(schema)) return schema === false ? refuse : accept
+    if (!isJsonObject(schema)) return schema === false ? rejectAll : acceptAll
     let part = parts.get(schema)
     if (part === undefined) {
       const isInner = schema !== resource.root && hasOwnReferences(schema)
@@ -91,22 +91,22 @@ function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): 
     hasParts = true
     return partOf(inner)
   }
-  return (value, walk) => {
+  return (value, validation) => {
     check ??= keywordsOf(schema, resource, noting)
-    // What has nothing within it cannot go on for ever.
-    if (!hasParts) return spend(walk, aboutItem) ? check(value, walk) : none
-    if (!mayGoOn(walk)) return none
-    walk.level++
-    const problems = check(value, walk)
-    walk.level--
+    // A check without parts cannot recurse.
+    if (!hasParts) return spend(validation, stepsPerItem) ? check(value, validation) : noProblems
+    if (!isWithinBounds(validation)) return noProblems
+    validation.level++
+    const problems = check(value, validation)
+    validation.level--
     return problems
   }
 }
 
-function mayGoOn(walk: Walk): boolean {
-  if (walk.exceeded !== undefined) return false
-  if (walk.level >= mostLevels) walk.exceeded = tooDeep
-  return spend(walk, 1)
+function isWithinBounds(validation: Validation): boolean {
+  if (validation.exceeded !== undefined) return false
+  if (validation.level >= maxLevels) validation.exceeded = tooDeep
+  return spend(validation, 1)
 }
 
-const refuse: Check = () => wrong(forbidden)
+const rejectAll: Check = () => problemOfValue(forbidden)

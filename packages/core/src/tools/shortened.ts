@@ -4,12 +4,12 @@ import { completeOutputNote, omittedNote, type Whole } from './result-texts.ts'
 
 type Content = string | readonly ContentBlock[]
 
-/** All text of a result, with a line end between its blocks. */
+/** The full text of a result, with a line end between its blocks. */
 export function wholeTextOf(content: Content): string {
   return typeof content === 'string' ? content : textsOf(content).join('\n')
 }
 
-/** How long that text is, without making it. */
+/** The length of that text, without building it. */
 export function textLengthOf(content: Content): number {
   if (typeof content === 'string') return content.length
   let length = 0
@@ -27,9 +27,11 @@ function textsOf(content: readonly ContentBlock[]): readonly string[] {
 }
 
 /**
- * The content with the middle of its text left out; itself where the text is not over the limit. Depends on nothing but what it is given.
- * S1: of the text a prefix and a suffix stay, of whole code points, and together with the note between them they are within the limit, where
- * the note alone is. S2: what is no text stays, in its place.
+ * Omits the middle of a content's text; returns the same content if it is within the limit. Depends only on its
+ * arguments.
+ * S1: A prefix and a suffix of whole code points remain. Together with the note between them they are within the limit,
+ * if the note alone is.
+ * S2: Other blocks remain in place.
  */
 export function shortened(content: Content, limit: number, whole: Whole): Content {
   if (textLengthOf(content) <= limit) return content
@@ -38,23 +40,23 @@ export function shortened(content: Content, limit: number, whole: Whole): Conten
   return shortenedBlocks(content, cut)
 }
 
-/** The content of which a tool has cut the middle itself, with where the whole is below it. */
-export function withWhole(content: Content, whole: Whole): Content {
+/** Appends the location of the full text to a content whose tool omitted the middle itself. */
+export function withLocationOfWhole(content: Content, whole: Whole): Content {
   const note = completeOutputNote(whole)
   return typeof content === 'string' ? `${content}\n${note}` : [...content, { type: 'text', text: note }]
 }
 
 interface Cut {
   readonly head: string
-  /** With line ends around it. */
+  /** Including line ends around it. */
   readonly note: string
   readonly tail: string
-  /** Where the tail begins. */
+  /** Start of the tail. */
   readonly tailStart: number
 }
 
 function cutOf(text: string, limit: number, whole: Whole): Cut {
-  // As long as the note can be, so that its figures, which depend on the cut, do not move it.
+  // Sized for the longest possible note: the figures in it depend on the cut, but must not move it.
   const { length } = text
   const longest =
     omittedNote({ characters: length, lines: length, line: length }, length, whole).length + lineEndsAround
@@ -72,7 +74,7 @@ function cutOf(text: string, limit: number, whole: Whole): Cut {
 
 const lineEndsAround = 4
 
-/** The cut is moved to a line end where one is within this part of what is kept. */
+/** The cut moves to a line end within this share of the remaining text. */
 const nearLineEnd = 0.25
 
 function headAtLineEnd(head: string): string {
@@ -91,11 +93,11 @@ function lineEndsIn(text: string, start: number, end: number): number {
   return count
 }
 
-/** The note stands where the text breaks off: the blocks keep their order. */
+/** Inserts the note where the text is cut; the blocks keep their order. */
 function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailStart }: Cut): readonly ContentBlock[] {
   const blocks: ContentBlock[] = []
   let start = 0
-  let isNoted = false
+  let hasNote = false
   for (const block of content) {
     if (!isText(block)) {
       blocks.push(block)
@@ -104,17 +106,20 @@ function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailSta
     const { text } = block
     const end = start + text.length
     const isWhole = end <= head.length || start >= tailStart
-    const kept = [text.slice(0, Math.max(0, head.length - start)), text.slice(Math.max(0, tailStart - start))] as const
+    const remaining = [
+      text.slice(0, Math.max(0, head.length - start)),
+      text.slice(Math.max(0, tailStart - start)),
+    ] as const
     if (isWhole) blocks.push(block)
-    else if (isNoted) pushText(blocks, kept[1])
-    else pushText(blocks, kept.join(kept[0] === '' ? note.trimStart() : note))
-    isNoted ||= !isWhole
+    else if (hasNote) pushText(blocks, remaining[1])
+    else pushText(blocks, remaining.join(remaining[0] === '' ? note.trimStart() : note))
+    hasNote ||= !isWhole
     start = end + 1
   }
   return blocks
 }
 
-/** The API refuses an empty text. */
+/** Skips an empty text, which the API refuses. */
 function pushText(blocks: ContentBlock[], text: string): void {
   if (text !== '') blocks.push({ type: 'text', text })
 }

@@ -8,7 +8,7 @@ import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.t
 
 // The interfaces of https://standardschema.dev, declared here so that no library is needed for them.
 
-/** What a schema library's schema offers under `~standard`: zod 4, valibot, arktype and others do. */
+/** A schema of a library that implements `~standard`: zod 4, valibot, arktype and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The interface that schema libraries share. */
   readonly '~standard': {
@@ -17,12 +17,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string
     /** Checks a value. */
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    /** Types alone: undefined at run time. */
+    /** Types only: undefined at run time. */
     readonly types?:
       | {
-          /** Type of what is checked. */
+          /** Type of the value to check. */
           readonly input: Input
-          /** Type of what the check returns. */
+          /** Type of the checked value. */
           readonly output: Output
         }
       | undefined
@@ -38,7 +38,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** A Standard Schema that gives its JSON Schema: those of zod 4.2 and arktype 2.2 do, valibot's through `toStandardJsonSchema`. */
+/** A Standard Schema that provides its JSON Schema: those of zod 4.2 and arktype 2.2 do, those of valibot through `toStandardJsonSchema`. */
 export interface StandardJsonSchema<Input = unknown, Output = Input> extends StandardSchema<Input, Output> {
   readonly '~standard': StandardSchema<Input, Output>['~standard'] & {
     readonly jsonSchema: {
@@ -47,7 +47,7 @@ export interface StandardJsonSchema<Input = unknown, Output = Input> extends Sta
   }
 }
 
-/** The type of what a Standard Schema makes of an input that fits; `unknown` where it has no types. */
+/** The output type of a Standard Schema; `unknown` if it has no types. */
 export type StandardOutput<Schema extends StandardSchema> = Schema['~standard'] extends {
   readonly types?: { readonly output: infer Output } | undefined
 }
@@ -55,14 +55,14 @@ export type StandardOutput<Schema extends StandardSchema> = Schema['~standard'] 
   : unknown
 
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  // A schema may be an object or, as arktype's are, a function.
+  // A schema may be an object or, as in arktype, a function.
   const mayBe = (typeof value === 'object' && value !== null) || typeof value === 'function'
   return mayBe && '~standard' in value && hasFunction(value['~standard'], 'validate')
 }
 
-/** Refuses what `z.object` was left out around: `{ city: z.string() }`. @throws ConfigurationError */
-export function refuseObjectOfSchemas(what: string, given: object): void {
-  if (Object.values(given).some(isStandardSchema))
+/** Rejects an object of schemas without `z.object` around it: `{ city: z.string() }`. @throws ConfigurationError */
+export function refuseObjectOfSchemas(what: string, candidate: object): void {
+  if (Object.values(candidate).some(isStandardSchema))
     throw new ConfigurationError(
       `${what} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
     )
@@ -77,53 +77,54 @@ function hasFunction(value: unknown, name: string): boolean {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
 }
 
-/** The drafts to ask for, best first: the services read either. */
+/** The drafts to request, preferred one first: the services accept both. */
 const targets = ['draft-2020-12', 'draft-07'] as const
 
-/** What a schema is called where it cannot be used, and how a JSON Schema is given in place of its own. */
-interface SchemaWords {
-  readonly what: string
-  readonly given: string
+/** Texts for an unusable schema: its name, and how to provide a JSON Schema instead. */
+interface SchemaNames {
+  readonly schemaName: string
+  readonly givenBy: string
 }
 
-/** The JSON Schema of what a Standard Schema takes. @throws ConfigurationError when it gives none. */
-export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonObject {
-  const what = `${words.what} (${schema['~standard'].vendor})`
-  const instead = `Give the JSON Schema that the model is shown ${words.given}.`
-  if (!offersJsonSchema(schema)) throw new ConfigurationError(`${what} cannot say its JSON Schema. ${instead}`)
+/** The JSON Schema of the input of a Standard Schema. @throws ConfigurationError when it provides none. */
+export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonObject {
+  const schemaName = `${names.schemaName} (${schema['~standard'].vendor})`
+  const instead = `Give the JSON Schema that the model is shown ${names.givenBy}.`
+  if (!offersJsonSchema(schema))
+    throw new ConfigurationError(`${schemaName} does not provide its JSON Schema. ${instead}`)
   let problem = ''
   for (const target of targets) {
     try {
-      const { $schema: _, ...said } = schema['~standard'].jsonSchema.input({ target })
-      // A copy that is JSON and nothing else, and that nobody changes later.
-      const copy: unknown = JSON.parse(JSON.stringify(said))
+      const { $schema: _, ...jsonSchema } = schema['~standard'].jsonSchema.input({ target })
+      // A pure JSON copy that nobody changes later.
+      const copy: unknown = JSON.parse(JSON.stringify(jsonSchema))
       if (isJsonObject(copy)) return deepFreeze(copy)
     } catch (error) {
       problem ||= messageOf(error)
     }
   }
-  throw new ConfigurationError(`${what} cannot be said as JSON Schema: ${problem}. ${instead}`)
+  throw new ConfigurationError(`${schemaName} cannot be converted to JSON Schema: ${problem}. ${instead}`)
 }
 
-/** The most issues that the model is told of; it corrects these first. */
-const mostIssues = 20
+/** Maximum number of issues reported to the model; it corrects these first. */
+const maxIssues = 20
 
-/** What a Standard Schema says of an input. */
+/** The result of checking an input with a Standard Schema. */
 type StandardCheck<Output> = InputCheck<Output> & {
-  /** It gave a promise. */
+  /** The schema returned a promise. */
   readonly isAsync?: true
 }
 
 /**
- * Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model.
- * @throws what the schema throws, TypeError where it gives no result.
+ * Checks an input with a Standard Schema: returns its output, or the problems as a text for a model.
+ * @throws what the schema throws, and TypeError if it returns no result.
  */
 export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): StandardCheck<Output> {
-  // Plain JavaScript may give anything back.
+  // JavaScript code may return anything.
   const result: unknown = schema['~standard'].validate(input)
   const { vendor } = schema['~standard']
   if (typeof result !== 'object' || result === null)
-    throw new TypeError(`The schema (${vendor}) gave no result: { value } or { issues } is needed.`)
+    throw new TypeError(`The schema (${vendor}) returned no result: expected { value } or { issues }.`)
   if ('then' in result) {
     disregard(result)
     return {
@@ -133,30 +134,31 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
     }
   }
   const issues = 'issues' in result ? (result.issues ?? undefined) : undefined
-  // Without issues `value` is what the schema says of its output.
+  // Without issues, `value` has the output type of the schema.
   if (issues === undefined) return { valid: true, input: (result as { readonly value: Output }).value }
   const all: readonly unknown[] = Array.isArray(issues) ? issues : [issues]
-  const told = all.slice(0, mostIssues).map(wordsOf)
-  const left = all.length - told.length
+  const messages = all.slice(0, maxIssues).map(issueText)
+  const remaining = all.length - messages.length
   return {
     valid: false,
     message:
-      [...told, ...(left > 0 ? [moreCount(left)] : [])].filter((words) => words !== '').join('; ') || doesNotMatch,
+      [...messages, ...(remaining > 0 ? [moreCount(remaining)] : [])].filter((names) => names !== '').join('; ') ||
+      doesNotMatch,
   }
 }
 
-function wordsOf(issue: unknown): string {
+function issueText(issue: unknown): string {
   const { message, path } = fieldsOf(issue) ?? {}
-  const words = plainTextOf(message)
+  const names = plainTextOf(message)
   const parts: readonly unknown[] = Array.isArray(path) ? path : []
   const place = parts
-    .map((part) => placeIn(fieldsOf(part)?.['key'] ?? part))
+    .map((part) => pathText(fieldsOf(part)?.['key'] ?? part))
     .join('')
     .replace(/^\./, '')
-  // Some libraries name the place themselves.
-  return place === '' || words.startsWith(place) ? words : `${place}: ${words}`
+  // Some libraries include the position in the message.
+  return place === '' || names.startsWith(place) ? names : `${place}: ${names}`
 }
 
-function placeIn(key: unknown): string {
+function pathText(key: unknown): string {
   return typeof key === 'number' ? `[${key}]` : `.${String(key)}`
 }

@@ -1,20 +1,20 @@
-/** Whether an answer fits what the caller wants. */
+/** Checks whether an answer has the required structure. */
 export interface OutputSchema<Output = unknown> {
-  /** What the model is told of it, behind the system prompt; nothing when absent. */
+  /** Instruction for the model, appended to the system prompt; nothing when absent. */
   readonly instruction?: string
-  /** Gives the parsed answer, or what is wrong with it in words for the model. */
+  /** Returns the parsed answer, or the problem as a text for the model. */
   check(answer: string): OutputCheck<Output>
 }
 
-/** What an answer came to. */
+/** The result of checking an answer. */
 export type OutputCheck<Output> =
   | {
       readonly fits: true
-      /** The answer, as the schema returned it. */
+      /** The answer as returned by the schema. */
       readonly value: Output
     }
   | {
       readonly fits: false
-      /** What does not fit, for the model. */
+      /** The problem, for the model. */
       readonly message: string
     }

@@ -20,42 +20,42 @@ import { plainTextOf, resultContentOf } from '../model/content.ts'
 import { isInstance, messageOf } from '../values/errors.ts'
 import { AgentStopException } from '../endings/stop-exception.ts'
 
-/** What a call came to, as recorded. Every call has exactly one, its own or a synthetic one. */
+/** The outcome of a call, as recorded. Every call has exactly one, from its tool or synthetic. */
 export type ToolResult = {
   readonly status: ToolStatus
   readonly content: string | readonly ContentBlock[]
   readonly isError: boolean
   readonly details?: Json
-  /** What the tool has to find again in later calls. */
+  /** What later calls of the tool need to find again. */
   readonly memo?: Json
-  /** Where all of its text is, for `LargeResults.save`. */
+  /** Where the full text is, for `LargeResults.save`. */
   readonly spooled?: string
-  /** What was started and goes on beside the run, and what was told of its end. */
+  /** Background tasks that it started, and reports about their ends. */
   readonly tasks?: readonly TaskNote[]
-  /** What it did to files. */
+  /** Its work on files. */
   readonly fileWork?: FileWork
-  /** The subagent that was started and works in the background. */
+  /** The subagent that it started in the background. */
   readonly agent?: OpenAgent
-  /** The tool threw `AgentStopException`: the signal. */
+  /** The signal, if the tool threw `AgentStopException`. */
   readonly stop?: StopSignalJson
-  /** The call was cut by an abort. */
+  /** The cause, if an abort cut the call. */
   readonly abort?: AbortCause
-  /** It did not heed the abort and was left behind. */
+  /** Whether it ignored the abort and was left running. */
   readonly stillRunning?: true
-  /** The text of what was thrown. */
+  /** The text of the thrown error. */
   readonly error?: string
   // Spec R-HOOK-17a.
-  /** Of the record of a call: its result is not there, since a hook may take something out of it. */
+  /** The record contains no result, because a hook may have to redact it first. */
   readonly unseen?: true
 }
 
 export function resultBlock(callId: string, result: ToolResult): ToolResultBlock {
   const { content, isError } = result
   // The API refuses an empty result that is marked as an error.
-  const said = content.length === 0 && isError ? silentFailure : content
+  const shownContent = content.length === 0 && isError ? silentFailure : content
   return isError
-    ? { type: 'tool_result', tool_use_id: callId, content: said, is_error: true }
-    : { type: 'tool_result', tool_use_id: callId, content: said }
+    ? { type: 'tool_result', tool_use_id: callId, content: shownContent, is_error: true }
+    : { type: 'tool_result', tool_use_id: callId, content: shownContent }
 }
 
 /** The event of a call that has its result. */
@@ -68,9 +68,9 @@ export function toolEndOf(
   return { type: 'tool_end', callId: id, name, status, durationMs, output: resultBlock(id, result).content, isError }
 }
 
-// The synthetic results: what the model is told about a call that did not finish.
+// Synthetic results: what the model gets for a call that did not finish.
 
-/** `settled`: it ended, or never began. `still_running`: it did not heed the abort and was left behind. */
+/** `settled`: it ended, or never began. `still_running`: it ignored the abort and was left running. */
 export function abortedResult(abort: AbortCause, how: 'settled' | 'still_running'): ToolResult {
   if (how === 'settled') return { status: 'interrupted', content: interrupted, isError: true, abort }
   return { status: 'interrupted', content: interruptedStillRunning, isError: true, abort, stillRunning: true }
@@ -80,7 +80,7 @@ export function notRun(why: string): ToolResult {
   return { status: 'not_run', content: notRunText(why), isError: true }
 }
 
-export function invalid(message: string): ToolResult {
+export function invalidCallResult(message: string): ToolResult {
   return { status: 'invalid', content: message, isError: true }
 }
 
@@ -88,7 +88,7 @@ export function denied(message: string): ToolResult {
   return { status: 'denied', content: message, isError: true }
 }
 
-/** It ended, and may not be told as it is: the run broke, was aborted or lost its process before the hooks that look at results had seen it. */
+/** The call ended, but its result is withheld: the run broke, was aborted or lost its process before the inspecting hooks saw the result. */
 export function withheld(
   { status, isError, tasks, agent, fileWork }: ToolResult,
   how: Parameters<typeof withheldText>[0],
@@ -103,13 +103,13 @@ export function withheld(
   }
 }
 
-/** What stands on record for a result that hooks are to look at first. A stop that the tool asked for is raised before they are called. */
+/** The recorded placeholder of a result that hooks inspect first. A stop that the tool requested is raised before they are called. */
 export function unseenResult(result: ToolResult): ToolResult {
   const { stop } = result
   return { ...withheld(result, 'killed'), ...(stop !== undefined && { stop }), unseen: true }
 }
 
-/** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */
+/** The replacement of a result by a hook. Details for programs are dropped, because they describe the replaced result. */
 export function replacedResult(
   { details: _details, error: _error, spooled: _spooled, ...result }: ToolResult,
   content: string,
@@ -123,11 +123,11 @@ export const unknownOutcome: ToolResult = Object.freeze<ToolResult>({
   isError: true,
 })
 
-// Whatever a tool gives or throws has a meaning (spec R-TOOL-16): nothing it does ends the run, but for a stop that it throws.
+// Every returned or thrown value of a tool has a defined meaning (spec R-TOOL-16). Only a thrown stop ends the run.
 
 const noOutput: ToolResult = Object.freeze<ToolResult>({ status: 'done', content: noOutputText, isError: false })
 
-/** Nothing is an empty result, and what is neither text nor blocks is told as JSON. */
+/** A missing output is an empty result. An output that is neither text nor blocks is shown as JSON. */
 export function resultOfOutput(output: unknown): ToolResult {
   if (typeof output === 'string') return { status: 'done', content: output, isError: false }
   if (output === undefined || output === null) return noOutput
@@ -140,7 +140,7 @@ export function resultOfOutput(output: unknown): ToolResult {
 
 function resultOfObject(output: unknown): ToolResult {
   if (typeof output === 'object' && output !== null && 'content' in output) {
-    // Plain JavaScript may give any fields beside it, or none.
+    // JavaScript code may return any fields, or none.
     const { content, isError, details, memo, spooled, tasks, fileWork } = output as {
       readonly [field: string]: unknown
     }
@@ -154,11 +154,11 @@ function resultOfObject(output: unknown): ToolResult {
   return text === '' ? noOutput : { status: 'done', content: text, isError: false }
 }
 
-function resultOfContent(given: string | readonly unknown[], isError: boolean, details: unknown): ToolResult {
-  const shown = resultContentOf(given)
-  const isSilent = !isError && shown.length === 0 && typeof given !== 'string'
+function resultOfContent(value: string | readonly unknown[], isError: boolean, details: unknown): ToolResult {
+  const modelContent = resultContentOf(value)
+  const isSilent = !isError && modelContent.length === 0 && typeof value !== 'string'
   const status = isError ? 'failed' : 'done'
-  const result: ToolResult = { status, content: isSilent ? noOutput.content : shown, isError }
+  const result: ToolResult = { status, content: isSilent ? noOutput.content : modelContent, isError }
   return details === undefined ? result : { ...result, details: jsonOf(details) }
 }
 
@@ -173,13 +173,13 @@ function withSpooled(result: ToolResult, spooled: unknown): ToolResult {
   return isName ? { ...result, spooled } : result
 }
 
-function withTasks(result: ToolResult, given: unknown): ToolResult {
-  const tasks = taskNewsOf(given)
+function withTasks(result: ToolResult, value: unknown): ToolResult {
+  const tasks = taskNewsOf(value)
   return tasks.length === 0 ? result : { ...result, tasks }
 }
 
-function withFileWork(result: ToolResult, given: unknown): ToolResult {
-  const fileWork = fileWorkOf(given)
+function withFileWork(result: ToolResult, value: unknown): ToolResult {
+  const fileWork = fileWorkOf(value)
   return fileWork === undefined ? result : { ...result, fileWork }
 }
 
@@ -194,7 +194,7 @@ function failed(thrown: unknown): ToolResult {
   return { status: 'failed', content: error, isError: true, error }
 }
 
-/** The signal of a stop that was thrown, with its step. One that cannot be read stops the run all the same. */
+/** The signal of a thrown stop, with its step. An unreadable one stops the run too. */
 export function stopSignalOf(thrown: AgentStopException): StopSignal {
   try {
     const signal = StopSignal.fromStopException(thrown)

@@ -263,9 +263,9 @@ describe('prices that fail when the options are checked', () => {
   test.each<[string, () => unknown, string]>([
     ['throw', () => { throw new Error('no table') }, 'they threw: no table'], // prettier-ignore
     ['throw what is no error', () => { throw Object.create(null) }, 'they threw'], // prettier-ignore
-    ['give NaN', () => Number.NaN, 'they gave NaN'],
-    ['give null', () => null, 'they gave null'],
-    ['give a promise', () => Promise.reject(new Error('no table')), 'they gave'],
+    ['give NaN', () => Number.NaN, 'they returned NaN'],
+    ['give null', () => null, 'they returned null'],
+    ['give a promise', () => Promise.reject(new Error('no table')), 'they returned'],
   ])('that %s make a dollar budget a configuration error that names the model', (_how, worstCase, problem) => {
     const given = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
     const start = () => streamRun(startRun({ prompt: 'go' }), { ...given, maxBudgetUsd: 1 })
@@ -278,7 +278,7 @@ test('a promise that prices give where a sum is asked is told of, and that it fa
   const cost = (() => Promise.reject(new Error('no table'))) as unknown as Prices['cost']
   const whole = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
   expect(whole.terminal.reason).toBe('completed')
-  expect(notices(whole)).toEqual([expect.stringContaining('they gave')])
+  expect(notices(whole)).toEqual([expect.stringContaining('they returned')])
 })
 
 describe('an open request of a run without a limit', () => {

@@ -41,7 +41,7 @@ describe('a whole reply without a usage is charged at its worst case', () => {
     const { terminal, events } = await run([], { model, prices, maxBudgetUsd: 100_000 })
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, firstInput + cap])
     const notices = events.flatMap((event) => (event.type === 'notice' ? [event.message] : []))
-    expect(notices).toEqual([expect.stringMatching(/told (no usage|a usage without a prompt).*worst case/)])
+    expect(notices).toEqual([expect.stringMatching(/reported (no usage|a usage without a prompt).*worst case/)])
   })
 })
 

@@ -120,7 +120,7 @@ describe('a schema that keeps to no type (R-OUT-5a)', () => {
 
   test.each<[what: string, validate: () => unknown, message: string]>([
     ['throws', () => new URL('nowhere'), 'its check failed: Invalid URL'],
-    ['gives nothing', () => undefined, 'its check failed: The schema (own) gave no result: { value } or { issues }'],
+    ['gives nothing', () => undefined, 'its check failed: The schema (own) returned no result: expected { value } or { issues }'],
     ['gives issues that are no list', () => ({ issues: { message: 'too small' } }), 'too small'],
     ['gives an issue without a message', () => ({ issues: [{}, null] }), doesNotMatch],
     ['gives a path that is none', () => ({ issues: [{ message: 'too small', path: null }] }), 'too small'],
@@ -159,22 +159,22 @@ describe('a schema that no answer can be held against', () => {
     [
       'one that gives no JSON Schema',
       () => outputSchema(v.object({}) as unknown as typeof report),
-      'The output schema (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
+      'The output schema (valibot) does not provide its JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
     ],
     [
       'one that JSON Schema cannot say',
       () => outputSchema(z.date()),
-      'The output schema (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
+      'The output schema (zod) cannot be converted to JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
     ],
     [
       'a JSON Schema',
       () => outputSchema({ type: 'object' } as unknown as typeof report),
-      'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.',
+      'The output schema is not a Standard Schema. Convert a JSON Schema with jsonSchemaOutput of @halting/agent/json-schema.',
     ],
     [
       'nothing',
       () => outputSchema(undefined as unknown as typeof report),
-      'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
+      'The output schema must be a Standard Schema, such as z.object({ … }).',
     ],
   ])('is refused at once: %s (R-OUT-4)', (_name, make, message) => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError', message }))

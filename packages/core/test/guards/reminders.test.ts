@@ -112,7 +112,7 @@ describe('a guard of a caller', () => {
     const { terminal } = await run(circling, { tools, stopWhen: { name: 'odd', evaluate: () => undefined, reminds } })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
-      expect.stringContaining('The guard odd gave something that is no list of reminders.'),
+      expect.stringContaining('The guard odd returned a value that is not a list of reminders.'),
     ])
   })
 })
@@ -124,15 +124,15 @@ describe('a part of another guard that answers later', () => {
   const reminding: Guard = { name: 'late', evaluate: () => undefined, reminds: late as unknown as () => [] }
 
   test.each([
-    ['any', any(part), 'no StopSignal'],
-    ['all', all(part), 'no StopSignal'],
-    ['not', not(part), 'no StopSignal'],
-    ['any, of reminders', any(reminding), 'no list of reminders'],
+    ['any', any(part), 'not a StopSignal'],
+    ['all', all(part), 'not a StopSignal'],
+    ['not', not(part), 'not a StopSignal'],
+    ['any, of reminders', any(reminding), 'not a list of reminders'],
   ])('%s: ends the run as an error that names it', async (_what, stopWhen, problem) => {
     const { terminal } = await run(circling, { tools, stopWhen })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
-      expect.stringContaining(`The guard late gave something that is ${problem}`),
+      expect.stringContaining(`The guard late returned a value that is ${problem}`),
     ])
   })
 })

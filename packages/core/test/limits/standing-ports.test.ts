@@ -141,7 +141,7 @@ describe('a port that keeps to no type', () => {
     const { standing } = portOf(answer)
     const { terminal, model } = await run([], given(standing))
     expect([terminal.reason, terminal.error?.code, model.requests.length]).toEqual(['error', 'callback', 0])
-    expect(terminal.signal.message).toContain('The standing budgets gave no answer: neither')
+    expect(terminal.signal.message).toContain('The standing budgets returned an invalid answer: expected')
   })
 
   test.each([
@@ -153,6 +153,6 @@ describe('a port that keeps to no type', () => {
     const { counts, standing } = portOf((request, settle) => ({ kind: 'taken', usd: usdOf(request), settle }))
     const { terminal, model } = await run([], given(standing))
     expect([terminal.reason, model.requests.length, counts.settled]).toEqual(['error', 0, 1])
-    expect(terminal.signal.message).toContain('The standing budgets gave no answer: neither')
+    expect(terminal.signal.message).toContain('The standing budgets returned an invalid answer: expected')
   })
 })

@@ -191,7 +191,7 @@ describe('standing budgets', () => {
     const broken = { names: [], countsFor: () => true, take: () => answer } as unknown as StandingBudgets
     const { terminal, model } = await run([], given(broken))
     expect([terminal.reason, model.requests.length]).toEqual(['error', 0])
-    expect(terminal.signal.message).toContain('The standing budgets gave no answer')
+    expect(terminal.signal.message).toContain('The standing budgets returned an invalid answer')
   })
 
   test('that do not heed an abort are not waited for, and have back what they give later', async () => {

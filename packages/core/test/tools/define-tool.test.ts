@@ -193,12 +193,12 @@ describe('tool() refuses', () => {
     [
       'a schema that has no JSON Schema',
       v.object({}),
-      'The input schema of Read (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
+      'The input schema of Read (valibot) does not provide its JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
       'a schema that JSON Schema cannot say',
       z.object({ at: z.date() }),
-      'The input schema of Read (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
+      'The input schema of Read (zod) cannot be converted to JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
       'an input that is no object',

@@ -1,4 +1,4 @@
-/** Bytes that are read at a place: a `Uint8Array`, or base64 that is not decoded as a whole. */
+/** Random access to bytes: a `Uint8Array`, or base64 without decoding it as a whole. */
 export interface Bytes {
   readonly length: number
   at(index: number): number | undefined
@@ -8,7 +8,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const sextets = new Int8Array(128).fill(-1)
 for (let value = 0; value < alphabet.length; value++) sextets[alphabet.charCodeAt(value)] = value
 
-/** The bytes of a base64 text. Each is worked out when it is asked for; undefined where the text is no base64. */
+/** The bytes of a base64 text, decoded on access; undefined if the text is not base64. */
 export function bytesOfBase64(text: string): Bytes {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === padding && text.length - end < 2) end--
@@ -31,7 +31,7 @@ function sextetAt(text: string, index: number): number {
   return sextets[text.charCodeAt(index)] ?? -1
 }
 
-/** Bytes as text, one character a byte, up to the first that cannot be read. */
+/** Bytes as text, one character per byte, up to the first unreadable one. */
 export function textAt(bytes: Bytes, from: number, count: number): string {
   const end = Math.min(bytes.length, from + count)
   let text = ''
@@ -45,10 +45,10 @@ export function textAt(bytes: Bytes, from: number, count: number): string {
   return text + String.fromCharCode(...part)
 }
 
-/** So many arguments every engine takes. */
+/** A number of arguments that every engine accepts. */
 const partLength = 4_096
 
-/** A number of several bytes, the highest first or the lowest first; undefined where they end before. */
+/** A multi-byte number, big-endian or little-endian; undefined if the bytes end before it does. */
 export function numberAt(bytes: Bytes, from: number, count: number, order: 'big' | 'little'): number | undefined {
   let value = 0
   for (let step = 0; step < count; step++) {

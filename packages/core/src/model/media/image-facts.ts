@@ -1,13 +1,13 @@
 import { numberAt, textAt, type Bytes } from './bytes.ts'
 
-/** The kinds of image that are told apart by their first bytes: those that the Messages API takes. */
+/** The image types that are detected by their first bytes: those that the Messages API accepts. */
 type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
 
-/** What an image says about itself. */
+/** Facts from the header of an image. */
 export interface ImageFacts {
   /** Kind of the image. */
   readonly type: ImageType
-  /** In pixels; undefined where it cannot be read. */
+  /** In pixels; undefined if it cannot be read. */
   readonly size: ImageSize | undefined
 }
 
@@ -16,10 +16,10 @@ interface ImageSize {
   readonly height: number
 }
 
-/** What an image is by its own bytes, whatever its name or its sender says. Only its head is read. */
+/** Detects type and size of an image from its bytes, regardless of its name or declared type. Reads only the header. */
 export function imageFactsOf(bytes: Bytes): ImageFacts | undefined {
   const type = imageTypeOf(bytes)
-  return type === undefined ? undefined : { type, size: sizeOf(bytes, type) }
+  return type === undefined ? undefined : { type, size: imageSizeOf(bytes, type) }
 }
 
 function imageTypeOf(bytes: Bytes): ImageType | undefined {
@@ -30,7 +30,7 @@ function imageTypeOf(bytes: Bytes): ImageType | undefined {
   return start.startsWith('RIFF') && start.startsWith('WEBP', 8) ? 'image/webp' : undefined
 }
 
-function sizeOf(bytes: Bytes, type: ImageType): ImageSize | undefined {
+function imageSizeOf(bytes: Bytes, type: ImageType): ImageSize | undefined {
   switch (type) {
     case 'image/png':
       return sizeFrom(numberAt(bytes, 16, 4, 'big'), numberAt(bytes, 20, 4, 'big'))
@@ -44,21 +44,21 @@ function sizeOf(bytes: Bytes, type: ImageType): ImageSize | undefined {
 }
 
 function sizeFrom(width: number | undefined, height: number | undefined): ImageSize | undefined {
-  // JPEG may leave the height for later, and says 0.
+  // JPEG may specify the height later; it is 0 then.
   return width === undefined || height === undefined || width * height === 0 ? undefined : { width, height }
 }
 
-/** Of 64 kB at most each: no profile or comment is longer than what these hold. */
-const mostSegments = 2_000
+/** Each is at most 64 kB: no profile or comment is longer than this many. */
+const maxSegments = 2_000
 
-/** Walks the segments up to the frame header, which carries the size. What is between is not read. */
+/** Walks the segments up to the frame header, which contains the size. Other segments are skipped. */
 function jpegSize(bytes: Bytes): ImageSize | undefined {
   let at = 2
-  for (let segment = 0; segment < mostSegments; segment++) {
+  for (let segment = 0; segment < maxSegments; segment++) {
     if (bytes.at(at) !== 0xff) return undefined
     const marker = bytes.at(at + 1)
     if (marker === undefined) return undefined
-    // A byte that fills up, or a marker without a length.
+    // A fill byte, or a marker without a length.
     if (marker === 0xff) at += 1
     else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd9)) at += 2
     else if (isFrame(marker)) return sizeFrom(numberAt(bytes, at + 7, 2, 'big'), numberAt(bytes, at + 5, 2, 'big'))
@@ -79,16 +79,16 @@ function webpSize(bytes: Bytes): ImageSize | undefined {
   const little = (from: number, count: number): number => numberAt(bytes, from, count, 'little') ?? Number.NaN
   switch (textAt(bytes, 12, 4)) {
     case 'VP8X':
-      return known(little(24, 3) + 1, little(27, 3) + 1)
+      return validSize(little(24, 3) + 1, little(27, 3) + 1)
     case 'VP8 ':
-      return known(little(26, 2) % 0x4000, little(28, 2) % 0x4000)
+      return validSize(little(26, 2) % 0x4000, little(28, 2) % 0x4000)
     case 'VP8L':
-      return known((little(21, 4) % 0x4000) + 1, (Math.floor(little(21, 4) / 0x4000) % 0x4000) + 1)
+      return validSize((little(21, 4) % 0x4000) + 1, (Math.floor(little(21, 4) / 0x4000) % 0x4000) + 1)
     default:
       return undefined
   }
 }
 
-function known(width: number, height: number): ImageSize | undefined {
+function validSize(width: number, height: number): ImageSize | undefined {
   return Number.isNaN(width) || Number.isNaN(height) ? undefined : sizeFrom(width, height)
 }

@@ -2,31 +2,31 @@ import { ConfigurationError } from '../../values/errors.ts'
 import { fieldsOf, refuse } from '../../values/given.ts'
 import { sizeAdvice } from './media-texts.ts'
 
-/** What a service takes of images and documents; the defaults are what every service of the Messages API takes. */
+/** Limits of a service for images and documents. Every service of the Messages API accepts the defaults. */
 export interface MediaLimits {
-  /** Kinds of images, as `media_type` names them. */
+  /** Accepted image types, as in `media_type`. */
   readonly imageTypes: readonly string[]
-  /** Pixels of an image on its longer side; 8,000. */
+  /** Maximum pixels on the longer side of an image (default: 8,000). */
   readonly imageSidePx: number
-  /** Bytes of an image as base64; 5 MB. */
+  /** Maximum bytes of an image as base64 (default: 5 MB). */
   readonly imageEncodedBytes: number
-  /** Above so many images in a request the next limit applies to each; 20. */
+  /** With more images than this in a request, the next limit applies to each (default: 20). */
   readonly manyImages: number
-  /** Pixels on the longer side where there are many; 2,000. */
+  /** Maximum pixels on the longer side if there are many images (default: 2,000). */
   readonly sidePxOfMany: number
-  /** Images in a request; 100. */
+  /** Maximum images in a request (default: 100). */
   readonly images: number
-  /** Pages of all PDF documents in a request; 100. */
+  /** Maximum pages of all PDF documents in a request (default: 100). */
   readonly pdfPages: number
-  /** Bytes of all images and documents in a request as base64; 28 MB of the 32 MB that a request may have. */
+  /** Maximum bytes of all images and documents in a request as base64 (default: 28 MB of the 32 MB of a request). */
   readonly encodedBytes: number
-  /** What to do about one that is too large, for people; said behind what is wrong with it. */
+  /** Advice for people about an image that is too large, appended to the problem. */
   readonly advice: string
 }
 
 const megabyte = 1024 * 1024
 
-/** What every service of the Messages API takes. */
+/** The limits that every service of the Messages API accepts. */
 export const defaultMediaLimits: MediaLimits = Object.freeze<MediaLimits>({
   imageTypes: Object.freeze(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
   imageSidePx: 8_000,
@@ -39,15 +39,15 @@ export const defaultMediaLimits: MediaLimits = Object.freeze<MediaLimits>({
   advice: sizeAdvice,
 })
 
-/** The defaults, and what was chosen in their place. */
+/** The defaults, overridden by the chosen limits. */
 export function mediaLimitsWith(chosen?: Partial<MediaLimits>): MediaLimits {
   return chosen === undefined ? defaultMediaLimits : { ...defaultMediaLimits, ...chosen }
 }
 
-/** @throws ConfigurationError for what are no limits. */
-export function isMediaLimits(name: string, given: unknown): void {
-  const fields = fieldsOf(given)
-  if (fields === undefined) refuse(name, 'an object such as { pdfPages: 600 }', given)
+/** @throws ConfigurationError for invalid limits. */
+export function isMediaLimits(name: string, candidate: unknown): void {
+  const fields = fieldsOf(candidate)
+  if (fields === undefined) refuse(name, 'an object such as { pdfPages: 600 }', candidate)
   for (const [limit, value] of Object.entries(fields)) {
     const standard: unknown = Object.hasOwn(defaultMediaLimits, limit)
       ? defaultMediaLimits[limit as keyof MediaLimits]

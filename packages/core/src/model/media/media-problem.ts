@@ -18,15 +18,15 @@ import {
 /** An image or a document. */
 export type MediaBlock = ImageBlock | (OpaqueBlock & { readonly type: 'document' })
 
-/** What is known of one without decoding it. What is only named by an address or an id has no bytes here. */
+/** Facts about an image or document without decoding it. One that is referenced by an address or an id has no bytes here. */
 export interface MediaFacts {
   readonly kind: 'image' | 'document'
   readonly declaredType: string | undefined
   /** Bytes as base64. */
   readonly encodedBytes: number
-  /** Undefined for a document, and for what is no image that we know. */
+  /** Undefined for a document, and for an unknown image type. */
   readonly image: ImageFacts | undefined
-  /** Of a PDF; undefined where it cannot be told. */
+  /** Number of pages of a PDF; undefined if unknown. */
   readonly pages: number | undefined
   readonly isPdf: boolean
   readonly hasData: boolean
@@ -37,18 +37,18 @@ export function isMedia(block: ContentBlock): block is MediaBlock {
   return block.type === 'image' || block.type === 'document'
 }
 
-/** Blocks never change, and are looked at in every run of a session. */
-const known = new WeakMap<MediaBlock, MediaFacts>()
+/** Blocks never change, and are inspected in every run of a session. */
+const factsCache = new WeakMap<MediaBlock, MediaFacts>()
 
 export function mediaFactsOf(block: MediaBlock): MediaFacts {
-  let facts = known.get(block)
-  if (facts === undefined) known.set(block, (facts = readFacts(block)))
+  let facts = factsCache.get(block)
+  if (facts === undefined) factsCache.set(block, (facts = readFacts(block)))
   return facts
 }
 
 function readFacts(block: MediaBlock): MediaFacts {
   const { source } = block
-  // Of a document nobody has looked at the source.
+  // The source of a document has not been checked.
   const { type, media_type, data } = (typeof source === 'object' && source !== null ? source : {}) as {
     readonly type?: unknown
     readonly media_type?: unknown
@@ -65,7 +65,7 @@ function readFacts(block: MediaBlock): MediaFacts {
   return { ...base, pages: pdfPagesOf(bytes), isPdf: isPdf(bytes), hasData: true }
 }
 
-/** What a service would refuse in an image or a document, and what would be right, in a sentence; undefined when nothing is. */
+/** Why a service would refuse an image or a document, and what it would accept, in a sentence; undefined if there is no problem. */
 export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultMediaLimits): string | undefined {
   if (!isMedia(block)) return undefined
   const facts = mediaFactsOf(block)
@@ -76,11 +76,11 @@ export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultM
 function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits: MediaLimits): string | undefined {
   const { imageTypes, imageSidePx, imageEncodedBytes, advice } = limits
   const type = image?.type ?? declaredType ?? undeclaredType
-  // Of a type that is not among ours the caller said that it is taken, and nothing else is known.
-  const isTaken = imageTypes.includes(type) && (image !== undefined || !readable.has(type))
+  // A type outside our list was allowed by the caller, and nothing else is known about it.
+  const isTaken = imageTypes.includes(type) && (image !== undefined || !detectableTypes.has(type))
   if (!isTaken) {
-    const is = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
-    return unsupportedImage(is, imageTypes)
+    const actualType = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
+    return unsupportedImage(actualType, imageTypes)
   }
   if (image !== undefined && declaredType !== image.type)
     return imageTypeMismatch(declaredType ?? 'nothing', image.type)
@@ -91,13 +91,13 @@ function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits:
   return undefined
 }
 
-const readable: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
+const detectableTypes: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
 
-function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: mostBytes }: MediaLimits): string | undefined {
+function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: maxBytes }: MediaLimits): string | undefined {
   const { declaredType, encodedBytes, pages } = facts
   if (declaredType === 'application/pdf' && !facts.isPdf) return notPdf
   if (pages !== undefined && pages > pdfPages) return pdfTooLong(pages, pdfPages)
-  if (encodedBytes > mostBytes) return documentTooLarge(megabytes(encodedBytes), megabytes(mostBytes))
+  if (encodedBytes > maxBytes) return documentTooLarge(megabytes(encodedBytes), megabytes(maxBytes))
   return undefined
 }
 
@@ -105,14 +105,14 @@ function megabytes(bytes: number): string {
   return `${Math.ceil((bytes / 1024 / 1024) * 10) / 10} MB`
 }
 
-/** The block with the type that its bytes say, where that is plain: services refuse one that does not match. */
-export function withOwnType<B extends { readonly [field: string]: unknown }>(block: B): B {
+/** Corrects the declared type from the bytes if they are unambiguous: services refuse a mismatch. */
+export function withDetectedType<B extends { readonly [field: string]: unknown }>(block: B): B {
   if (block['type'] !== 'image') return block
   const { source } = block
   if (typeof source !== 'object' || source === null || !('data' in source)) return block
   const { type, media_type, data } = source as { type?: unknown; media_type?: unknown; data?: unknown }
   if (type !== 'base64' || typeof data !== 'string') return block
-  const own = imageFactsOf(bytesOfBase64(data))?.type
-  if (own === undefined || own === media_type) return block
-  return Object.freeze({ ...block, source: Object.freeze({ ...source, media_type: own }) })
+  const detectedType = imageFactsOf(bytesOfBase64(data))?.type
+  if (detectedType === undefined || detectedType === media_type) return block
+  return Object.freeze({ ...block, source: Object.freeze({ ...source, media_type: detectedType }) })
 }

@@ -1,32 +1,32 @@
 import { type ContentBlock, type MessageContent, type ModelMessage, blocksOf } from '../messages.ts'
 import { isMedia, type MediaBlock } from './media-problem.ts'
 
-/** Where an image or a document stands in what the model is shown: message, block and, inside a result, the part of it. */
+/** The position of an image or document: message, block and, inside a result, the part of it. */
 export type MediaPlace = readonly number[]
 
-/** One that stands somewhere. */
+/** An image or document with its position. */
 export interface PlacedMedia {
   readonly at: MediaPlace
   readonly block: MediaBlock
 }
 
-/** The images and documents of a message, in their order. `index` is the message's own. */
+/** The images and documents of a message, in their order. `index` is that of the message. */
 export function mediaIn({ content }: { readonly content: MessageContent }, index: number): readonly PlacedMedia[] {
-  if (typeof content === 'string' || !content.some(hasMedia)) return none
+  if (typeof content === 'string' || !content.some(hasMedia)) return noPlacedMedia
   const placed: PlacedMedia[] = []
   for (const [place, block] of content.entries()) {
     if (isMedia(block)) placed.push({ at: [index, place], block })
     if (block.type !== 'tool_result' || !Array.isArray(block.content)) continue
-    // Inside a result there are blocks, and no results again.
+    // A result contains blocks, but no nested results.
     for (const [part, inner] of (block.content as readonly ContentBlock[]).entries())
       if (isMedia(inner)) placed.push({ at: [index, place, part], block: inner })
   }
   return placed
 }
 
-const none: readonly PlacedMedia[] = Object.freeze([])
+const noPlacedMedia: readonly PlacedMedia[] = Object.freeze([])
 
-/** True for a message that holds an image or a document. */
+/** Whether a message contains an image or a document. */
 export function holdsMedia({ content }: { readonly content: MessageContent }): boolean {
   return typeof content !== 'string' && content.some(hasMedia)
 }
@@ -36,7 +36,7 @@ function hasMedia(block: ContentBlock): boolean {
   return block.type === 'tool_result' && Array.isArray(block.content) && block.content.some(hasMedia)
 }
 
-/** A note in the place of every image and document, or of those named. A message without any of them stays the object that it is. */
+/** Replaces every image and document, or the given ones, with a note. A message without any of them stays the same object. */
 export function withoutMedia(
   messages: readonly ModelMessage[],
   note: string,
@@ -63,7 +63,7 @@ function replaceMedia(block: ContentBlock, note: string): ContentBlock {
   return { ...block, content: block.content.map((part: ContentBlock) => replaceMedia(part, note)) }
 }
 
-/** Nothing but media is replaced: a record may name anything. */
+/** Replaces only media, because a record may name any position. */
 function replaceAt(message: ModelMessage, [place = -1, ...inner]: MediaPlace, note: string): ModelMessage {
   const { content } = message
   if (typeof content === 'string') return message
@@ -86,25 +86,25 @@ function replaceInside(block: ContentBlock, [part = -1]: MediaPlace, note: strin
   return { ...block, content: parts.map((other, index) => (index === part ? noteFor(inner, note) : other)) }
 }
 
-/** How the Messages API names what it refuses: by where it stands in the request. */
-const placeName =
+/** How the Messages API names the refused part: by its position in the request. */
+const placePattern =
   /\bmessages\.(\d{1,6})\.content\.(\d{1,6})(?:\.tool_result\.content\.(\d{1,6}))?\.(?:image|document)\b/
 
 /**
- * Where the image or document stands that a refusal names; undefined when it names none. In a request neighbouring messages of the user are one,
- * with the results first and without text that nobody sees: the place is counted in that form.
+ * The position of the image or document that a refusal names; undefined if it names none. In a request, adjacent user
+ * messages are merged, with results first and without empty text. The position refers to that form.
  */
 export function namedMedia(refusal: string, messages: readonly ModelMessage[]): MediaPlace | undefined {
-  const match = placeName.exec(refusal)
+  const match = placePattern.exec(refusal)
   if (match === null) return undefined
   const [turn, place] = [Number(match[1]), Number(match[2])]
-  const found = sentBlocksOf(messages, turn)[place]
-  if (found === undefined) return undefined
-  const { at, block } = found
+  const blockAtPlace = sentBlocksOf(messages, turn)[place]
+  if (blockAtPlace === undefined) return undefined
+  const { at, block } = blockAtPlace
   const part = match[3] === undefined ? undefined : Number(match[3])
   if (part === undefined) return isMedia(block) ? at : undefined
   if (block.type !== 'tool_result' || !Array.isArray(block.content)) return undefined
-  // Results hold blocks.
+  // Results contain blocks.
   const inner = (block.content as readonly ContentBlock[])[part]
   return inner !== undefined && isMedia(inner) ? [...at, part] : undefined
 }
@@ -114,7 +114,7 @@ interface SentBlock {
   readonly block: ContentBlock
 }
 
-/** The blocks of one message of the request, as they stand there. */
+/** The blocks of one message of the request, in the order of the request. */
 function sentBlocksOf(messages: readonly ModelMessage[], turn: number): readonly SentBlock[] {
   let number = -1
   let before: ModelMessage['role'] | undefined
@@ -125,10 +125,10 @@ function sentBlocksOf(messages: readonly ModelMessage[], turn: number): readonly
     before = message.role
     if (number === turn) sent.push(...blocksAt(message, index))
   }
-  return [...sent.filter(({ block }) => block.type === 'tool_result'), ...sent.filter(isNoResult)]
+  return [...sent.filter(({ block }) => block.type === 'tool_result'), ...sent.filter(isNotResult)]
 }
 
-function isNoResult({ block }: SentBlock): boolean {
+function isNotResult({ block }: SentBlock): boolean {
   return block.type !== 'tool_result'
 }
 

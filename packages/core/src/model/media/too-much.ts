@@ -3,16 +3,16 @@ import { mediaFactsOf, type MediaBlock } from './media-problem.ts'
 import type { MediaPlace, PlacedMedia } from './places.ts'
 import { largeAmongMany, mostEncoded, mostImages, mostPages } from './media-texts.ts'
 
-/** What a request has of images and documents in all. */
+/** Totals of images and documents in a request. */
 export interface MediaTotals {
   readonly images: number
-  /** Images over the side that applies where there are many. */
+  /** Images larger than the limit for requests with many images. */
   readonly largeImages: number
   readonly encodedBytes: number
   readonly pdfPages: number
 }
 
-/** How much of a transcript was looked at, and what there is up to there. */
+/** The part of a transcript inspected so far, and its totals. */
 export interface MediaSeen {
   readonly length: number
   readonly totals: MediaTotals
@@ -35,7 +35,7 @@ function isLarge(block: MediaBlock, { sidePxOfMany }: MediaLimits): boolean {
   return size !== undefined && Math.max(size.width, size.height) > sidePxOfMany
 }
 
-/** Whether a request passes a limit on all that it has. */
+/** Whether a request exceeds one of its total limits. */
 export function isTooMuch(totals: MediaTotals, limits: MediaLimits): boolean {
   return measures.some((measure) => totals[measure] > limits[measure]) || hasLargeAmongMany(totals, limits)
 }
@@ -46,32 +46,34 @@ function hasLargeAmongMany({ images, largeImages }: MediaTotals, { manyImages }:
   return images > manyImages && largeImages > 0
 }
 
-/** What gives way to a note, and the reason that the note tells. */
+/** The media to replace with a note, and the reason stated in the note. */
 export interface MediaDropped {
   readonly why: string
   readonly at: readonly MediaPlace[]
 }
 
 /**
- * What has to give way, the oldest first, so that a request passes no limit. `media` is all that there is, the oldest first. Where a limit is
- * passed, half of it stays: the provider's prompt cache is lost from there on, and that is not to happen on every turn. The newest stays.
+ * The media to remove, oldest first, so that a request exceeds no limit. `media` is all media, oldest first. If a limit
+ * is exceeded, half of it is kept: removal invalidates the provider's prompt cache from there on, so it should be rare.
+ * The newest one is kept.
  */
 export function mediaDropped(media: readonly PlacedMedia[], limits: MediaLimits): readonly MediaDropped[] {
   const dropped: MediaDropped[] = []
-  let kept = media
-  const keep = (those: readonly PlacedMedia[], why: string): void => {
-    const staying = new Set(those)
-    const at = kept.filter((placed) => !staying.has(placed)).map((placed) => placed.at)
+  let remaining = media
+  const keepOnly = (nextMedia: readonly PlacedMedia[], why: string): void => {
+    const keptSet = new Set(nextMedia)
+    const at = remaining.filter((placed) => !keptSet.has(placed)).map((placed) => placed.at)
     if (at.length > 0) dropped.push({ why, at })
-    kept = those
+    remaining = nextMedia
   }
   for (const measure of measures) {
-    if (totalsOf(kept, limits)[measure] > limits[measure])
-      keep(newestWithin(kept, weights[measure], halfOf(limits[measure])), reasons[measure](limits))
+    if (totalsOf(remaining, limits)[measure] > limits[measure])
+      keepOnly(newestWithin(remaining, weights[measure], halfOf(limits[measure])), reasons[measure](limits))
   }
-  if (hasLargeAmongMany(totalsOf(kept, limits), limits)) keep(withoutOldLarge(kept, limits), largeReason(limits))
-  if (hasLargeAmongMany(totalsOf(kept, limits), limits))
-    keep(newestWithin(kept, weights.images, halfOf(limits.manyImages)), largeReason(limits))
+  if (hasLargeAmongMany(totalsOf(remaining, limits), limits))
+    keepOnly(withoutOldLarge(remaining, limits), largeReason(limits))
+  if (hasLargeAmongMany(totalsOf(remaining, limits), limits))
+    keepOnly(newestWithin(remaining, weights.images, halfOf(limits.manyImages)), largeReason(limits))
   return dropped
 }
 
@@ -95,23 +97,23 @@ function halfOf(limit: number): number {
   return Math.floor(limit / 2)
 }
 
-/** Without the oldest of those that count, until the rest weighs no more than this. What weighs nothing stays, and so does the newest. */
+/** Removes the oldest weighted media until the rest weighs at most this much. Media without weight and the newest one are kept. */
 function newestWithin(
   media: readonly PlacedMedia[],
   weightOf: (block: MediaBlock) => number,
-  most: number,
+  maxWeight: number,
 ): readonly PlacedMedia[] {
   const newest = media.findLast(({ block }) => weightOf(block) > 0)
   let weight = media.reduce((sum, { block }) => sum + weightOf(block), 0)
   return media.filter((placed) => {
-    const own = weightOf(placed.block)
-    if (own === 0 || weight <= most || placed === newest) return true
-    weight -= own
+    const itemWeight = weightOf(placed.block)
+    if (itemWeight === 0 || weight <= maxWeight || placed === newest) return true
+    weight -= itemWeight
     return false
   })
 }
 
-/** Small ones need not go while the newest are small. */
+/** Small images can stay while the newest images are small. */
 function withoutOldLarge(media: readonly PlacedMedia[], limits: MediaLimits): readonly PlacedMedia[] {
   const images = media.filter(({ block }) => block.type === 'image')
   const newest = new Set(images.slice(-Math.max(1, halfOf(limits.manyImages))))
