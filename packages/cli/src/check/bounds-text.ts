@@ -4,6 +4,7 @@ import type { Forecast } from '@halting/core/adapters'
 import { flagOf, type FlagLimit } from '../headless/limit-advice.ts'
 import { counted, elapsed, money } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 
 type BoundName = Exclude<keyof Certificate, 'halts' | 'notes' | 'standingBudgets'>
 
@@ -120,16 +121,14 @@ export function boundsText(bounds: HelpfulBounds, halts: boolean, style: Style):
   const verdict = halts ? style.green('halts') : style.red('may never stop')
   const cells = rows.flatMap(([name, label, format]) => {
     const bound = bounds[name]
-    return bound === undefined ? [] : [[label, boundFigure(bound, format), boundReason(bound)] as const]
+    return bound === undefined
+      ? []
+      : [[label, boundFigure(bound, format), { text: boundReason(bound), style: style.dim }]]
   })
-  const width = Math.max(...cells.map(([, value]) => value.length))
-  const labels = Math.max(...cells.map(([label]) => label.length)) + 2
   return [
     `Every run with these flags ${verdict}. It cannot exceed:`,
     '',
-    ...cells.map(
-      ([label, value, because]) => `  ${label.padEnd(labels)}${value.padStart(width)}  ${style.dim(because)}`,
-    ),
+    ...tableLines(cells, { columns: [{}, { align: 'right' }, {}] }),
   ]
 }
 

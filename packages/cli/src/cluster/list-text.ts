@@ -1,8 +1,8 @@
 import { limitQuestion } from '../frontends/limit-question.ts'
 import { isRaisableLimit } from '@halting/core/adapters'
-import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 import { revealHiddenInLine } from '../io/reveal-hidden.ts'
+import { tableLines } from '../io/table.ts'
 import { unreachableWorkerRemedy, unreachableWorkerText } from './unreachable-worker.ts'
 import { releaseCommand } from './release.ts'
 import { totalsOf, listedState, type ListedSession } from './session-pages.ts'
@@ -24,16 +24,10 @@ export function sessionTable(sessions: readonly ListedSession[], now: number, wi
     lines: detailLines(session, now),
   }))
   const heads = withoutEmptyColumns(titles)
-  const widths = heads.map((head, at) =>
-    Math.max(...[head, ...rows.map(({ cells }) => cells[at] ?? '')].map(columnsOf)),
-  )
-  const line = (cells: readonly string[]): string =>
-    `${cells
-      .map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - columnsOf(cell))))
-      .join('  ')
-      .trimEnd()}\n`
-  const below = (text: string): string => `  ${revealHiddenInLine(text, Math.max(20, width - 2))}\n`
-  return line(heads) + rows.map(({ cells, lines }) => line(cells) + lines.map(below).join('')).join('')
+  const table = tableLines([heads, ...rows.map(({ cells }) => cells)], { columns: heads.map(() => ({})), indent: 0 })
+  const below = (text: string): string => `  ${revealHiddenInLine(text, Math.max(20, width - 2))}`
+  const lines = table.flatMap((line, index) => [line, ...(rows[index - 1]?.lines ?? []).map(below)])
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 function sessionCells(session: ListedSession, now: number): readonly string[] {

@@ -10,6 +10,7 @@ import { runLimitOfPrint, waitOfPeople } from '../flags/run-limit.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { wallOf } from '@halting/agent/open-session'
 import { pageFor } from '../io/page.ts'
+import { tableLines } from '../io/table.ts'
 import { type ConfinementLines, confinementLines } from '../frontends/confinement-words.ts'
 
 /** `halting config`: prints the effective settings, their sources, and what is ignored and why. Returns 2 if no run can start. */
@@ -148,7 +149,10 @@ function reportText(
     ...(files.length === 0 ? ['No settings files. Flags and environment variables apply.', ''] : []),
     ...part(
       'Files (highest priority first)',
-      files.map(({ level, name }) => `${level.padEnd(8)} ${line(name)}`),
+      tableLines(
+        files.map(({ level, name }) => [level, line(name)]),
+        { columns: [{ min: 7 }, {}], indent: 0 },
+      ),
     ),
     ...part(
       'Effective settings',

@@ -1,7 +1,8 @@
 import type { ContextKind, ContextPart, ContextUsage } from '@halting/core/adapters'
-import { columnsOf, truncateToColumns, wrapToColumns } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 import { contextKindLabels } from '../frontends/context-labels.ts'
 
 /** The content of the context window, one line per kind and name, and what happens when it is full. */
@@ -14,13 +15,22 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
     : ' tokens'
   const head = `The next request to ${oneLine(model, 100)} uses about ${counted(usedTokens)}${room}, ${how}.`
   const rows = usageRows(usage)
-  const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
-  const table = rows.map(({ label, tokens, isWithin }) => {
-    const name = truncateToColumns(label, labelled)
-    const line = `${name}${' '.repeat(labelled - columnsOf(name))}  ${counted(tokens).padStart(10)}`
-    const share = Number.isFinite(windowTokens) ? `  ${percent(tokens / windowTokens).padStart(7)}` : ''
-    return `  ${isWithin ? style.dim(line) : line + share}`
-  })
+  const table = tableLines(
+    rows.map(({ label, tokens, isWithin }) =>
+      isWithin
+        ? [label, counted(tokens)].map((text) => ({ text, style: style.dim }))
+        : [label, counted(tokens), ...(Number.isFinite(windowTokens) ? [percent(tokens / windowTokens)] : [])],
+    ),
+    {
+      columns: [
+        { rest: 'cut' },
+        { align: 'right', min: 10 },
+        ...(Number.isFinite(windowTokens) ? [{ align: 'right', min: 7 } as const] : []),
+      ],
+      width,
+      keep: 2,
+    },
+  )
   const notes = usageNotes(usage).map((note) => wrapToColumns(note, width))
   return [wrapToColumns(head, width), '', ...table, '', ...notes, ''].join('\n')
 }

@@ -17,6 +17,7 @@ import { queryOptionsOf, openToolbox } from '@halting/agent/open-session'
 import { openModels, noPlugins, noSettings } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { pageFor } from '../io/page.ts'
+import { tableLines } from '../io/table.ts'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 
 const prompt = 'Read config.mjs and fix the bug on line 42. Run node check.mjs to check it.'
@@ -135,7 +136,7 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
   const { input, output } = tokensOf(summary.usage)
   const isSuccess = endings[reason].exitCode === 0
   const rows = [
-    ['reason', (isSuccess ? style.green : style.red)(reason)],
+    ['reason', { text: reason, style: isSuccess ? style.green : style.red }],
     ['category', `${signal.reason}${signal.wasForceStopped() ? ' (forced)' : ''}`],
     ['message', signal.message],
     [
@@ -147,7 +148,7 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
     ['duration', elapsed(terminal.durationMs)],
     ['exit code', String(exitCodeOf(terminal, interruption.exitCode))],
   ]
-  const lines = rows.map(([label = '', value = '']) => `  ${label.padEnd(11)}${value}`)
+  const lines = tableLines(rows, { columns: [{}, {}] })
   return [style.bold(`Why it stopped (${figuresOf(terminal)})`), '', ...lines].join('\n')
 }
 

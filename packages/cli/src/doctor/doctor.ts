@@ -8,6 +8,7 @@ import { applyEnvironment, sessionPorts, settingsFor, type RunSettings } from '.
 import { programFindings } from './programs.ts'
 import { serviceFindings } from './service.ts'
 import { pageFor } from '../io/page.ts'
+import { tableLines } from '../io/table.ts'
 import { ConfigurationError } from '@halting/core'
 import { describeModels, standingNames, noSettings, noPlugins } from '@halting/agent/session-settings'
 import type { BudgetReport } from '@halting/agent/budgets'
@@ -53,13 +54,11 @@ const marks = { good: 'ok', note: '--', broken: '!!' } as const
 /** `whole` is the verdict if nothing is broken. */
 function reportText(findings: readonly Finding[], whole: string, style: Style): string {
   const paint = { good: style.green, note: style.yellow, broken: style.red }
-  const width = Math.max(...findings.map(({ what }) => what.length))
-  // Text from services, files and programs is kept on one line.
-  const line = (text: string): string => oneLine(text, Infinity)
-  const lines = findings.flatMap(({ what, state, says, todo }) => [
-    `${paint[state](marks[state])}  ${what.padEnd(width)}  ${line(says)}`,
-    ...(todo === undefined ? [] : [`${' '.repeat(width + 6)}${line(todo)}`]),
+  const rows = findings.flatMap(({ what, state, says, todo }) => [
+    [{ text: marks[state], style: paint[state] }, what, oneLine(says, Infinity)],
+    ...(todo === undefined ? [] : [['', '', oneLine(todo, Infinity)]]),
   ])
+  const lines = tableLines(rows, { columns: [{}, {}, {}], indent: 0 })
   const broken = findings.filter(({ state }) => state === 'broken').length
   const verdict = broken === 0 ? whole : 'Fix the items marked !! first.'
   return `${lines.join('\n')}\n\n${verdict}\n`

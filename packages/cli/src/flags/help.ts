@@ -4,6 +4,7 @@ import { flagsForRuns, commandFlags } from './flag-commands.ts'
 import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
 import { wrapToColumns } from '../io/columns.ts'
+import { tableLines } from '../io/table.ts'
 
 /** A help page: the program, `-p`, all flags, the flags of a topic, a command, or a subcommand (`sessions show`). */
 export type HelpPage =
@@ -78,14 +79,15 @@ const starts = [
 function firstScreen(width: number): string {
   const lines = tasks.flatMap(([title, rows]) => [
     `${title}:`,
-    ...rows.map(([names, summary]) =>
-      summaryLine(names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary, 18),
+    ...tableLines(
+      rows.map(([names, summary]) => [names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary]),
+      { columns: [{ min: 14 }, {}] },
     ),
   ])
   return [
     'halting: a coding agent that always stops, and reports why',
     '',
-    ...starts.map(([call, summary]) => summaryLine(call, summary, 23)),
+    ...tableLines(starts, { columns: [{}, {}] }),
     '',
     ...lines,
     '',
@@ -95,10 +97,6 @@ function firstScreen(width: number): string {
   ]
     .flatMap((line) => (line.length > width ? hanging(line, 7, width) : [line]))
     .join('\n')
-}
-
-function summaryLine(name: string, summary: string, column: number): string {
-  return `  ${name.padEnd(column - 2)}${summary}`
 }
 
 function promptPage(width: number): string {
@@ -171,11 +169,12 @@ function namedFlags(command: Command, width: number): string {
   const { topics = [] } = commandHelp[command]
   if (topics.length === 0) return ''
   const described = describedFlags(command)
-  const lines = topics.flatMap((topic) => {
+  const rows = topics.map((topic) => {
     const flags = flagsForRuns().filter((flag) => flag.topic === topic && !described.includes(flag))
     const names = flags.map(({ names: all }) => all.find((name) => name.startsWith('--')) ?? '')
-    return hanging(`  ${topic.padEnd(10)}${names.join(', ')}`, 12, width)
+    return [topic, names.join(', ')]
   })
+  const lines = tableLines(rows, { columns: [{ min: 8 }, { rest: 'fold' }], width })
   const title = wrapToColumns('Flags of runs, by topic (halting help flags TOPIC describes them):', width)
   return `\n${[title, ...lines, ''].join('\n')}`
 }
@@ -208,17 +207,15 @@ function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   return row(name, `${flag.meaning}${only}${others.length === 0 ? '' : `.${others.join('')}`}`, width)
 }
 
-/** The column of descriptions on a wide terminal. */
-const column = 34
-
 /** Puts the description on its own lines below a long name, and on a narrow terminal. */
 function row(name: string, meaning: string, width: number): string {
-  const indent = width < 76 ? 8 : column
-  const lines = wrapToColumns(meaning, width - indent).split('\n')
-  const isBeside = indent === column && name.length < column - 3
-  const first = isBeside ? [`  ${name.padEnd(column - 2)}${lines[0] ?? ''}`] : [...hanging(`  ${name}`, 6, width)]
-  const rest = (isBeside ? lines.slice(1) : lines).map((line) => `${' '.repeat(indent)}${line}`)
-  return `${[...first, ...rest].join('\n')}\n`
+  const columns = width < 76 ? 4 : 30
+  return tableLines([[name, meaning]], {
+    columns: [{ min: columns, max: columns, wide: 'ownLines' }, { rest: 'fold' }],
+    width,
+  })
+    .map((line) => `${line}\n`)
+    .join('')
 }
 
 const notes = [

@@ -2,7 +2,7 @@ import type { BudgetReport } from '@halting/agent/budgets'
 import { minuteText } from '@halting/analysis/words'
 import type { ContextUsage, SessionSnapshot } from '@halting/core/session'
 import { counted, elapsed, money, oneLine } from '../io/figures.ts'
-import { figureRows, linesAfter, rowsOf } from '../io/rows.ts'
+import { indentedLines, namedTextLines, tableLines } from '../io/table.ts'
 import { contextKindLabels } from './context-labels.ts'
 import { nextStopText } from './next-stop-text.ts'
 
@@ -30,7 +30,7 @@ export function limitsReport(
     ['calls', of(counted(figures.toolCalls), maxToolCalls === null ? undefined : counted(maxToolCalls))],
     ...(goal === null ? [] : [['tries', of(counted(goal.tries), counted(goal.maxTries))] as const]),
   ]
-  return { heading: 'Limits', rows: [...rowsOf(rows, width), ...linesAfter('  ', nextStopText(nextStop), width)] }
+  return { heading: 'Limits', rows: [...namedTextLines(rows, width), ...indentedLines(nextStopText(nextStop), width)] }
 }
 
 /** A standing budget, and what all processes have used of it. */
@@ -38,7 +38,7 @@ export type StandingFigures = Pick<BudgetReport, 'name' | 'limitUsd' | 'settledU
 
 /** One row for each standing budget: what all processes have used, and when it resets. */
 export function standingBudgetRows(budgets: readonly StandingFigures[], width: number): readonly string[] {
-  return rowsOf(
+  return namedTextLines(
     budgets.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
       const reserved = reservedUsd > 0 ? ` (+${money(reservedUsd)} reserved)` : ''
       return [oneLine(name, 60), `${money(settledUsd)} used${reserved}, resets ${minuteText(resetsAt)}`]
@@ -54,7 +54,7 @@ export function costReport(
 ): StatusReport {
   const reserved = figures.reservedUsd > 0 ? `, and ${money(figures.reservedUsd)} reserved` : ''
   const of = (limit: number | null): string => (limit === null ? '' : ` of ${money(limit)}`)
-  const rows = rowsOf(
+  const rows = namedTextLines(
     [
       ['this run', `${money(figures.settledUsd)}${of(limits.maxRunUsd)}${reserved}`],
       ['the session', `${money(figures.sessionUsd)}${of(limits.maxBudgetUsd)}`],
@@ -78,9 +78,9 @@ export function contextReport({ totalTokens, maxTokens, categories }: ContextUsa
   const window = maxTokens === null ? '' : ` of ${counted(maxTokens)}`
   return {
     heading: oneLine(`Context: ${counted(totalTokens)} tokens${window}`, width),
-    rows: figureRows(
-      categories.map(({ name, tokens }) => [contextLabels[name] ?? name, counted(tokens), ...share(tokens)] as const),
-      width,
+    rows: tableLines(
+      categories.map(({ name, tokens }) => [contextLabels[name] ?? name, counted(tokens), ...share(tokens)]),
+      { columns: [{ rest: 'cut' }, { align: 'right' }, { align: 'right' }], width, keep: 2 },
     ),
   }
 }

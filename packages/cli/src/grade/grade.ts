@@ -12,7 +12,7 @@ import { findSessionFile } from '../stored-sessions/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { endingName } from '@halting/analysis/report'
 import { gradeText } from '@halting/analysis/words'
-import { truncateToColumns } from '../io/columns.ts'
+import { tableLines } from '../io/table.ts'
 
 const gradeWords = ['good', 'bad', 'none'] as const
 
@@ -148,9 +148,6 @@ function gradesText({ sessionId, runs }: ListedGrades, width: number): string {
     const says = isCopy ? 'a copy, graded where it was made' : gradeText(grade)
     return [`run ${run}`, says, endingName(ending), oneLine(prompt, 200)]
   })
-  const columns = [0, 1, 2].map((at) => Math.max(...rows.map((cells) => cells[at]?.length ?? 0)))
-  const lines = rows.map((cells) =>
-    truncateToColumns(`  ${cells.map((cell, at) => cell.padEnd(columns[at] ?? 0)).join('  ')}`.trimEnd(), width),
-  )
+  const lines = tableLines(rows, { columns: [{}, {}, {}, { rest: 'cut' }], width })
   return `Session ${oneLine(sessionId, 100)}, ${many(runs.length, 'run')}\n${lines.join('\n')}\n`
 }

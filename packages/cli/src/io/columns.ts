@@ -38,8 +38,35 @@ function linesOf(words: readonly string[], columns: number): readonly string[] {
   return lines
 }
 
+/** The text of one line, folded to lines of at most `columns` columns: between words, and within words longer than a line. Nothing is cut. */
+export function foldToColumns(text: string, columns: number): readonly string[] {
+  const lines: string[] = []
+  let rest = text
+  // The rest is not measured for each line, because one line may have a million characters.
+  for (let fits = lengthOfFitting(rest, columns); fits < rest.length; fits = lengthOfFitting(rest, columns)) {
+    const space = rest.lastIndexOf(' ', fits)
+    // A long word is split rather than leaving most of a line empty.
+    const end = space > fits / 2 ? space : fits
+    lines.push(rest.slice(0, end).trimEnd())
+    rest = rest.slice(end).replace(/^ +/, '')
+  }
+  return [...lines, rest]
+}
+
+/** The length of the beginning that fits, in UTF-16 units; at least one character. */
+function lengthOfFitting(text: string, columns: number): number {
+  if (isPrintableAscii(text.slice(0, columns + 1))) return Math.min(columns, text.length)
+  let [length, left] = [0, columns]
+  for (const character of text) {
+    left -= columnsOf(character)
+    if (left < 0 && length > 0) break
+    length += character.length
+  }
+  return length
+}
+
 /** Whether every character takes one column: printable ASCII. */
-export function isPrintableAscii(text: string): boolean {
+function isPrintableAscii(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 

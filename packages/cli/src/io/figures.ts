@@ -15,6 +15,12 @@ export function oneLine(text: string, width: number): string {
   return truncateToColumns(printable(text).replaceAll(directionControls, '').replaceAll(/\s+/g, ' ').trim(), width)
 }
 
+/** The text on one line, without control and direction characters. Unlike `oneLine`, keeps its spaces, except at the end. */
+export function withoutLineBreaks(text: string): string {
+  const plain = printable(text).replaceAll(directionControls, '').trimEnd()
+  return plain.replaceAll(/\s+/g, (blanks) => (/[^ ]/.test(blanks) ? ' ' : blanks))
+}
+
 /** Direction controls would also reverse what follows on the line: figures, names, a command. */
 const directionControls = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 

@@ -15,6 +15,7 @@ import { priceOfModel } from '../setup/model-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { pageFor } from '../io/page.ts'
+import { tableLines } from '../io/table.ts'
 
 /** `halting models [PART]`: lists known models with sizes, prices and where a key was found. Makes no request. */
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
@@ -97,23 +98,28 @@ function modelsText(
   style: Style,
 ): string {
   const lines: string[] = []
-  const width = Math.max(...[...models, ...ofSettings].map(({ name }) => name.length))
+  const rows = tableLines(
+    [
+      ...models.map((model) => [model.name, size(model.contextWindow), rates(model)]),
+      ...ofSettings.map(({ name, contextWindow, model, price }) => {
+        const cost = price === undefined ? 'no price' : `$${price.input} / $${price.output}`
+        return [name, size(contextWindow), `${cost}, ${oneLine(model, 300)}`]
+      }),
+    ],
+    { columns: [{}, { align: 'right', min: 5 }, {}] },
+  )
   let service: string | undefined
-  for (const model of models) {
-    const { name, keyVariables } = model
+  for (const [index, { name, keyVariables }] of models.entries()) {
     const own = name.includes('/') ? name.slice(0, name.indexOf('/')) : 'anthropic'
     if (own !== service) {
       lines.push(...(service === undefined ? [] : ['']), `${style.bold(own)}  ${style.dim(keyLine(keyVariables, env))}`)
       service = own
     }
-    lines.push(`  ${name.padEnd(width)}  ${size(model.contextWindow).padStart(5)}  ${rates(model)}`)
+    lines.push(rows[index] ?? '')
   }
   if (ofSettings.length > 0) {
     lines.push(...(service === undefined ? [] : ['']), `${style.bold('aiSdk')}  ${style.dim('from your settings')}`)
-    for (const { name, contextWindow, model, price } of ofSettings) {
-      const cost = price === undefined ? 'no price' : `$${price.input} / $${price.output}`
-      lines.push(`  ${name.padEnd(width)}  ${size(contextWindow).padStart(5)}  ${cost}, ${oneLine(model, 300)}`)
-    }
+    lines.push(...rows.slice(models.length))
   }
   const aliases = Object.entries(modelAliases()).map(([alias, name]) => `${alias} is ${name}`)
   return `${lines.join('\n')}\n\n${style.dim(`Name, context window, US dollars per million input and output tokens. ${aliases.join(', ')}.`)}\n`

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { styleFor } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 import type { Program } from '../program.ts'
 import { commandConfinement } from '../frontends/confinement-words.ts'
 import { verdictText } from '../frontends/permission-verdict.ts'
@@ -40,24 +41,28 @@ export async function explainPermissions(
   }
   const style = styleFor(output.isTerminal.stdout, env)
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
-  const width = Math.min(
-    maxPartColumns,
-    Math.max(...parts.map(({ part }) => revealHiddenInLine(part, maxPartColumns).length), 1),
+  const rows = tableLines(
+    parts.map(({ part, behavior: own, because, wouldAllow }) => {
+      const hint = wouldAllow === undefined ? '' : `; allow it with ${revealHiddenInLine(wouldAllow, maxTextLength)}`
+      return [
+        { text: own, style: colours[own] },
+        revealHiddenInLine(part, maxPartColumns),
+        `${revealHiddenInLine(because, maxTextLength)}${hint}`,
+      ]
+    }),
+    { columns: [{ min: 5 }, {}, {}] },
   )
   output.out(
     [
       `${colours[behavior](verdictText({ behavior, message, mode }))} ${message === undefined ? '' : revealHiddenInLine(message, maxTextLength * 2)}`.trimEnd(),
       ...(confined === undefined ? [] : [confined]),
       '',
-      ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
-        const hint = wouldAllow === undefined ? '' : `; allow it with ${revealHiddenInLine(wouldAllow, maxTextLength)}`
-        return [
-          `  ${colours[own](own.padEnd(5))}  ${revealHiddenInLine(part, maxPartColumns).padEnd(width)}  ${revealHiddenInLine(because, maxTextLength)}${hint}`,
-          ...(runsAnything === undefined
-            ? []
-            : [`         ${style.yellow(revealHiddenInLine(runsAnything, maxTextLength))}`]),
-        ]
-      }),
+      ...parts.flatMap(({ runsAnything }, index) => [
+        rows[index] ?? '',
+        ...(runsAnything === undefined
+          ? []
+          : [`         ${style.yellow(revealHiddenInLine(runsAnything, maxTextLength))}`]),
+      ]),
       '',
     ].join('\n'),
   )

@@ -1,6 +1,7 @@
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { recordedIterationText } from '../frontends/iteration-text.ts'
 import { elapsed, oneLine, programMessage } from '../io/figures.ts'
+import { tableLines } from '../io/table.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import { findSessionFile } from '../stored-sessions/find-session.ts'
@@ -16,10 +17,15 @@ export async function replaySession(flags: Flags, [session]: readonly string[], 
     let beganAt = 0
     for (const record of records) {
       if (record.type === 'start' && record.scope === '') beganAt = record.at
-      for (const { atMs, what, text } of replayLines(record, beganAt)) {
-        if (wantsJson(flags)) output.out(`${JSON.stringify({ atMs, what, text })}\n`)
-        else output.out(`${lineOf({ atMs, what, text }, output.width)}\n`)
-      }
+      const steps = replayLines(record, beganAt)
+      const lines = wantsJson(flags)
+        ? steps.map(({ atMs, what, text }) => JSON.stringify({ atMs, what, text }))
+        : tableLines(steps.map(cellsOf), {
+            columns: [{ align: 'right', min: 10 }, { rest: 'cut' }],
+            width: output.width,
+            indent: 0,
+          })
+      for (const line of lines) output.out(`${line}\n`)
     }
   }
   return 0
@@ -47,11 +53,10 @@ const stepNames: Readonly<Record<string, string>> = {
   end: 'ended:',
 }
 
-function lineOf({ atMs, what, text }: ReplayLine, width: number): string {
-  const moment = (atMs === null ? '' : elapsed(atMs)).padStart(10)
+function cellsOf({ atMs, what, text }: ReplayLine): readonly string[] {
   const step = Object.hasOwn(stepNames, what) ? stepNames[what] : `${what}:`
   const description = what === 'lap' ? iterationLine(text) : text
-  return `${moment}  ${oneLine(`${step} ${description}`, width - moment.length - 2)}`
+  return [atMs === null ? '' : elapsed(atMs), oneLine(`${step} ${description}`, Infinity)]
 }
 
 /** Describes an iteration such as `next_turn (agent:1)`. */

@@ -1,7 +1,8 @@
 import { calibrationTexts, calibrationTitle, costText } from '@halting/analysis/words'
-import { wrapToColumns, columnsOf, truncateToColumns } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 import { barLines } from '../why/bars.ts'
 import {
   limitsWorthReporting,
@@ -74,7 +75,7 @@ export function reportText(report: Report, { by, width, style }: ReportLayout): 
     ...head,
     ...paragraph(spentText(report.totals)),
     ...spent,
-    ...part('How they ended', tableLines(['', 'runs', 'exit', 'cost', 'time'], endings, columns, style)),
+    ...part('How they ended', figureLines(['', 'runs', 'exit', 'cost', 'time'], endings, columns, style)),
     ...goals,
     ...part('Last changes', verificationTexts(report).flatMap(item)),
     ...part('Ended by a limit', report.limits.map(limitText).flatMap(item)),
@@ -120,7 +121,7 @@ function goalLines(report: Report, by: Breakdown | undefined, width: number, sty
     const shownRows = name === 'day' && by === undefined ? rows.slice(-maxDays) : rows.slice(0, most)
     const cells = shownRows.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
     return [
-      ...tableLines([`by ${name}`, ...goalHead], cells, width, style),
+      ...figureLines([`by ${name}`, ...goalHead], cells, width, style),
       ...moreRowsLine(rows.length - shownRows.length, `more ${name}`, by === undefined),
     ]
   })
@@ -164,7 +165,7 @@ function modelLines(report: Report, most: number, width: number, style: Style): 
     ]
   })
   const heads = ['', 'cost', 'requests', 'tokens', 'cached', 'time', 'failed', ...(hasSearched ? ['searches'] : [])]
-  return tableLines(heads, cells, width, style)
+  return figureLines(heads, cells, width, style)
 }
 
 function toolLines({ tools }: Report, width: number, style: Style): readonly string[] {
@@ -182,7 +183,7 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   ])
   const left = called.length - shownRows.length
   return [
-    ...tableLines(['', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'cost'], rows, width, style),
+    ...figureLines(['', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'cost'], rows, width, style),
     ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json lists all`] : []),
   ]
 }
@@ -224,7 +225,7 @@ function sessionLines(sessions: readonly SessionSpent[], width: number, style: S
       elapsed(activeMs),
       endingName(ending),
     ])
-  return tableLines(['', 'cost', 'turns', 'time', 'ended'], rows, width, style)
+  return figureLines(['', 'cost', 'turns', 'time', 'ended'], rows, width, style)
 }
 
 function openLines({ open }: Report): readonly string[] {
@@ -235,29 +236,14 @@ function openLines({ open }: Report): readonly string[] {
   return open.length > maxRows ? [...lines, `and ${counted(open.length - maxRows)} more`] : lines
 }
 
-const gap = 2
-const indent = 2
-/** Minimum width of the name column; with less, the table drops figures. */
-const minNameColumns = 10
-
-/** Formats names and figures in columns. Names get the space that figures leave; if it is too narrow, the last figures are dropped. */
-function tableLines(
+/** Names and figures in columns. Names get the space that figures leave; if it is too narrow, the last figures are dropped. */
+function figureLines(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   width: number,
   style: Style,
 ): readonly string[] {
-  const all = [head, ...rows].map((row) => row.map((cell) => oneLine(cell, Infinity)))
-  const widths = head.map((_, column) => Math.max(...all.map((row) => columnsOf(row[column] ?? ''))))
-  let count = head.length
-  const figures = (): number => widths.slice(1, count).reduce((sum, each) => sum + each + gap, 0)
-  while (count > 2 && width - indent - figures() < Math.min(minNameColumns, widths[0] ?? 0)) count--
-  const name = Math.max(1, Math.min(widths[0] ?? 0, width - indent - figures()))
-  const line = (cells: readonly string[]): string => {
-    const first = truncateToColumns(cells[0] ?? '', name)
-    const padded = ' '.repeat(indent) + first + ' '.repeat(name - columnsOf(first))
-    const others = widths.slice(1, count).map((columns, at) => (cells[at + 1] ?? '').padStart(columns + gap))
-    return truncateToColumns(`${padded}${others.join('')}`.trimEnd(), width)
-  }
-  return all.map((row, index) => (index === 0 ? style.dim(line(row)) : line(row)))
+  const cells = rows.map((row) => row.map((cell) => oneLine(cell, Infinity)))
+  const columns = head.map((_, at) => (at === 0 ? { rest: 'cut' as const } : { align: 'right' as const }))
+  return tableLines(cells, { columns, width, keep: 2, head, headStyle: style.dim })
 }

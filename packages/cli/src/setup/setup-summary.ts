@@ -1,4 +1,5 @@
 import { counted, many, oneLine } from '../io/figures.ts'
+import { tableLines } from '../io/table.ts'
 import type { ModelChoice, SetupFindings, CurrentModel } from './choices.ts'
 import type { LocalFinding } from './local-models.ts'
 
@@ -37,8 +38,8 @@ export function findingsText({ keys, local, agents }: SetupFindings, current: Cu
 
 function section(title: string, rows: readonly (readonly string[])[], none: string): readonly string[] {
   if (rows.length === 0) return [title, `  ${none}`, '']
-  const width = Math.max(...rows.map(([name = '']) => name.length))
-  return [title, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(width)}  ${oneLine(text, Infinity)}`), '']
+  const cells = rows.map(([name = '', text = '']) => [name, oneLine(text, Infinity)])
+  return [title, ...tableLines(cells, { columns: [{}, {}] }), '']
 }
 
 function localRow({ title, address, probed, variable }: LocalFinding): readonly string[] {
@@ -71,9 +72,15 @@ function localRow({ title, address, probed, variable }: LocalFinding): readonly 
 /** The choices as a numbered list. */
 export function choicesText(choices: readonly ModelChoice[]): string {
   const listedChoices = choices.slice(0, 30)
-  const width = Math.max(...listedChoices.map(({ model }) => model.length))
   const left = choices.length - listedChoices.length
-  return `\n${listedChoices.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more (choose with --model NAME)\n`}`
+  const lines = [
+    ...tableLines(
+      listedChoices.map(({ model, because }, index) => [String(index + 1), model, because]),
+      { columns: [{ align: 'right', min: 2 }, {}, {}] },
+    ),
+    ...(left === 0 ? [] : [`  and ${left} more (choose with --model NAME)`]),
+  ]
+  return `\n${lines.map((line) => `${line}\n`).join('')}`
 }
 
 /** The summary as one line of JSON. */

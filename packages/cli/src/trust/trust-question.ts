@@ -2,6 +2,7 @@ import { changeTrust, folderTrust, isTooBroad, readTrust, type Offer, type Trust
 import { askLine, isYes, type QuestionTerminal } from '../io/ask.ts'
 import { many, oneLine, programMessage } from '../io/figures.ts'
 import { hiddenCharacters, codePointMark } from '../io/reveal-hidden.ts'
+import { tableLines } from '../io/table.ts'
 import { projectOffers } from '@halting/policy/settings'
 import { realPath } from '@halting/agent'
 import { homeFolder } from '@halting/policy/files'
@@ -15,16 +16,16 @@ import { trustSource } from '../flags/session-ports.ts'
  */
 export function offersText(folder: string, offers: readonly Offer[]): string {
   if (offers.length === 0) return `The settings of ${oneLine(folder, 300)} run nothing and allow nothing extra.\n`
-  const width = offers.reduce((widest, { setting }) => Math.max(widest, setting.length), 0)
   const marked = offers.filter(({ needsNaming }) => needsNaming).length
   const running = offers.filter(({ setting }) => runningSettings.has(setting)).length
   return [
     `Trusting ${oneLine(folder, 300)} applies these settings:`,
-    ...offers
-      .toSorted((one, other) => weight(one) - weight(other))
-      .map(
-        ({ setting, text, needsNaming }) => `  ${needsNaming ? '!' : ' '} ${setting.padEnd(width)}  ${fullText(text)}`,
-      ),
+    ...tableLines(
+      offers
+        .toSorted((one, other) => weight(one) - weight(other))
+        .map(({ setting, text, needsNaming }) => [`${needsNaming ? '!' : ' '} ${setting}`, fullText(text)]),
+      { columns: [{}, {}] },
+    ),
     ...(offers.length > screenLines
       ? [`  Total: ${many(offers.length, 'setting')}, ${running} run something, ${marked} are marked !.`]
       : []),

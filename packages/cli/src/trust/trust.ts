@@ -15,6 +15,7 @@ import { homeFolder } from '@halting/policy/files'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine, programMessage } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
+import { tableLines } from '../io/table.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { askTrust, offersText } from './trust-question.ts'
@@ -93,9 +94,13 @@ async function list(flags: Flags, owner: TrustOwner, { output }: Program): Promi
   if (wantsJson(flags)) output.out(`${JSON.stringify({ folders: rows })}\n`)
   else if (rows.length === 0) output.out('No folder is trusted.\n')
   else {
-    const line = ({ folder, trusted, since, by }: (typeof rows)[number]): string =>
-      `${since.slice(0, 10).padEnd(10)}  ${trusted ? 'trusted' : 'revoked'}  ${oneLine(folder, Infinity)}${by === 'you' ? '' : `  (${by})`}\n`
-    output.out(rows.map(line).join(''))
+    const cells = rows.map(({ folder, trusted, since, by }) => [
+      since.slice(0, 10),
+      trusted ? 'trusted' : 'revoked',
+      `${oneLine(folder, Infinity)}${by === 'you' ? '' : `  (${by})`}`,
+    ])
+    const lines = tableLines(cells, { columns: [{ min: 10 }, {}, {}], indent: 0 })
+    output.out(lines.map((line) => `${line}\n`).join(''))
   }
   return problem === undefined ? 0 : 1
 }

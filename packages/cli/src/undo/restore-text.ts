@@ -2,6 +2,7 @@ import { checkpointsOfFile, SessionFiles, type LeftFile, type RestorePlan } from
 import type { StoredSessionFile } from '@halting/journal'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
+import { tableLines } from '../io/table.ts'
 import type { Program } from '../program.ts'
 
 /** The recorded file changes of a session. */
@@ -20,10 +21,9 @@ export function planText(
   when: keyof typeof verbs,
   shown: (path: string) => string,
 ): string {
-  return changes
-    .map(
-      ({ path, before, after }) => `  ${verbs[when][changeKind(before.kind, after.kind)].padEnd(13)} ${shown(path)}\n`,
-    )
+  const rows = changes.map(({ path, before, after }) => [verbs[when][changeKind(before.kind, after.kind)], shown(path)])
+  return tableLines(rows, { columns: [{ min: 12 }, {}] })
+    .map((line) => `${line}\n`)
     .join('')
 }
 

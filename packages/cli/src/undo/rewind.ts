@@ -4,6 +4,7 @@ import { messageOf, textOf } from '@halting/core/adapters'
 import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine, programMessage } from '../io/figures.ts'
+import { tableLines } from '../io/table.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
@@ -131,8 +132,9 @@ function listMessages(
     output.err(programMessage(`session ${sessionId} has no messages yet.`))
     return 0
   }
-  for (const [number, { content }] of messages.entries())
-    output.out(`${String(number + 1).padStart(4)}  ${oneLine(textOf(content), output.width - 6)}\n`)
+  const rows = messages.map(({ content }, number) => [String(number + 1), oneLine(textOf(content), Infinity)])
+  const columns = [{ align: 'right', min: 4 }, { rest: 'cut' }] as const
+  for (const line of tableLines(rows, { columns, width: output.width, indent: 0 })) output.out(`${line}\n`)
   output.err(programMessage(`halting rewind ${sessionId} NUMBER rewinds to before that message.`))
   return 0
 }

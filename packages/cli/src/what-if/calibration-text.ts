@@ -23,6 +23,7 @@ import type { SavedLimits } from '@halting/policy/settings'
 import { columnsOf, wrapToColumns } from '../io/columns.ts'
 import { counted, many, oneLine, rounded } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 
 /** Calibrated limits to print. */
 export interface CalibrationAnswer {
@@ -102,15 +103,15 @@ function limitLines({ limits }: CalibratedGroup, columns: number, style: Style):
       : [`${name} ${limitValue(figure, limit.limit)}`, ...cellsOf(figure, limit)]
   })
   const head = ['limit', 'loses', 'of future runs', 'saves']
-  const table = [head, ...rows.filter(({ length }) => length === head.length)]
-  const widths = head.map((_, column) => Math.max(...table.map((row) => columnsOf(row[column] ?? ''))))
-  const isWide = widths.reduce((sum, each) => sum + each + 2, 0) <= columns
-  const line = (row: readonly string[]): string =>
-    `  ${row.map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - columnsOf(cell)))).join('  ')}`.trimEnd()
+  const calibrated = rows.filter(({ length }) => length === head.length)
+  const [headLine = '', ...lines] = tableLines(calibrated, { columns: head.map(() => ({})), head })
   const refused = ([name = '', none = '', why = '']: readonly string[]): readonly string[] =>
     indented(`${name} ${none}: ${why}`, columns)
-  if (isWide)
-    return [style.dim(line(head)), ...rows.flatMap((row) => (row.length === head.length ? [line(row)] : refused(row)))]
+  if ([headLine, ...lines].every((line) => columnsOf(line) <= columns))
+    return [
+      style.dim(headLine),
+      ...rows.flatMap((row) => (row.length === head.length ? [lines[calibrated.indexOf(row)] ?? ''] : refused(row))),
+    ]
   return rows.flatMap((row) => {
     const [name = '', lost = '', toCome = '', saves = ''] = row
     if (row.length !== head.length) return refused(row)

@@ -1,10 +1,11 @@
 import { programNames } from '@halting/analysis/foreign'
 import type { OtherLimits, PeriodSpent, WhatIf, RunAnswer, WhatIfAnswers } from '@halting/analysis'
 import { periodText, spentText, verdictText } from '@halting/analysis/words'
-import { wrapToColumns, truncateToColumns } from '../io/columns.ts'
+import { wrapToColumns } from '../io/columns.ts'
 import { counted, many, oneLine, money } from '../io/figures.ts'
 import { barLines } from '../why/bars.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 
 type Spent = WhatIf['saved']
 
@@ -172,18 +173,19 @@ const names = { halting: 'halting', 'claude-code': 'claude', codex: 'codex' } as
 function answerTable(answers: readonly RunAnswer[], columns: number, style: Style): readonly string[] {
   const rows = answers.toSorted((a, b) => sortWeight(b) - sortWeight(a))
   const more = rows.length - maxTableRows
-  const line = (cells: readonly string[], says: string): string => {
-    const [session = '', run = '', program = '', turns = '', cost = ''] = cells
-    const head = `${session.padEnd(9)}${run.padEnd(7)}${program.padEnd(8)}${turns.padStart(6)}${cost.padStart(10)}  `
-    return truncateToColumns(head + says, columns)
-  }
+  const cells = rows.slice(0, maxTableRows).map(({ session, run, program, unpriced, answer }) => {
+    const { kept, saved } = answer
+    const cost = unpriced.length > 0 ? '?' : money(kept.costUsd + saved.costUsd)
+    const turns = counted(kept.turns + saved.turns)
+    return [oneLine(session.slice(0, 8), 8), oneLine(run, 6), names[program], turns, cost, answerText(answer)]
+  })
   return [
-    style.bold(line(['session', 'run', 'by', 'turns', 'cost'], 'with these limits')),
-    ...rows.slice(0, maxTableRows).map(({ session, run, program, unpriced, answer }) => {
-      const { kept, saved } = answer
-      const cost = unpriced.length > 0 ? '?' : money(kept.costUsd + saved.costUsd)
-      const turns = counted(kept.turns + saved.turns)
-      return line([oneLine(session.slice(0, 8), 8), oneLine(run, 6), names[program], turns, cost], answerText(answer))
+    ...tableLines(cells, {
+      columns: [{}, {}, {}, { align: 'right' }, { align: 'right' }, { rest: 'cut' }],
+      width: columns,
+      indent: 0,
+      head: ['session', 'run', 'by', 'turns', 'cost', 'with these limits'],
+      headStyle: style.bold,
     }),
     ...(more > 0 ? [`and ${many(more, 'more run')}; --json lists all`] : []),
   ]

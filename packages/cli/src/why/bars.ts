@@ -1,5 +1,6 @@
-import { columnsOf, truncateToColumns } from '../io/columns.ts'
+import { columnsOf } from '../io/columns.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 
 /** A row with a bar. */
 export interface BarRow {
@@ -24,14 +25,13 @@ export function barLines(
   const values = Math.max(...rows.map(({ value }) => columnsOf(value)))
   const room = Math.min(maxBarColumns, width - labels - values - 6)
   const bar = room < minBarColumns ? 0 : room
-  return rows.map(({ label, share, value, isMarked }) => {
-    const name = truncateToColumns(label, labels)
-    const drawn = share === undefined ? ' '.repeat(bar) : drawBar(share, bar)
-    const coloredBar = isMarked === true ? style.red(drawn) : drawn
-    const before = `  ${name}${' '.repeat(labels - columnsOf(name))}  ${bar === 0 ? '' : `${coloredBar}  `}`
-    const left = width - labels - 4 - (bar === 0 ? 0 : bar + 2)
-    return before + truncateToColumns(value, left)
+  const cells = rows.map(({ label, share, value, isMarked }) => {
+    const drawn = share === undefined ? '' : drawBar(share, bar)
+    const cell = isMarked === true ? { text: drawn, style: style.red } : drawn
+    return [label, ...(bar === 0 ? [] : [cell]), value]
   })
+  const columns = [{ max: labels }, ...(bar === 0 ? [] : [{ min: bar }]), { rest: 'cut' as const }]
+  return tableLines(cells, { columns, width })
 }
 
 /** A share above 0 never looks empty, and a share below 1 never looks full. */

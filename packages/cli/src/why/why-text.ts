@@ -1,7 +1,7 @@
 import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
 import { endings } from '@halting/core'
 import { recordedIterationText } from '../frontends/iteration-text.ts'
-import { wrapToColumns } from '../io/columns.ts'
+import { columnsOf, wrapToColumns } from '../io/columns.ts'
 import {
   checkTail,
   costText,
@@ -18,6 +18,7 @@ import {
 } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { tableLines } from '../io/table.ts'
 import { barLines, type BarRow } from './bars.ts'
 import { unreportedUsageText, type RunExplanation, type UnreportedUsage } from '@halting/analysis/why'
 import type { RecordedStage } from '@halting/core/after'
@@ -359,16 +360,26 @@ function stepLines(
   figure: (step: StepFigures) => string,
   columns: number,
 ): readonly string[] {
-  return steps.slice(0, 3).flatMap((step) => {
-    const { request, scope } = step
+  const shown = steps.slice(0, 3).map((step) => ({ ...step, figure: figure(step) }))
+  const hasFigures = shown.some((step) => step.figure !== '')
+  const widest = Math.max(9, ...shown.map((step) => columnsOf(step.figure)))
+  const room = columns - (hasFigures ? widest + 4 : 2)
+  const rows = shown.flatMap(({ request, scope, what, figure: figureText }) => {
     const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
-    const figureText = figure(step)
-    const before = figureText === '' ? '  ' : `  ${figureText.padStart(9)}  `
     // The request number identifies the step, so it is never cut.
-    const left = columns - before.length - where.length - 2
-    if (left >= minStepColumns) return [`${before}${oneLine(step.what, left)}, ${where}`]
-    return [before + oneLine(step.what, columns - before.length), `${' '.repeat(before.length)}${where}`]
+    const left = room - where.length - 2
+    if (left >= minStepColumns) return [[figureText, `${oneLine(what, left)}, ${where}`]]
+    return [
+      [figureText, oneLine(what, Infinity)],
+      ['', where],
+    ]
   })
+  if (!hasFigures)
+    return tableLines(
+      rows.map(([, text = '']) => [text]),
+      { columns: [{ rest: 'cut' }], width: columns },
+    )
+  return tableLines(rows, { columns: [{ align: 'right', min: widest }, { rest: 'cut' }], width: columns })
 }
 
 function stepCost({ costUsd, unknownUsd }: StepFigures): string {

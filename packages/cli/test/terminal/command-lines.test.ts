@@ -1,6 +1,5 @@
 // Lines that begin with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
-import { figureRows, rowsOf } from '../../src/io/rows.ts'
 import { parseLimitsArgument } from '../../src/frontends/limits-argument.ts'
 import { parseSlashCommand } from '../../src/terminal/app/submit.ts'
 import { shellCommandIn, runShellCommand, modelReport } from '../../src/terminal/shell/shell-command.ts'
@@ -114,29 +113,4 @@ describe('a shell command of the person', () => {
     const text = modelReport({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
     expect(text).toBe('The user ran this command themselves:\n$ ls\n(it printed nothing)\n(exit code 2)')
   })
-})
-
-test('figures are right-aligned, and cut if there is no room', () => {
-  const rows = [
-    ['system', '2,114', '1.1 %'],
-    ['messages', '12', '10.0 %'],
-  ] as const
-  expect(figureRows(rows, 40)).toEqual(['  system    2,114   1.1 %', '  messages     12  10.0 %'])
-  for (const line of figureRows(rows, 14)) expect(line.length).toBeLessThanOrEqual(14)
-})
-
-test('texts of rows are wrapped, not cut', () => {
-  const rows = [
-    ['Esc', 'Close a menu, or stop the run; twice on an empty line: rewind'],
-    ['/loop [10m x5 PROMPT | on | off]', 'Repeat a prompt'],
-  ] as const
-  expect(rowsOf(rows, 40)).toEqual([
-    '  Esc               Close a menu, or',
-    '                    stop the run; twice',
-    '                    on an empty line:',
-    '                    rewind',
-    '  /loop [10m x5 PROMPT | on | off]',
-    '                    Repeat a prompt',
-  ])
-  expect(rowsOf([['a', 'one-word-that-is-longer-than-the-line']], 20)).toEqual(['  a  one-word-that-…'])
 })

@@ -43,6 +43,14 @@ export interface OpenSession extends PromptTarget {
   readonly local: LocalSession | undefined
 }
 
+/** Whether a Bash command would be allowed. */
+export interface CommandExplanation {
+  /** The verdict, and how the command would be confined. */
+  readonly verdict: readonly string[]
+  /** The behavior, the text and the reason for each part of the command. */
+  readonly parts: readonly (readonly [behavior: string, part: string, because: string])[]
+}
+
 /** What only a session of this machine has. */
 export interface LocalSession {
   /** The instruction files that it loaded. */
@@ -50,7 +58,7 @@ export interface LocalSession {
   /** The environment of commands that tools run, without keys. Commands of the person get the same. */
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
   /** Whether a Bash command would be allowed, part by part. */
-  explainCommand(command: string): readonly string[]
+  explainCommand(command: string): CommandExplanation
   /** How commands without a rule are confined in `acceptEdits`, in one sentence; undefined in other modes. */
   confinement?(): string | undefined
   /** Runs the command of the setting `statusLine`; absent without one. */

@@ -11,7 +11,7 @@ import { many, oneLine } from '../../io/figures.ts'
 import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
-import type { LocalSession, OpenSession } from './context.ts'
+import type { CommandExplanation, LocalSession, OpenSession } from './context.ts'
 import { readEntries } from './transcript-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { ServerQuestions } from './server-questions.ts'
@@ -83,7 +83,7 @@ function localSession(live: LiveSession): LocalSession {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
     explainCommand: (command) =>
-      explanationLines(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
+      explainedCommand(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
     confinement: () => (workspace.sandbox === undefined ? modeConfinement(permissions, workspace.wall) : undefined),
     ...(statusLine !== undefined && {
       async statusLine(surroundings) {
@@ -136,18 +136,18 @@ function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefi
 
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 
-function explanationLines(
+function explainedCommand(
   { behavior, parts, message }: Explanation,
   confinement: string | undefined,
-): readonly string[] {
-  return [
-    `${verdictText({ behavior, message, mode: 'default' })} ${message === undefined ? '' : revealHiddenInLine(message, 300)}`.trimEnd(),
-    ...(confinement === undefined ? [] : [confinement]),
-    ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
+): CommandExplanation {
+  const verdict = `${verdictText({ behavior, message, mode: 'default' })} ${message === undefined ? '' : revealHiddenInLine(message, 300)}`
+  return {
+    verdict: [verdict.trimEnd(), ...(confinement === undefined ? [] : [confinement])],
+    parts: parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
-      return `${own.padEnd(5)}  ${revealHiddenInLine(part, 60)}  ${revealHiddenInLine(because + hint, 300)}`
+      return [own, revealHiddenInLine(part, 60), revealHiddenInLine(because + hint, 300)]
     }),
-  ]
+  }
 }
 
 /** Hooks as they are written in settings. Plugin entries of another form never run, so they are left out. */

@@ -2,7 +2,7 @@ import { type Action, actionNames, actions } from '../keys/actions.ts'
 import { keyLabel } from '../keys/key-names.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { linesAfter, rowsOf } from '../../io/rows.ts'
+import { indentedLines, namedTextLines } from '../../io/table.ts'
 
 /** Keys that are the same in any editor are not listed. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([
@@ -34,8 +34,8 @@ export function helpCommand(
       app.printLines((width) => [
         ...(argument === 'keys' ? [] : commandLines(app, listed(app), customCommands, width)),
         app.style.bold('Keys'),
-        ...rowsOf(keyRows(app), width),
-        ...linesAfter('  ', app.cluster === undefined ? inputHint : workerInputHint, width).map(app.style.dim),
+        ...namedTextLines(keyRows(app), width),
+        ...indentedLines(app.cluster === undefined ? inputHint : workerInputHint, width).map(app.style.dim),
       ])
     },
   }
@@ -55,8 +55,8 @@ function commandLines(
   )
   return [
     style.bold('Commands'),
-    ...rowsOf(builtin, width),
-    ...(files.length === 0 ? [] : [style.bold('Commands from files and servers'), ...rowsOf(files, width)]),
+    ...namedTextLines(builtin, width),
+    ...(files.length === 0 ? [] : [style.bold('Commands from files and servers'), ...namedTextLines(files, width)]),
   ]
 }
 

@@ -1,39 +1,42 @@
 // Loaded when somebody opens the rules.
 import { modeWords } from '../../frontends/mode-words.ts'
-import { columnsOf } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import { UsageError } from '../../usage-error.ts'
 import { nearest } from '../../flags/nearest.ts'
-import type { AppContext, LocalSession } from '../app/context.ts'
-import { hanging } from '../view/lines.ts'
-import { linesAfter } from '../../io/rows.ts'
+import type { AppContext, CommandExplanation, LocalSession } from '../app/context.ts'
+import { indentedLines, tableLines } from '../../io/table.ts'
 import { requireOpenSession } from './session-commands.ts'
 
 /** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
 export async function runPermissions(app: AppContext, argument: string): Promise<void> {
   const { local: here } = requireOpenSession(app)
-  if (here === undefined) return printLines(app, argument, ['The worker of the session sets its rules when it starts.'])
+  if (here === undefined)
+    return printExplanation(app, argument, {
+      verdict: ['The worker of the session sets its rules when it starts.'],
+      parts: [],
+    })
   if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, argument.slice('remove'.length).trim())
-  if (argument !== '') return printLines(app, argument, here.explainCommand(argument))
+  if (argument !== '') return printExplanation(app, argument, here.explainCommand(argument))
   const rules = await here.rules()
   const confinement = here.confinement?.()
   app.printLines((width) => [
     app.style.bold(oneLine(titleOf(app), width)),
-    ...(confinement === undefined ? [] : linesAfter('  ', oneLine(confinement, 500), width)),
+    ...(confinement === undefined ? [] : indentedLines(oneLine(confinement, 500), width)),
     ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
-    ...linesAfter('  ', '/permissions remove: remove a rule · /permissions COMMAND: check a command', width).map(
+    ...indentedLines('/permissions remove: remove a rule · /permissions COMMAND: check a command', width).map(
       app.style.dim,
     ),
   ])
 }
 
-function printLines(app: AppContext, argument: string, lines: readonly string[]): void {
+function printExplanation(app: AppContext, argument: string, { verdict, parts }: CommandExplanation): void {
   const title = argument === '' ? titleOf(app) : argument
   app.printLines((width) => [
     app.style.bold(revealHiddenInLine(title, width)),
-    ...lines.flatMap((line) => linesAfter('  ', line, width)),
+    ...verdict.flatMap((line) => indentedLines(line, width)),
+    ...behaviorLines(parts, width),
   ])
 }
 
@@ -43,17 +46,22 @@ function titleOf(app: AppContext): string {
 
 /** Rules are shown in full, on several lines if necessary (spec R-TERM-30b). */
 function ruleLines(rules: readonly ListedRule[], width: number): readonly string[] {
-  const texts = rules.map(({ rule }) => revealHiddenInLine(rule, Infinity))
-  const column = Math.min(Math.max(...texts.map(columnsOf)), Math.floor(width / 2))
-  return rules.flatMap((listed, index) => {
-    const text = texts[index] ?? ''
-    const blanks = ' '.repeat(Math.max(0, column - columnsOf(text)))
-    return hanging(`  ${listed.behavior.padEnd(5)}  `, `${text}${blanks}  ${detailOf(listed)}`, width)
-  })
+  return behaviorLines(
+    rules.map((listed) => [listed.behavior, revealHiddenInLine(listed.rule, Infinity), detailOf(listed)]),
+    width,
+  )
 }
 
-function labelOf({ behavior, rule }: ListedRule): string {
-  return `${behavior.padEnd(5)}  ${revealHiddenInLine(rule, 300)}`
+/** A behavior, a rule or a part of a command, and details. Nothing is cut. */
+function behaviorLines(rows: readonly (readonly string[])[], width: number): readonly string[] {
+  // On a narrow terminal, the details need more than a half.
+  const text = { max: Math.max(1, Math.min(Math.floor(width / 2), width - 24)), wide: 'ownLines' } as const
+  return tableLines(rows, { columns: [{ min: 5 }, text, { rest: 'fold' }], width })
+}
+
+function labelsOf(rules: readonly ListedRule[]): readonly string[] {
+  const rows = rules.map(({ behavior, rule }) => [behavior, revealHiddenInLine(rule, 300)])
+  return tableLines(rows, { columns: [{ min: 5 }, {}], indent: 0 })
 }
 
 function detailOf({ place, isInForce }: ListedRule): string {
@@ -65,13 +73,18 @@ async function remove(app: AppContext, here: LocalSession, rule: string): Promis
   const found = rule === '' ? rules : rules.filter((listed) => listed.rule.trim() === rule)
   const [only] = found
   if (only === undefined) throw new UsageError(rule === '' ? 'There are no rules.' : unknownRuleText(rule, rules))
+  const labels = labelsOf(found)
   const chosen =
     found.length === 1 && rule !== ''
       ? only
       : await app.ask({
           title: 'Remove a rule',
           hint: 'Enter remove · type to filter · Esc cancel',
-          choices: found.map((listed) => ({ value: listed, label: labelOf(listed), detail: detailOf(listed) })),
+          choices: found.map((listed, index) => ({
+            value: listed,
+            label: labels[index] ?? '',
+            detail: detailOf(listed),
+          })),
         })
   if (chosen !== undefined) app.note(await here.removeRule(chosen))
 }

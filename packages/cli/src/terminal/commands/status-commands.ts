@@ -1,6 +1,6 @@
 import type { SessionSnapshot } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
-import { linesAfter, rowsOf } from '../../io/rows.ts'
+import { indentedLines, namedTextLines } from '../../io/table.ts'
 import {
   compactionRemark,
   contextReport,
@@ -29,7 +29,7 @@ const limits: Command = {
       const { heading, rows } = limitsReport(snapshot, width)
       const example = '/limits turns +20 · /limits usd 2.50 · /limits run-usd none · /limits time 20m'
       const budgets = standingBudgetRows(app.open?.standingBudgets?.() ?? [], width)
-      return [app.style.bold(heading), ...rows, ...budgets, ...linesAfter('  ', example, width).map(app.style.dim)]
+      return [app.style.bold(heading), ...rows, ...budgets, ...indentedLines(example, width).map(app.style.dim)]
     })
   },
 }
@@ -52,7 +52,7 @@ const context: Command = {
     if (usage === undefined) return
     app.printLines((width) => {
       const { heading, rows } = contextReport(usage, width)
-      return [app.style.bold(heading), ...rows, ...linesAfter('  ', compactionRemark(usage), width).map(app.style.dim)]
+      return [app.style.bold(heading), ...rows, ...indentedLines(compactionRemark(usage), width).map(app.style.dim)]
     })
   },
 }
@@ -92,7 +92,7 @@ const mcp: Command = {
     if (servers.length === 0) return app.note('This session has no MCP servers. Add one with halting mcp add.')
     app.printLines((width) => [
       app.style.bold('Servers'),
-      ...rowsOf(
+      ...namedTextLines(
         servers.map(({ name, status }) => [name, status] as const),
         width,
       ),
@@ -108,7 +108,7 @@ const hooks: Command = {
     if (all.length === 0) return app.note('This session has no hooks.')
     app.printLines((width) => [
       app.style.bold(many(all.length, 'hook')),
-      ...rowsOf(
+      ...namedTextLines(
         all.map(({ event, what }) => [event, what] as const),
         width,
       ),

@@ -1,4 +1,4 @@
-import { columnsOf, truncateToColumns, isPrintableAscii } from '../../io/columns.ts'
+import { columnsOf, foldToColumns, truncateToColumns } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import { sanitizeTerminalText } from '../../io/sanitize-terminal-text.ts'
 import type { Block } from '../screen/screen-port.ts'
@@ -14,33 +14,7 @@ export function foldedLines(text: string, width: number): readonly string[] {
   const room = Math.max(2, width)
   return displayText(text)
     .split('\n')
-    .flatMap((line) => foldedLine(line.trimEnd(), room))
-}
-
-function foldedLine(line: string, room: number): readonly string[] {
-  const lines: string[] = []
-  let rest = line
-  // The rest is not measured for each line, because one line may have a million characters.
-  for (let fits = lengthOfFitting(rest, room); fits < rest.length; fits = lengthOfFitting(rest, room)) {
-    const space = rest.lastIndexOf(' ', fits)
-    // A long word is split rather than leaving most of a line empty.
-    const end = space > fits / 2 ? space : fits
-    lines.push(rest.slice(0, end).trimEnd())
-    rest = rest.slice(end).replace(/^ +/, '')
-  }
-  return [...lines, rest]
-}
-
-/** The length of the beginning that fits, in UTF-16 units; at least one character. */
-function lengthOfFitting(text: string, columns: number): number {
-  if (isPrintableAscii(text.slice(0, columns + 1))) return Math.min(columns, text.length)
-  let [length, left] = [0, columns]
-  for (const character of text) {
-    left -= columnsOf(character)
-    if (left < 0 && length > 0) break
-    length += character.length
-  }
-  return length
+    .flatMap((line) => foldToColumns(line.trimEnd(), room))
 }
 
 /** The first lines, and how many more there are. */
