@@ -66,7 +66,7 @@ function withBuiltImports(text: string, home: string): string {
   })
 }
 
-/** What was built of a source file or an entry that is imported; a file's own folder tells the package of `../src`. */
+/** What was built of a source file or an entry that is imported; the package of `../src` follows from the importing file's folder. */
 export function builtFile(imported: string, importer: string | undefined): string | undefined {
   const entry = builtEntries.get(imported)
   if (entry !== undefined || !imported.startsWith('.') || importer === undefined) return entry

@@ -14,7 +14,7 @@ const words = [
   [/\btold\b/i, 'reported, emitted, printed, notified'],
   [/\btells\b/i, 'reports, says which, distinguishes'],
   [/\bwhoever\b/i, 'the caller, the reader, a client'],
-  [/\bis none\b/i, 'is not an X, is invalid, is missing'],
+  [/(?<!there )\bis none\b/i, 'is not an X, is invalid, is missing'],
 ]
 
 /** As a part of an identifier in camel case. */
@@ -71,9 +71,12 @@ const replaced = new Map(
   }),
 )
 
+/** Fields of records, and of values that programs print: allowed as the name of a property, nowhere else. */
+const recordedFields = new Set(['goOn', 'limitsTold', 'told'])
+
 /** Names and texts of records, of printed JSON and of options of programs: they do not change. */
 const recorded = new Set([
-  // Type of a record and of an event, and the counters of progress in them.
+  // Type of a record and of an event, and the counters of iterations in them.
   'lap',
   'laps',
   // Fields of `halting what-if --json`, and of trajectories that pages contain as JSON.
@@ -147,8 +150,18 @@ function wordsIn(path, text) {
     if (instead !== undefined) refuse(at, identifier, instead)
   }
   for (const { start, value } of comments) prose(start, value)
+  // A property is visited before the name in it.
+  const fieldsAt = new Set()
+  const field = ({ key, property, computed = false }) => {
+    const at = key ?? property
+    if (!computed && recordedFields.has(at.name)) fieldsAt.add(at.start)
+  }
   new Visitor({
-    Identifier: ({ start, name: identifier }) => name(start, identifier),
+    MemberExpression: field,
+    Property: field,
+    PropertyDefinition: field,
+    TSPropertySignature: field,
+    Identifier: ({ start, name: identifier }) => fieldsAt.has(start) || name(start, identifier),
     PrivateIdentifier: ({ start, name: identifier }) => name(start, identifier),
     JSXText: ({ start, value }) => prose(start, value),
     Literal: ({ start, value }) => typeof value === 'string' && prose(start, value),

@@ -67,9 +67,9 @@ const { transcriptParts, viewOf } = await import('@halting/analysis/view')
 const { accountOf } = await import('@halting/analysis')
 
 function explainSession({ sessionId, cwd, runs }) {
-  const goOn = { says: 'Continue with:', command: `halting -p --resume ${sessionId} --max-turns 28` }
+  const nextStep = { says: 'Continue with:', command: `halting -p --resume ${sessionId} --max-turns 28` }
   return whyText(
-    { sessionId, cwd, account: accountOf(runs[0]), stages: [], goOn, before: [], about: [] },
+    { sessionId, cwd, account: accountOf(runs[0]), stages: [], nextStep, before: [], about: [] },
     80,
     styleFor(false, {}),
   )

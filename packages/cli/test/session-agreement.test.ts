@@ -47,8 +47,8 @@ describe('a run that was killed after its second request', () => {
 
   test('has the same turns and cost in all commands', async () => {
     await killed()
-    const { runs, goOn } = await outputOf('why', cut)
-    expect(goOn).toEqual({ says: 'Continue with:', command: `halting -p --resume ${cut}` })
+    const { runs, goOn: nextStep } = await outputOf('why', cut)
+    expect(nextStep).toEqual({ says: 'Continue with:', command: `halting -p --resume ${cut}` })
     const { num_turns: turns, total_cost_usd: costUsd, ended } = await outputOf('sessions', 'show', cut)
     expect([turns, costUsd, ended]).toEqual([runs[0].totals.turns, runs[0].totals.costUsd, 'open'])
     expect([turns, costUsd]).toEqual([2, 2.2])
@@ -80,8 +80,8 @@ describe('the command that why suggests', () => {
 
   test('is missing after a rewind, since that needs a prompt', async () => {
     expect((await run(['rewind', limited, '1', '--yes'])).status).toBe(0)
-    const { goOn } = await outputOf('why', limited)
-    expect(goOn).toEqual({
+    const { goOn: nextStep } = await outputOf('why', limited)
+    expect(nextStep).toEqual({
       says: 'Its conversation was rewound. Continue it with --resume and a prompt.',
     })
   })

@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol over stdio, with two tools: it tells the text of a ticket, and closes one.
+// A server of the Model Context Protocol over stdio, with two tools: it reads a ticket, and closes one.
 import { createInterface } from 'node:readline'
 
 const tickets = new Map([

@@ -57,7 +57,7 @@ export function inspectedSession(
     notes: about,
     why: (run, account) => {
       explain ??= explainRuns({ ...session, runs })
-      const newest = run === runs.length - 1 ? { goOn: nextStep, heldBy } : {}
+      const newest = run === runs.length - 1 ? { nextStep, heldBy } : {}
       return whyText(explain(run, { ...newest, about, account }))
     },
   }

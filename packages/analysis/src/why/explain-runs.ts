@@ -54,7 +54,7 @@ export function explainRuns(session: AnySession): (run: number, details: RunDeta
   const stages = stagesByRun(runs)
   let noticesByRun: ReturnType<typeof noticesUntil> | undefined
   const notices = (): ReturnType<typeof noticesUntil> => (noticesByRun ??= noticesUntil(runs))
-  return (run, { nextStep: goOn = { says: '' }, about, heldBy, account: known }) => {
+  return (run, { nextStep = { says: '' }, about, heldBy, account: known }) => {
     const records = runs[run] ?? []
     const account = known ?? (foreign === undefined ? accountOf(records) : foreignAccount(records))
     return {
@@ -64,7 +64,7 @@ export function explainRuns(session: AnySession): (run: number, details: RunDeta
       unreportedUsage: unreportedUsageIn(records),
       notices: notices()[run] ?? [],
       stages: stages.get(account.run.runId) ?? [],
-      nextStep: goOn,
+      nextStep,
       before: endingsBefore(runs, run),
       about,
       ...(heldBy !== undefined && { heldBy }),

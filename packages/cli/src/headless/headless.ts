@@ -130,8 +130,8 @@ async function requestFor(
 ): Promise<SessionRequest> {
   const { session, journal, run } = live
   if (prompt === '' && journal !== undefined) {
-    const { continueSession: goOn } = await import('./continue-session.ts')
-    return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
+    const { continueSession } = await import('./continue-session.ts')
+    return continueSession(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
   }
   const { content } = await live.prepare(typed, prompt.slice(typed.length), signal)
   return { ask: (target) => void target.prompt(content) }

@@ -29,7 +29,7 @@ export function programMessage(message: string): string {
   return `halting: ${printable(message)}\n`
 }
 
-/** The lines of messages that `told` formatted, without the program name: for frontends that show such messages in a place of their own. */
+/** The lines of messages that `programMessage` formatted, without the program name: for frontends that show such messages in a place of their own. */
 export function programMessageLines(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.replace(/^halting: /, '')]))
 }

@@ -190,8 +190,8 @@ async function runToAdopt({ live, program }: RunningLoop, past: PastRounds): Pro
   const isWaiting = last !== undefined && endings[last.reason].continuesWith === 'answers'
   if (!isWaiting || journal.open !== undefined || journal.ended.at(-1)?.terminal.reason !== last.reason)
     return undefined
-  const { continueSession: goOn } = await import('../headless/continue-session.ts')
-  return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
+  const { continueSession } = await import('../headless/continue-session.ts')
+  return continueSession(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
 }
 
 async function openReport({ live, record, program, promptArgument }: RunningLoop): Promise<LoopReport> {

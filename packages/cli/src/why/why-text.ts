@@ -32,7 +32,7 @@ export function whyText(
     unreportedUsage: untold,
     notices,
     stages,
-    nextStep: goOn,
+    nextStep,
     before,
     about,
     heldBy,
@@ -97,7 +97,10 @@ export function whyText(
       style,
     ),
     withTitle('After the run', afterLines(stages, columns), style),
-    [...(goOn.says === '' ? [] : [paragraph(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
+    [
+      ...(nextStep.says === '' ? [] : [paragraph(nextStep.says)]),
+      ...(nextStep.command === undefined ? [] : [`  ${nextStep.command}`]),
+    ],
   ]
   return `${sections
     .filter((lines) => lines.length > 0)

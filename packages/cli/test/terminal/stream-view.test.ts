@@ -345,7 +345,7 @@ describe('other events', () => {
       // Context about the folder that the program adds is not shown.
       user('The repository at the start of this run.', 'hook', { hook: 'halting:folder' }),
       // Another source may use the same words.
-      user('Said (told by halting, not by the user): no.', 'hook', { hook: 'Stop' }),
+      user('Said (reported by halting, not by the user): no.', 'hook', { hook: 'Stop' }),
       reply([
         { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
         { type: 'text', text: 'Done.' },
@@ -361,7 +361,7 @@ describe('other events', () => {
 ↻ resuming a truncated reply (2 left)
 ! The reply may be incomplete.
 · hook: Run the tests.
-· hook: Said (told by halting, not by the user): no.
+· hook: Said (reported by halting, not by the user): no.
 ✻ It may be the clock.
   Or not.
 Done.`

@@ -29,8 +29,8 @@ export function rowOf(line: string, width: number): Row {
 
 export function rowText(line: string, width: number): string {
   if (!controls.test(line)) return withoutEndSpaces(fitting(line, width))
-  const inert = stripToColours(line).replaceAll('\n', ' ')
-  const fits = withoutEndSpaces(fitting(inert, width))
+  const plainLine = stripToColours(line).replaceAll('\n', ' ')
+  const fits = withoutEndSpaces(fitting(plainLine, width))
   return !fits.includes('\u001B') || fits.endsWith(off) ? fits : `${fits}${off}`
 }
 
