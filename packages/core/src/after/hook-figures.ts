@@ -5,7 +5,7 @@ import type { SdkHookFigures } from '../sdk/sdk-messages.ts'
 import { headOf } from '../values/text.ts'
 import type { StageMessage } from './stage.ts'
 
-/** One call of a hook, whoever runs it. */
+/** One call of a hook, by the loop or by a caller. */
 export interface HookCall {
   /** Name of the hook. */
   readonly hook: string
@@ -13,7 +13,7 @@ export interface HookCall {
   readonly event: string
   /** Milliseconds that it took. */
   readonly durationMs: number
-  /** What it decided, in a word each; nothing for a hook that let things be. */
+  /** Its decisions, in a word each; empty for a hook that changed nothing. */
   readonly decisions: readonly string[]
 }
 
@@ -21,17 +21,17 @@ const mostRows = 50
 const longestName = 120
 
 // Spec R-AFTER-9.
-/** Adds up what the hooks of a run did. It asks nobody. */
+/** Sums up what the hooks of a run did, without side effects. */
 export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
   readonly #isTold: (hook: string) => boolean
 
-  /** `isTold`: hooks of the loop that count; all when absent. Others are added by whoever runs them. */
+  /** `isTold`: which hooks of the loop count; all when absent. Callers add other hooks through `add`. */
   constructor(isTold: (hook: string) => boolean = () => true) {
     this.#isTold = isTold
   }
 
-  /** Takes an event of the run, those of subagents too. */
+  /** Receives an event of the run, including events of subagents. */
   onEvent(event: RunEvent): void {
     if (event.type === 'agent') this.onEvent(event.event)
     if (event.type !== 'hook_end' || !this.#isTold(event.hook)) return
@@ -60,7 +60,7 @@ export class HookFigures {
     this.#rows.set(key, row)
   }
 
-  /** What came together, those that took most first, and begins anew; undefined where no hook ran. */
+  /** Returns the sums, longest duration first, and resets them; undefined if no hook ran. */
   take(runId: string): Extract<StageMessage, { readonly subtype: 'hook_summary' }> | undefined {
     const hooks = [...this.#rows.values()].toSorted((one, other) => other.total_ms - one.total_ms)
     this.#rows.clear()
@@ -69,7 +69,7 @@ export class HookFigures {
   }
 }
 
-/** What a hook decided, in a word each. */
+/** The decisions of a hook, in a word each. */
 function decisionsOf(outcome: HookOutcome | StopHookOutcome): readonly string[] {
   const { signals, continued, messages, blocked, permission, input, output, prevented, replaced } =
     outcome as HookOutcome

@@ -12,36 +12,36 @@ import type { Stage, StageLimits } from './stage.ts'
 import { StageRun, type EndedStage, type StageSurroundings } from './stage-run.ts'
 import type { StageReport } from '../steps/stage-record.ts'
 
-/** Stages that go on, and what they tell as it comes. Whoever leaves the iteration ends them. */
+/** Running stages, and their messages as they arrive. Leaving the iteration ends the stages. */
 export interface RunningStages extends AsyncIterable<SdkMessage<never>> {
-  /** How each went, in their order, once all have ended. Never rejects. */
+  /** The report of each stage in order, once all have ended. Never rejects. */
   readonly ended: Promise<readonly StageReport[]>
-  /** Ends them. Each has the grace time to heed it. */
+  /** Ends the stages. Each has the grace time to react. */
   abort(cause?: 'user' | 'interrupt' | 'terminated'): void
 }
 
-/** What a caller decides for all of a list. */
+/** Options of a caller for all stages of a list. */
 export interface StagesOptions {
-  /** Ends them: with the program, for instance. */
+  /** Ends the stages when aborted: with the program, for instance. */
   readonly signal?: AbortSignal
-  /** Asked by stages that name no model: a small one, mostly. That of the session when absent. */
+  /** The model for stages that name none, mostly a small one. Default: that of the session. */
   readonly model?: Model
 }
 
-/** What the list needs of where it runs. */
+/** What stages need from the session. */
 export interface StagesHost extends Omit<StageSurroundings, 'signal' | 'model' | 'lease'> {
   readonly model: Model
   readonly lease: BudgetLease | null
   readonly ledger: Ledger
-  /** Ends the runs of the session, and what comes after them. */
+  /** Ends the runs of the session and its stages when aborted. */
   readonly signal: AbortSignal | undefined
-  /** A name that no other stage of the session has. */
+  /** A name that is unique among the stages of the session. */
   idOf(name: string): string
-  /** Told as each ends, before anybody else. */
+  /** Called as each stage ends, before anyone else is notified. */
   onEnded(report: StageReport): void
 }
 
-/** Starts all of them beside each other. @throws ConfigurationError for what is no list of stages; then none starts. */
+/** Starts all stages in parallel. @throws ConfigurationError for an invalid list of stages; then none starts. */
 export function startStages(stages: readonly Stage[], host: StagesHost, options: StagesOptions): RunningStages {
   checkStages(stages)
   checkStagesOptions(options)
@@ -80,7 +80,7 @@ export function startStages(stages: readonly Stage[], host: StagesHost, options:
   }
 }
 
-/** Aborts the stages when the signal does, or has. */
+/** Aborts the stages when the signal does, immediately if it already has. */
 function followed(signal: AbortSignal, abort: AbortScope): AbortScope {
   const scope = new AbortScope()
   scope.listen({ onAbort: (cause) => abort.abort(cause) })
@@ -135,7 +135,7 @@ const isLimits: Given = (name, value) => {
   const limits = fieldsOf(value) ?? refuse(name, 'an object', value)
   for (const limit in limits) {
     if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`There is no limit ${name}.${limit}.`)
-    // It was just looked at.
+    // Checked above.
     optional(limitChecks[limit as keyof StageLimits])(`${name}.${limit}`, limits[limit])
   }
 }

@@ -33,20 +33,20 @@ import { fieldsOf } from '../values/given.ts'
 import { jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { headOf } from '../values/text.ts'
 
-/** What stages of one list share. */
+/** What the stages of one list share. */
 export interface StageSurroundings {
   readonly sessionId: string
   readonly runId: string
   readonly terminal: RunResult | null
   readonly transcript: Transcript
-  /** Asked where a stage names no other. */
+  /** The model for stages that name no other. */
   readonly model: Model
   readonly options: Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'>
-  /** The line of the session: what a stage reserves, this one reserves too. */
+  /** The ledger of the session: a stage's reservations count here, too. */
   readonly ledger: Ledger
   readonly log: StepStore | undefined
   readonly signal: AbortSignal
-  /** Where what the session may spend is shared with others, and what stages of this list have asked of it. */
+  /** Set if others share the session's budget: the shared lease, and what stages of this list have requested from it. */
   readonly lease: SharedLease | null
 }
 
@@ -55,13 +55,13 @@ interface SharedLease {
   askedNanos: NanoUsd
 }
 
-/** What a stage came to, and what it has to tell. */
+/** The result of a stage, and its messages. */
 export interface EndedStage {
   readonly report: StageReport
   readonly tells: readonly StageMessage[]
 }
 
-/** The bounds of a stage, with those that it does not name. */
+/** The limits of a stage, with defaults. */
 export function stageLimits({ limits }: Pick<Stage, 'limits'>): Required<StageLimits> {
   return { ...defaults, ...limits }
 }
@@ -78,9 +78,10 @@ const minUsefulTokens = 64
 const maxRetries = 2
 
 /**
- * One stage. It never rejects.
- * S1: nothing is asked before its beginning is on record. S2: a question takes its turns before it is asked. S3: when it has ended, no question of it goes on
- * and none is asked any more.
+ * One stage. Its promise never rejects.
+ * S1: it asks nothing before its start is recorded.
+ * S2: a question reserves its turns before it is asked.
+ * S3: when it has ended, none of its questions is still running, and it asks no more.
  */
 export class StageRun {
   readonly #stage: Stage
@@ -95,9 +96,9 @@ export class StageRun {
   #asked = 0
   #usage: StageReport['modelUsage'] = {}
   #begun: Promise<void> | undefined
-  /** With dollars: a model with a price was asked. */
+  /** With dollars: it asked a model with a price. */
   #begunPriced: Promise<void> | undefined
-  /** What it may spend of a lease is held until its end is on record. */
+  /** Releases its part of a lease, once its end is recorded. */
   #endSpending: (() => void) | undefined
 
   constructor(stage: Stage, identity: StageIdentity, around: StageSurroundings) {
@@ -121,7 +122,7 @@ export class StageRun {
     const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
     this.#abort.checkBy(() => deadline.check())
     const { tells, ...outcome } = await this.#outcome()
-    // What it asked and did not wait for ends, and nothing is asked any more.
+    // Aborts the questions that it did not wait for; no more can be asked.
     this.#abort.abort('parent')
     await Promise.all([...this.#running].map(({ ended }) => ended))
     deadline.cancel()
@@ -129,7 +130,7 @@ export class StageRun {
     const durationMs = clock.now() - beganAt
     const report: StageReport = { ...this.#identity, ...outcome, ...this.#figures(), durationMs }
     const isNews = report.reason !== 'skipped' || (this.#begunPriced ?? this.#begun) !== undefined
-    // What it cost is charged as its beginning says, if nobody can write down its end.
+    // If the end cannot be recorded, the stage is charged what its start record says.
     if (isNews) await this.#record({ phase: 'ended', ...report }).catch(() => {})
     this.#endSpending?.()
     return { report, tells }
@@ -152,7 +153,7 @@ export class StageRun {
     if (settled.kind === 'value') return givenOutcome(settled.value)
     if (settled.kind === 'left') return this.#cut(settled.cause, ' It did not heed that and was left behind.')
     const { error } = settled
-    // What it threw may be what the abort came to.
+    // The error may be a consequence of the abort.
     if (this.#abort.cause !== undefined) return this.#cut(this.#abort.cause)
     if (isInstance(error, StageStop)) return endingOf(error.reason, error.message)
     return endingOf('failed', messageOf(error))
@@ -166,7 +167,7 @@ export class StageRun {
   async #ask<Output>(question: StageQuestion<Output>): Promise<StageAnswer<Output>> {
     this.#checkOpen()
     const { output, transcript, prompt } = question
-    // A question without tools has one turn, so that several can be asked beside each other.
+    // A question without tools has one turn, so that several can be asked in parallel.
     const needsTurns = question.tools !== undefined || output !== undefined
     const maxTurns = Math.min(this.#turnsLeft, question.maxTurns ?? (needsTurns ? Infinity : 1))
     if (maxTurns < 1) throw new StageStop('max_turns', `It has asked in its ${this.#limits.maxTurns} turns already.`)
@@ -184,7 +185,7 @@ export class StageRun {
       this.#running.delete(running)
       turns = terminal.summary.turns
       this.#addUsage(terminal)
-      // What an empty answer means the stage decides.
+      // The stage decides what an empty answer means.
       if (endings[terminal.reason].parentResult === 'failed') throw this.#stopOf(terminal)
       const text = output === undefined ? lastAnswer(state) : lastReplyText(state)
       const checked = output?.check(text)
@@ -208,7 +209,7 @@ export class StageRun {
     const model = this.#modelOf(question)
     const { maxBudgetUsd, maxTotalTokens } = this.#limits
     const { options, ledger } = this.#around
-    // A model without a price costs nothing that anybody could count: tokens bound it. With a budget for the session it cannot be asked.
+    // The cost of a model without a price is unknown, so the token limit applies. With a session budget it cannot be asked.
     const isPriced = hasPrice(model, options.prices)
     const mustBePriced = ledger.isBounded
     return {
@@ -234,7 +235,7 @@ export class StageRun {
       return new StageStop(cut.reason, cut.message)
     }
     const named = endings[reason].stageBound ?? 'failed'
-    // The run of the question knows its own limits, and not what is left of those of the session.
+    // The run of the question knows its own limits, but not what the session's limits leave.
     if (named === 'max_budget_usd') return new StageStop(named, `No request fits into what is left: $${this.#leftUsd}.`)
     return new StageStop(named, signal.message === '' ? reason : signal.message)
   }
@@ -275,7 +276,7 @@ export class StageRun {
     return model ?? this.#stage.model ?? this.#around.model
   }
 
-  /** The most that it may spend is on disk before it spends anything: again, with dollars, before the first model with a price. */
+  /** Records the most it may spend before it spends anything. With dollars, it records again before the first model with a price. */
   #begin(model: Model): Promise<void> {
     if (hasPrice(model, this.#around.options.prices)) return (this.#begunPriced ??= this.#recordMost('priced'))
     return this.#begunPriced ?? (this.#begun ??= this.#recordMost('unpriced'))
@@ -287,7 +288,7 @@ export class StageRun {
       this.#endSpending ??= this.#ledger.lease?.spend()
       await this.#growLease(lease)
     }
-    // What others have only taken aside they may give back.
+    // Others may give back what they have only reserved.
     const { nanos, tokens } = this.#ledger.unspent()
     const most: Amount = { nanos: kind === 'priced' ? Math.max(0, nanos) : 0, tokens: Math.max(0, tokens) }
     try {
@@ -298,7 +299,10 @@ export class StageRun {
   }
 
   // Spec R-BUD-17c.
-  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend. */
+  /**
+   * Requests its budget from the lease before the start record names it. If its end is never seen, that amount is
+   * charged, and the session must be allowed to spend it.
+   */
   async #growLease(shared: SharedLease): Promise<void> {
     const { lease } = shared
     const { ledger } = this.#around
@@ -322,22 +326,22 @@ function hasPrice(model: Model, given: Prices | undefined): boolean {
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
 }
 
-/** The same model, of which replies of at most so many tokens are asked. */
+/** The same model, with a lower cap for replies. */
 export function cappedModel(model: Model, mostOutputTokens: number): Model {
   const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
-  // The cap is the default, too.
+  // The cap is also the default.
   const { defaultOutputTokens: _, ...facts } = modelFacts(model)
   const admit = model.admit?.bind(model)
   return {
     ...facts,
     maxOutputTokens,
-    // The cap is in the request that its call is given.
+    // The cap is in the request that `call` receives.
     ...(admit !== undefined && { admit }),
     call: (request, options) => model.call(request, options),
   }
 }
 
-/** How a stage ended, and what it has to tell. */
+/** How a stage ended, and its messages. */
 export interface StageEnding {
   readonly reason: StageReason
   readonly message: string
@@ -353,7 +357,7 @@ function endingOf(reason: StageReason, message: string): StageEnding {
   return { reason, message: headOf(message, longestMessage), tells: [] }
 }
 
-/** What a stage gave, bounded; plain JavaScript may give anything. */
+/** Parses the outcome of a stage, within limits; plain JavaScript may return anything. */
 function givenOutcome(given: unknown): StageEnding {
   try {
     return read(given)
@@ -363,7 +367,7 @@ function givenOutcome(given: unknown): StageEnding {
 }
 
 function read(given: unknown): StageEnding {
-  // A stage of plain JavaScript that gives nothing has done its work.
+  // A stage of plain JavaScript that returns nothing has completed.
   if (given === undefined || given === null) return endingOf('completed', '')
   const { kind, message, details, tells } = fieldsOf(given) ?? {}
   const text = typeof message === 'string' ? message : ''
@@ -376,7 +380,7 @@ function read(given: unknown): StageEnding {
   return isShort(facts) ? { ...ending, details: facts } : ending
 }
 
-/** The types are those of the messages that a stage may tell. */
+/** The types of messages that a stage may send. */
 const types: ReadonlySet<unknown> = new Set<StageMessage['type']>(['prompt_suggestion', 'system'])
 const subtypes: ReadonlySet<unknown> = new Set(['informational', 'hook_summary'])
 
@@ -384,7 +388,7 @@ function tellOf(given: unknown): readonly StageMessage[] {
   const message = jsonObjectOf(given)
   const { type, subtype } = message
   if (!types.has(type) || (type === 'system' && !subtypes.has(subtype)) || !isShort(message)) return []
-  // Its type is one of those; what else it holds is JSON.
+  // The type was checked; the other fields are JSON.
   return [message as unknown as StageMessage]
 }
 

@@ -7,16 +7,16 @@ import { conversationContinues, workQuestion, workQuestionFor, workSummary } fro
 
 type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>
 
-/** Share of the threshold from which on finished work is summarized beside the turns. */
+/** Share of the threshold from which finished work is summarized in parallel with the turns. */
 const stageFrom = 0.85
-/** Share of the threshold that a span of finished work has at least, and about. */
+/** Approximate minimum share of the threshold that a span of finished work takes. */
 const spanShare = 0.6
-/** Share of the threshold that the newest messages have, which are not finished yet. */
+/** Share of the threshold for the newest messages, which count as unfinished. */
 const openShare = 0.2
-/** Most tokens of such a summary. */
+/** Maximum tokens of such a summary. */
 const summaryTokens = 1_000
 
-/** Summaries that were made beside turns since the conversation was last made shorter, in order. */
+/** Summaries that were made in parallel with turns since the last compaction, in order. */
 function stagedOf({ state }: ContextView): readonly Staged[] {
   const staged: Staged[] = []
   for (let index = state.transcript.length - 1; index >= 0; index--) {
@@ -27,7 +27,7 @@ function stagedOf({ state }: ContextView): readonly Staged[] {
   return staged.toReversed()
 }
 
-/** The oldest work that has no summary yet, if there is enough of it and it is finished. */
+/** The oldest finished work without a summary, if there is enough of it. */
 export function nextCollapse(
   view: ContextView,
   threshold: number,
@@ -46,7 +46,7 @@ export function nextCollapse(
   return { ...span, freedTokens, question: questionOf(view, messages, span, model) }
 }
 
-/** The first message is the task, or what was left by a compaction: it stays. */
+/** Index after the first message, which stays: it is the task, or the result of a compaction. */
 function firstOfWork(messages: readonly ModelMessage[]): number {
   for (let index = 1; index < messages.length; index++) if (isCutPoint(messages, index)) return index
   return messages.length
@@ -61,7 +61,10 @@ function newestStart({ tokensBetween }: ContextView, messages: readonly ModelMes
   return 0
 }
 
-/** Whole groups until there are enough of them; undefined when there are not. What a person or the program said ends a span: it stays as it is. */
+/**
+ * Adds whole groups until the span is large enough; undefined if it never is. A message of a person or the program ends
+ * a span, because it is preserved verbatim.
+ */
 function nextSpan(
   { tokensBetween }: ContextView,
   messages: readonly ModelMessage[],
@@ -84,7 +87,7 @@ function nextSpan(
   return undefined
 }
 
-/** With a model of its own it is shown the span alone; the run's own is shown all, which its provider has in its cache. */
+/** A separate compaction model receives only the span. The run's own model receives the whole conversation, which its provider has in its cache. */
 function questionOf(
   { model: current, system, tools }: ContextView,
   messages: readonly ModelMessage[],
@@ -115,8 +118,8 @@ function questionOf(
 const opening: ModelMessage = Object.freeze({ role: 'user', content: conversationContinues })
 
 /**
- * Puts all staged summaries in the place of what they are of; undefined when there are none, or when that leaves as many tokens as `below` or more. It
- * asks nobody.
+ * Replaces the summarized messages by all staged summaries. Undefined when there are none, or when the result has
+ * `below` tokens or more. It asks no model.
  */
 export function drainCollapses(view: ContextView, below: number = Infinity): Compaction | undefined {
   const staged = stagedOf(view)
@@ -133,13 +136,13 @@ export function drainCollapses(view: ContextView, below: number = Infinity): Com
   }
 }
 
-/** Whether both ends are places where a conversation may be cut, and the span lies behind the one before: what was read from a file may say anything. */
+/** Whether both ends are valid cut points and the span starts after the previous one. Data read from a file may be invalid. */
 function isSpan(messages: readonly ModelMessage[], from: number, to: number, next: number): boolean {
   if (from < Math.max(1, next) || to <= from || !isCutPoint(messages, from)) return false
   return to === messages.length || isCutPoint(messages, to)
 }
 
-/** A summary that is longer than what is left of its messages, since they were cleared or it keeps to no cap, replaces nothing. */
+/** A summary replaces nothing if it is longer than its messages: these may have been pruned, or the summary exceeds its cap. */
 function collapsed(
   { state, tokensOf }: ContextView,
   staged: readonly Staged[],

@@ -15,9 +15,10 @@ import {
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
 /**
- * Everything that people said in a session, in order, but for what stands in the conversation anyway: in `kept`, its newest messages. Taken from the
- * entries and not from what the model is shown, so no summary comes between. Where a program or a hook has replaced the conversation, what it put
- * there counts, without the summary of a compaction before. Told apart by what they say: in a transcript that was read from a file nothing is the same object.
+ * Everything that people said in a session, in order, except what is in `kept`, the newest messages of the conversation.
+ * It is taken from the entries, not from the model's view, so it never passes through a summary. If a program or a hook
+ * has replaced the conversation, its replacement counts, without the summary of an earlier compaction.
+ * Messages are compared by content: in a transcript read from a file no objects are shared.
  */
 export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessage[]): readonly string[] {
   let words: string[] = []
@@ -35,7 +36,7 @@ export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessa
   return withoutNewest(words, kept)
 }
 
-/** What is kept is the newest: of the same words twice, the later ones are those. */
+/** `kept` holds the newest messages, so of equal texts the later ones are removed. */
 function withoutNewest(words: readonly string[], kept: readonly ModelMessage[]): readonly string[] {
   const stand: string[] = []
   for (const message of kept) if (message.role === 'user') addWords(stand, message)
@@ -59,15 +60,15 @@ function isReplacement(
 const openings: readonly string[] = [compactedOpening, ...earlierOpenings]
 const wordsOpenings: readonly string[] = [allUserMessages, someUserMessages, ...earlierUserMessages]
 
-/** What people said, as a compaction leaves it. */
+/** People's messages, as a compaction includes them. */
 export function carriedWordsText(words: readonly string[], isShortened: boolean): string {
   const said = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
   return `${isShortened ? someUserMessages : allUserMessages}\n\n${said}`
 }
 
 /**
- * What people said in a message that a compaction left and a hook wrote again, with another word in it perhaps; undefined for any other message. Its
- * summary, and what the program carried over, nobody said: the next compaction brings its own.
+ * People's messages in a compacted message that a hook rewrote, perhaps with changes; undefined for any other message.
+ * Its summary and pinned context are not included: the next compaction creates its own.
  */
 function carriedWordsIn({ content }: UserMessage): readonly string[] | undefined {
   if (typeof content === 'string') return undefined
@@ -91,20 +92,20 @@ function addWords(words: string[], message: UserMessage): void {
   if (said !== '') words.push(said)
 }
 
-/** What was said, cut down to a budget, and whether something was left out. */
+/** People's messages, cut to a budget, and whether anything was left out. */
 export interface CarriedWords {
   readonly words: readonly string[]
   readonly isShortened: boolean
 }
 
-/** How long what is in the middle may stay, in characters, the longest first; then it is left out. */
+/** Allowed lengths of the messages in the middle, in characters, longest first. After the last they are left out. */
 const middleLengths = [4_000, 1_000, 300] as const
-/** How long the first and the newest stay in any case, in characters. */
+/** Minimum characters of the first and the newest message. */
 const leastOfEnds = 400
 
 /**
- * Words within a budget of tokens: all of them where they fit. Else the oldest in the middle are shortened, then left out; the first, which is the
- * task, and the newest stay as long as there is room for them.
+ * Texts within a budget of tokens, all of them if they fit. Otherwise the oldest in the middle are shortened, then left
+ * out. The first text, which is the task, and the newest are preserved as long as there is room.
  */
 export function wordsWithin(
   words: readonly string[],
@@ -126,7 +127,7 @@ export function wordsWithin(
   return { words: withGaps(carried.kept), isShortened: true }
 }
 
-/** Words that give way as long as they are more than there is room for. */
+/** Texts to shorten until they fit. */
 class Words {
   readonly kept: (string | undefined)[]
   readonly #sizes: number[]
@@ -163,7 +164,7 @@ class Words {
   }
 }
 
-/** Left out messages are told as one line for each gap. */
+/** Replaces each run of omitted messages by one line. */
 function withGaps(kept: readonly (string | undefined)[]): readonly string[] {
   const words: string[] = []
   let missing = 0

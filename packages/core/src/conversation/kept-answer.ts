@@ -9,20 +9,21 @@ interface Entries {
 
 // Spec R-VERI-4.
 /**
- * Where the entries end among which the answer is: before the question to verify it, while it stands; else the end of the transcript. It stands until the
- * model calls a tool, a person says something, or the model is sent back for another answer. `start`: entries before it are not read.
+ * Where to stop looking for the run's answer. That is before the request to verify it, while the answer is still valid;
+ * otherwise the end of the transcript. The answer is valid until the model calls a tool, a person says something, or the
+ * model is sent back for another answer. `start`: earlier entries are not read.
  */
 export function endOfAnswer(transcript: Entries, start = 0): number {
   const question = questionIn(transcript, start)
   return question !== undefined && standsBehind(transcript, question) ? question : transcript.length
 }
 
-/** Whether the model was asked to verify an answer, and that answer is still the one of the run. */
+/** Whether the model was asked to verify an answer and that answer is still the answer of the run. */
 export function answerStands(transcript: Entries, start = 0): boolean {
   return endOfAnswer(transcript, start) < transcript.length
 }
 
-/** The first of the newest messages that leave the answer before them in force: those behind it ask the model to finish its reply. */
+/** The first of the newest messages that leave the previous answer valid. Later ones only ask the model to finish its reply. */
 function questionIn(transcript: Entries, start: number): number | undefined {
   let question: number | undefined
   for (let index = transcript.length - 1; index >= start; index--) {
@@ -46,14 +47,15 @@ function standsBehind(transcript: Entries, question: number): boolean {
     if (entry?.kind !== 'user' || entry.origin === 'interruption') continue
     if (entry.keepsAnswer === true) hasReplied = false
     else if (entry.origin === 'tool_results' || isOfPerson(entry)) return false
-    // What is said before the reply is context of the question. Behind it, it asks for another one: a hook's word does where a reply follows.
+    // A message before the reply is context of the request. A message after it asks for another answer; a hook's message
+    // does so only if a reply follows.
     else if (hasReplied && !isOfHook(entry)) return false
     else isHookHeard ||= hasReplied
   }
   return true
 }
 
-/** A stop hook that sends an answer back has no name on the entry. */
+/** The entry of a stop hook that sends an answer back has no hook id. */
 function isOfHook({ origin, hook }: UserEntry): boolean {
   return origin === 'hook' && hook !== undefined
 }

@@ -8,8 +8,8 @@ import { transcriptProblems } from './transcript-problems.ts'
 
 // Spec R-HOOK-11.
 /**
- * Whether the model may be shown `messages` in place of the transcript.
- * @throws ConfigurationError when the service would refuse them, or a result would come to lack its call.
+ * Checks that `messages` may replace the transcript in the model's view.
+ * @throws ConfigurationError when the service would refuse them, or a result would lack its call.
  */
 export function checkReplaced(before: Transcript, messages: readonly ModelMessage[]): void {
   const problem = problemOf(before, messages)

@@ -2,8 +2,8 @@ import { blocksOf, isToolResult, toolCallsOf, type ContentBlock, type ModelMessa
 
 // Spec R-TOOL-1.
 /**
- * What the Messages API would refuse in a list of messages, in words; empty when it would accept it.
- * The rules are those of the Messages API. Neighbouring messages of one role are one message to the API.
+ * Problems for which the Messages API would refuse a list of messages; empty when it would accept them.
+ * The API merges consecutive messages with the same role.
  */
 export function transcriptProblems(messages: readonly ModelMessage[]): readonly string[] {
   const merged = mergeNeighbours(messages)
@@ -58,7 +58,7 @@ function resultProblems(content: readonly ContentBlock[], open: readonly string[
   return problems
 }
 
-/** Text, an image, a document, something found: nothing else is taken inside a result. */
+/** Text, images, documents and search results: a tool result may contain no other block. */
 function mayStandInResult(block: unknown): boolean {
   if (typeof block !== 'object' || block === null || !('type' in block)) return false
   switch (block.type) {

@@ -17,38 +17,39 @@ import {
 } from './judge-texts.ts'
 
 /**
- * Why the result of a call shows nothing, whatever it says: it reads a file back that this session wrote, or a model wrote it. Undefined where it may be
- * evidence. `earlier` are the calls of the conversation before it, in order. The answer depends on these alone.
+ * Why the result of a call is not evidence, whatever it contains: it reads back a file that this session wrote, or a
+ * model wrote it. Undefined if it may be evidence. `earlier` are the previous calls of the conversation, in order. The
+ * function must be pure.
  */
 export type NoEvidence = (call: CalledTool, earlier: readonly CalledTool[]) => string | undefined
 
-/** A result of a tool since the prompt, as evidence. */
+/** A tool result since the prompt, as possible evidence. */
 export interface RecordedResult {
   readonly call: RecordedCall
   /** Index of its entry in the transcript. */
   readonly at: number
-  /** Its texts, each by itself: what they say together nobody said. */
+  /** Its texts, separately: a quote must not span two of them. */
   readonly texts: readonly string[]
-  /** Why it is no evidence; undefined where it may be quoted. */
+  /** Why it is not evidence; undefined if it may be quoted. */
   readonly refusal: string | undefined
 }
 
-/** Characters of a quote; a longer one is refused. */
+/** Maximum length of a quote in characters; a longer one is refused. */
 const longestQuote = 2_000
-/** A quote of punctuation says nothing. */
+/** Minimum number of letters: a quote of punctuation proves nothing. */
 const leastLetters = 8
-/** A part of so many letters and digits that stands in an earlier input may have come from there. */
+/** A run of this many letters and digits that occurs in an earlier input may have come from there. */
 const longestOfInput = 10
-/** Words: of what earlier inputs hold in any order, and of what the input of the very call holds. */
+/** Length of a word, for words that occur in earlier inputs in any order or in the input of the same call. */
 const wordOfInput = 5
 const wordOfCall = 3
-/** So many letters and digits of a quote are new. */
+/** Minimum number of letters and digits of a quote that must be new. */
 const leastNew = 4
 
 // Spec R-GOAL-52 to R-GOAL-54.
-/** The results of tools of a conversation, and what the model itself wrote in it: what quotes are held against. */
+/** The tool results of a conversation, and the model's own texts: quotes are checked against both. */
 export class Evidence {
-  /** Since the prompt, in order. */
+  /** Results since the prompt, in order. */
   readonly results: readonly RecordedResult[]
   readonly #own: OwnWords
   /** Texts of results without white space. */
@@ -59,12 +60,12 @@ export class Evidence {
     this.results = resultsOf(transcript, this.#own.calls, changes, noEvidence)
   }
 
-  /** True where no result may be quoted: then a judge has nothing to go by. */
+  /** True if no result may be quoted, so a judge has no evidence. */
   get isEmpty(): boolean {
     return this.results.every(({ refusal }) => refusal !== undefined)
   }
 
-  /** Why a quote does not count; undefined where it does. */
+  /** Why a quote does not count; undefined if it does. */
   refusalOf(quote: string): string | undefined {
     if (quote.length > longestQuote) return quoteTooLong(longestQuote)
     const wanted = quote.replaceAll(/\s/g, '')
@@ -83,7 +84,7 @@ export class Evidence {
     return refusal
   }
 
-  /** The part of a text that says this but for white space; undefined for none. */
+  /** The part of a text that equals the quote except for white space; undefined if there is none. */
   #passageOf(text: string, wanted: string): string | undefined {
     const dense = this.#dense.get(text) ?? text.replaceAll(/\s+/g, '')
     this.#dense.set(text, dense)
@@ -145,7 +146,7 @@ function resultsOf(
   return results
 }
 
-/** What decides is a program's: one that throws leaves no evidence. */
+/** Calls `noEvidence` of the program. If it throws, the result is not evidence. */
 function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly CalledTool[]): string | undefined {
   try {
     return noEvidence(call, earlier)
@@ -154,7 +155,10 @@ function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly C
   }
 }
 
-/** The first result that is fresh: that of the last change itself, since a command that tests may change files. Its entry, and its place in it. */
+/**
+ * Position of the first fresh result: entry and index. The result of the last change itself is fresh, since a command
+ * that runs tests may change files.
+ */
 function freshFrom(
   transcript: Transcript,
   changes: Changes | undefined,
@@ -167,7 +171,7 @@ function freshFrom(
   return { at: changes.at, index: 0 }
 }
 
-/** Index of what the person said last that began a run; 0 for nothing. */
+/** Index of the person's last message that started a run; 0 if there is none. */
 export function lastPromptOf(transcript: Transcript): number {
   for (let at = transcript.length - 1; at > 0; at--) {
     const entry = transcript.at(at)
@@ -176,7 +180,7 @@ export function lastPromptOf(transcript: Transcript): number {
   return 0
 }
 
-/** Results that tools gave. A person's message may hold none. */
+/** Results that tools returned. A person's message cannot contain any. */
 function resultBlocksOf(entry: TranscriptEntry | undefined): readonly ToolResultBlock[] {
   if (entry?.kind !== 'user' || entry.origin !== 'tool_results') return []
   return blocksOf(entry.message.content).filter(isToolResult)

@@ -16,31 +16,31 @@ import {
   toolResult,
 } from './judge-texts.ts'
 
-/** One thing that was said or done. */
+/** One message, call or result of the conversation. */
 interface Part {
-  /** One line of our own. */
+  /** A heading line that we write. */
   readonly head: string
   readonly body: string
-  /** Parts of a higher rank are shown first where not all fit. */
+  /** Parts of a higher rank are included first if not all fit. */
   readonly rank: 0 | 1 | 2
 }
 
-/** Characters that a part is shown at most. */
+/** Maximum length of a part in characters. */
 const longestResult = 12_000
 const longestOther = 3_000
-/** Tokens for the conversation, where the window allows it. */
+/** Maximum tokens for the conversation, if the window allows them. */
 const mostTokens = 40_000
-/** Of a window; the rest is for what frames it, the reply and what the estimate is wrong by. */
+/** Share of a window. The rest is for the frame of the question, the reply and the error of the estimate. */
 const shareOfWindow = 0.5
 
-/** Tokens of the conversation that a model with such a window is shown; `undefined` where the window is not known. */
+/** Tokens of conversation that fit into a question for a model with this window; `undefined` for an unknown window. */
 export function roomIn(contextWindow: number | undefined): number {
   return Math.min(mostTokens, Math.floor((contextWindow ?? Infinity) * shareOfWindow))
 }
 
 /**
- * The question: the goal, and the conversation since the prompt, in order. What does not fit is left out, and that is said: first the prompt and the newest
- * results that may be quoted have room, then the rest, the newest first.
+ * Builds the question: the goal, and the conversation since the prompt, in order. Omissions are marked. The prompt and
+ * the newest results that may be quoted are included first, then the rest, the newest first.
  */
 export function judgeQuestion(
   goal: string,
@@ -56,7 +56,7 @@ export function judgeQuestion(
   return judgeQuestionText(framedPart(judgeParts.goal, goal, mark), shown)
 }
 
-/** A word that occurs in none of the texts, the same for the same texts: nobody who wrote one of them can have known it. */
+/** A word that occurs in none of the texts, derived from them: no author of one of the texts can have known it. */
 function markFor(texts: readonly string[]): string {
   const all = texts.join('\n')
   for (let link = 0; ; link++) {
@@ -112,12 +112,12 @@ function partOfResult({ call, texts, refusal }: RecordedResult): Part {
   return { head: toolResult(plainLine(call.name), mayBe), body, rank: refusal === undefined ? 1 : 0 }
 }
 
-/** One line, whatever it is made of. */
+/** Reduces a text to one line. */
 function plainLine(text: string): string {
   return headOf(text.replaceAll(/[\s\p{C}]+/gu, ' '), 200)
 }
 
-/** Those that fit, in their order; a number stands for so many that do not. */
+/** The parts that fit, in order; a number stands for that many omitted parts. */
 function fitting(parts: readonly Part[], room: number): readonly (Part | number)[] {
   const isShown = new Set<number>()
   let left = room
@@ -126,7 +126,7 @@ function fitting(parts: readonly Part[], room: number): readonly (Part | number)
       const part = parts[index]
       if (part?.rank !== rank) continue
       left -= roughTokens.estimate(part.head) + roughTokens.estimate(part.body) + 20
-      // What came before the first that does not fit is older: it is left out in one piece.
+      // Everything older than the first part that does not fit is omitted in one piece.
       if (left < 0) break
       isShown.add(index)
     }
@@ -141,14 +141,14 @@ function fitting(parts: readonly Part[], room: number): readonly (Part | number)
   return shown
 }
 
-/** What a judge said. */
+/** The verdict of a judge. */
 export interface Judgement {
   readonly met: boolean
   readonly evidence: readonly string[]
   readonly missing: string
 }
 
-/** Reads a verdict: one JSON object, alone, in a fence or among words. Undefined for anything else, and for more than one. */
+/** Parses a verdict: one JSON object, alone, in a fence or within other text. Undefined for anything else, and for more than one object. */
 export function judgementOf(text: string): Judgement | undefined {
   const fenced = [...text.matchAll(/```(?:json)?[^\S\n]*\n([\s\S]*?)\n?[^\S\n]*```/gi)].map(([, inside = '']) => inside)
   const [start, end] = [text.indexOf('{'), text.lastIndexOf('}')]
@@ -169,7 +169,7 @@ function readJudgement(text: string): Judgement | undefined {
   }
   if (!isJsonObject(value) || typeof value['met'] !== 'boolean') return undefined
   const { met, evidence, missing } = value
-  // A part that is no text is no quote: it is refused, and not passed over.
+  // An item that is not a string is refused, not skipped.
   const quotes = Array.isArray(evidence) ? evidence.map((part: unknown) => (typeof part === 'string' ? part : '')) : []
   return {
     met,
