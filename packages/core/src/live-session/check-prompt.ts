@@ -2,16 +2,17 @@ import { ConfigurationError } from '../values/errors.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { isJsonObject } from '../values/json.ts'
 
-/** Of replies and results: in what a person says no service takes them. */
+/** Blocks of replies and results: no service accepts them in a person's message. */
 const ofOthers: ReadonlySet<unknown> = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking'])
 
 /**
- * What no service takes would stay in the conversation, and have every later request refused. Kinds of blocks that are not known here may be known there.
- * @throws ConfigurationError for what is no prompt.
+ * Rejects blocks that no service accepts: they would stay in the conversation and make it refuse every later request.
+ * Unknown block types are allowed, because the service may know them.
+ * @throws ConfigurationError for an invalid prompt.
  */
 export function checkPrompt(content: MessageContent): void {
   if (typeof content === 'string') return
-  // Plain JavaScript, and whoever hands on lines of others, may give anything.
+  // Plain JavaScript, or a client that forwards messages of others, may pass anything.
   const given: unknown = content
   if (!Array.isArray(given)) throw new ConfigurationError('A prompt is a text or a list of blocks.')
   for (const block of given as readonly unknown[]) {

@@ -4,7 +4,7 @@ import type { Usage } from '../model/messages.ts'
 import { contextUsage } from '../api/context-usage.ts'
 import type { ContextUsage } from './session.ts'
 
-/** What the next request would hold, by kind. `added`: names of tools that came later. Asks nobody. */
+/** What the next request contains, by kind. `added`: names of tools that were added later. Makes no request. */
 export function contextUsageOf(
   options: QueryOptions,
   transcript: Transcript,

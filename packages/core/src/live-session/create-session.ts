@@ -31,17 +31,18 @@ import type {
 
 /**
  * Creates a live session: one conversation with its runs, queue and questions.
- * @throws ConfigurationError for options that cannot be run.
+ * @throws ConfigurationError for invalid options.
  */
 export function createSession(parts: SessionParts): Session {
   return new LiveSession(parts)
 }
 
 /**
- * S1: one run at a time; `#running` is set from the moment at which something is there to run until its result and all after it are told.
- * S2: a message that was handed in is in the queue, in the conversation, or given back.
- * S3: a run that has begun tells `run_start`, `system/init` first and its result last, and `run_end`.
- * S4: after `close` nothing begins and nothing is told but `closed`.
+ * S1: one run at a time. `#running` is set from the time a run is due until its result and everything after it are
+ * reported.
+ * S2: a submitted message is in the queue, in the conversation, or returned to the caller.
+ * S3: a started run reports `run_start` and `system/init` first, its result last, and then `run_end`.
+ * S4: after `close` nothing starts, and only `closed` is reported.
  */
 class LiveSession implements Session {
   readonly #parts: SessionParts
@@ -50,7 +51,7 @@ class LiveSession implements Session {
   readonly #queue: MessageQueue
   readonly #view: SessionView
   readonly #listeners = new EventListeners()
-  /** What was asked for beside messages: it goes before them. */
+  /** Requests other than messages, which start before queued messages. */
   #beginnings: readonly Beginning[] = []
   readonly #onSettled: (() => void)[] = []
   #engine: QueryEngine
@@ -80,7 +81,7 @@ class LiveSession implements Session {
     this.#engine = this.#newEngine()
     const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
     this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
-    // A command may end while no run is there to tell of it.
+    // A background command may end while no run is active to report it.
     this.#forgetBackground = options.background?.onEnd(() => this.#changed())
   }
 
@@ -102,7 +103,7 @@ class LiveSession implements Session {
   }
 
   get snapshot(): SessionSnapshot {
-    // A run may have taken a message of which nobody was told yet.
+    // A run may have taken a message without having reported it yet.
     if (this.#snapshot?.queue !== this.#queue.waiting) this.#snapshot = undefined
     return (this.#snapshot ??= this.#present())
   }
@@ -134,13 +135,13 @@ class LiveSession implements Session {
 
   prompt(content: MessageContent, { id, when = 'next', model, skipIfMet }: PromptOptions = {}): string {
     this.#checkOpen()
-    // It is refused here, and not when its run begins.
+    // Invalid content is rejected here, not when its run starts.
     checkPrompt(content)
     if (id !== undefined && this.#running?.messageId === id) return id
     const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
     const own = { id, model, skipIfMet }
     const put = begins ? this.#queue.putOwn(content, own) : { id: this.#queue.put(content, when, own), isNew: true }
-    // A message that comes again, such as one that a host sends twice, interrupts nothing.
+    // A duplicate message, such as one that a host sends twice, interrupts nothing.
     if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
     this.#changed()
     this.#goOn()
@@ -206,7 +207,7 @@ class LiveSession implements Session {
     this.#begin({ begin: (engine) => engine.resume() })
   }
 
-  /** A run of an earlier process may have begun in another mode: the one that a person is shown is the one that holds. */
+  /** A run of an earlier process may have started in another mode. The mode that the person sees applies. */
   #setShownMode(): void {
     const { permissionMode, permissionModes } = this.#view.present
     if (permissionModes.includes(permissionMode)) this.#engine.set({ permissionMode })
@@ -263,12 +264,12 @@ class LiveSession implements Session {
     try {
       return (await this.#parts.stopTask?.(taskId)) === true || (await this.#engine.stopAgent(taskId))
     } finally {
-      // Between runs nothing else tells of it.
+      // Between runs nothing else reports the change.
       this.#changed()
     }
   }
 
-  /** Does something during which no run begins; what is handed in meanwhile begins one then. */
+  /** Does work while no run may start. A message that arrives meanwhile starts a run afterwards. */
   async #whileIdle<T>(work: () => Promise<T>): Promise<T> {
     this.#running = runningOf({})
     try {
@@ -322,7 +323,7 @@ class LiveSession implements Session {
     this.#goOn()
   }
 
-  /** Begins what comes next, unless something goes on. */
+  /** Starts the next run, unless one is active. */
   #goOn(): void {
     if (this.#running !== undefined) return
     const next = this.#isClosed ? undefined : this.#next()
@@ -351,7 +352,7 @@ class LiveSession implements Session {
 
   /** Never rejects. */
   async #run(beginning: Beginning, running: Running): Promise<void> {
-    // Whoever handed it in has the rest of their turn to listen.
+    // Lets the caller subscribe during the rest of its turn.
     await Promise.resolve()
     const engine = this.#engine
     const { message } = beginning
@@ -363,7 +364,7 @@ class LiveSession implements Session {
           hasBegun = true
           this.#tell({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
         }
-        // Before this there was nothing to interrupt.
+        // Before this point there was no run to interrupt.
         if (running.interruptedBy !== undefined) engine.interrupt(running.interruptedBy)
         if (told.type === 'result') {
           result = told
@@ -389,7 +390,7 @@ class LiveSession implements Session {
   #onLoopEvent(event: RunEvent): void {
     this.#hasBegun = true
     this.#parts.onEvent?.(event)
-    // Who hears of it sees what stands now.
+    // Listeners then see the new snapshot.
     if (this.#view.onEvent(event)) this.#changed()
     this.#tell({ type: 'loop', event })
     if (event.type !== 'message' || event.entry.kind !== 'user') return
@@ -413,28 +414,28 @@ class LiveSession implements Session {
   }
 }
 
-/** What begins a run. */
+/** What a run starts with. */
 interface Beginning {
-  /** The message that it begins with; it was taken out of the queue for it. */
+  /** The message that the run starts with, already removed from the queue. */
   readonly message?: QueuedMessage
   begin(engine: QueryEngine): AsyncIterable<SdkMessage>
 }
 
-/** What goes on: a run, from before it begins until its result is told, or something during which none begins. */
+/** An active run, from before it starts until its result is reported, or work during which no run may start. */
 interface Running {
-  /** The message that it begins with: nobody has it until the engine does. */
+  /** The message that the run starts with: only this record has it until the engine does. */
   readonly messageId?: string
   interruptedBy: AbortCause | undefined
-  /** It has its result: what is left is to tell of it. */
+  /** The run has its result, which only has to be reported. */
   hasResult: boolean
 }
 
-/** As it begins. */
+/** The initial state of an activity. */
 function runningOf({ message }: Pick<Beginning, 'message'>): Running {
   return { interruptedBy: undefined, hasResult: false, ...(message !== undefined && { messageId: message.id }) }
 }
 
-/** No file was changed back. */
+/** Result of a rewind that changed no files. */
 const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
   files: [],
   insertions: 0,
@@ -448,11 +449,11 @@ function notKept(): ConfigurationError {
 
 interface StageListener {
   tell(event: SessionEvent): void
-  /** What stages spent may be another sum by now. */
+  /** The spending of stages may have changed. */
   changed(): void
 }
 
-/** What comes after the runs of a session: beside the next run, if one comes. */
+/** Stages after the runs of a session. They may run in parallel with the next run. */
 class StagesAfterRuns {
   readonly #afterRun: SessionParts['afterRun']
   readonly #on: StageListener
@@ -468,14 +469,14 @@ class StagesAfterRuns {
     return this.#going.size > 0
   }
 
-  /** A run has its result. */
+  /** Starts the stages after a run with a result. */
   begin(engine: QueryEngine): void {
     const going = this.#run(engine)
     this.#going.add(going)
     void going.then(() => this.#going.delete(going))
   }
 
-  /** Ends those that go on. Resolves when what they spent is on record. */
+  /** Ends the running stages. Resolves when their spending is recorded. */
   async end(): Promise<void> {
     this.#controller.abort()
     this.#controller = sharedAbort()

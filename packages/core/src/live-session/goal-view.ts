@@ -4,13 +4,13 @@ import type { GoalSpec } from '../verification/goal-record.ts'
 import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'
 import type { SessionGoal } from './session.ts'
 
-/** The goals of a session, by its options, what a person sets, and what its runs report. */
+/** The goals of a session, from its options, the person's settings, and the reports of its runs. */
 export class GoalView {
   readonly #given: readonly GoalSpec[]
   readonly #givenMaxTries: number
-  /** What a run has that goes on with none of an earlier process. */
+  /** Goals of a run that does not continue a run of an earlier process. */
   #ofSession: readonly GoalSpec[]
-  /** Of the run that goes on, or was last. */
+  /** Goals of the current or last run. */
   #specs: readonly GoalSpec[]
   #maxTries: number
   #tries = 0
@@ -36,7 +36,7 @@ export class GoalView {
     }
   }
 
-  /** A run begins with tries of its own; one that continues another reports at its first check how many that one had. */
+  /** A run starts with no tries used. One that continues another reports the earlier tries at its first check. */
   begin(): void {
     this.#put(this.#ofSession)
     this.#tries = 0
@@ -59,7 +59,7 @@ export class GoalView {
     this.#last = null
   }
 
-  /** What was found of other goals says nothing of these. */
+  /** Results for other goals do not apply to these. */
   #put(specs: readonly GoalSpec[]): void {
     if (isSameNames(specs, this.#specs)) return
     this.#specs = specs
@@ -70,7 +70,7 @@ export class GoalView {
     if (maxGoalTries !== undefined) this.#maxTries = maxGoalTries ?? this.#givenMaxTries
   }
 
-  /** True when it changed the view. `settings` is not among the events: `set` has it. */
+  /** Processes an event and returns whether the view changed. `settings` is not among these events: `set` handles it. */
   onEvent(event: RunEvent): boolean {
     switch (event.type) {
       case 'goal_start': {
@@ -78,7 +78,7 @@ export class GoalView {
         this.#isChecking = true
         this.#tries = tries
         this.#maxTries = maxTries
-        // A run of an earlier process is resumed with the goals on its record.
+        // A run of an earlier process is resumed with its recorded goals.
         this.#put(goals.map((name) => ({ name })))
         return true
       }

@@ -4,14 +4,14 @@ import type { QueryOptions } from '../api/query-options.ts'
 import { settingsOf } from '../api/options.ts'
 import type { LimitsInForce } from './session.ts'
 
-/** What holds of what a person can set, but for the model, which the engine knows. */
+/** The effective settings that a person can change, except the model, which the engine knows. */
 export interface InForce {
   readonly permissionMode: string
   readonly thinking: Thinking | null
   readonly limits: LimitsInForce
 }
 
-/** What holds where nothing was set. @throws ConfigurationError for options that cannot be run. */
+/** The settings before any change. @throws ConfigurationError for invalid options. */
 export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
   const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, thinking } =
     settingsOf(options)
@@ -29,7 +29,7 @@ export function inForceAtFirst(options: QueryOptions, permissionMode: string): I
   }
 }
 
-/** The same after a change. What was set back is as it was at first. */
+/** The settings after a change. A setting that is reset has its initial value. */
 export function inForceWith(before: InForce, first: InForce, change: SettingsChange): InForce {
   const { permissionMode, thinking, limits = {} } = change
   return {
@@ -52,13 +52,13 @@ function limitsWith(before: LimitsInForce, change: LimitsChange): LimitsInForce 
   }
 }
 
-/** Ids of the models that may be chosen. */
+/** Ids of the models to choose from. */
 export function modelIdsOf({ model, fallbackModel, models = [] }: QueryOptions): readonly string[] {
   const all: readonly Model[] = [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...models]
   return [...new Set(all.map(({ id }) => id))]
 }
 
-/** What has no end is null. */
+/** Null for an infinite limit. */
 export function orNull(limit: number): number | null {
   return limit === Infinity ? null : limit
 }

@@ -3,17 +3,17 @@ import type { QueryEngine } from '../api/engine.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { QueuedMessage } from './session.ts'
 
-/** What a message is handed in with. */
+/** Options of a submitted message. */
 interface HandedIn {
   readonly id?: string | undefined
   readonly model?: string | undefined
   readonly skipIfMet?: boolean | undefined
 }
 
-/** What a message says of the run that begins with it. */
+/** Options of a message for the run that starts with it. */
 type OfItsRun = Pick<QueuedMessage, 'model' | 'skipIfMet'>
 
-/** What waits, and of what it was made. */
+/** A cached list of waiting messages, and what it was derived from. */
 interface Shown {
   readonly own: readonly QueuedMessage[]
   readonly ofEngine: readonly InboxMessage[]
@@ -21,13 +21,13 @@ interface Shown {
 }
 
 /**
- * Messages that no run has taken. Those that a run may take wait in the engine; those that begin a run of their own wait here, where none takes them.
- * A message is in one of both, once.
+ * Messages that no run has taken. Messages for the current run wait in the engine. Messages for a run of their own wait
+ * here, where no run takes them. Each message is in exactly one of the two.
  */
 export class MessageQueue {
   readonly #engine: () => QueryEngine
   #own: readonly QueuedMessage[] = []
-  /** What messages that wait in the engine say of the runs that begin with them. */
+  /** Options of the messages in the engine, for the runs that start with them. */
   readonly #ofRuns = new Map<string, OfItsRun>()
   #shown: Shown | undefined
 
@@ -35,7 +35,7 @@ export class MessageQueue {
     this.#engine = engine
   }
 
-  /** The same array until another message waits. */
+  /** The same array until the waiting messages change. */
   get waiting(): readonly QueuedMessage[] {
     const ofEngine = this.#engine().waiting
     if (this.#shown?.own !== this.#own || this.#shown.ofEngine !== ofEngine)
@@ -47,7 +47,7 @@ export class MessageQueue {
     return { id, content, when: kind === 'steer' ? 'next' : 'later', ...this.#ofRuns.get(id) }
   }
 
-  /** For the run that goes on, at its next checkpoint or when it would end. Gives the id. */
+  /** Adds a message for the current run, at its next cancellation point or when it would end. Returns the id. */
   put(content: MessageContent, when: 'next' | 'later', { id, ...own }: HandedIn): string {
     if (id !== undefined && this.waiting.some((each) => each.id === id)) return id
     const given = when === 'next' ? this.#engine().steer(content, id) : this.#engine().followUp(content, id)
@@ -57,10 +57,10 @@ export class MessageQueue {
     return given
   }
 
-  /** For a run of its own. An id that was handed in before is passed over: `isNew` is false. */
+  /** Adds a message for a run of its own. An id that was used before is ignored: `isNew` is false. */
   putOwn(content: MessageContent, { id, ...own }: HandedIn): { readonly id: string; readonly isNew: boolean } {
     if (id !== undefined && this.waiting.some((each) => each.id === id)) return { id, isNew: false }
-    // The engine knows which ids were handed in, and makes new ones.
+    // The engine knows which ids are in use, and creates new ones.
     const engine = this.#engine()
     const given = engine.steer(content, id)
     const isNew = engine.retract(given)
@@ -69,13 +69,13 @@ export class MessageQueue {
     return { id: given, isNew }
   }
 
-  /** Another engine takes the place of the present one, which is given: what waited there waits in the new one. */
+  /** Moves the messages that wait in the previous engine to the new one. */
   moveFrom(before: QueryEngine): void {
     for (const { id, kind, content } of before.waiting)
       this.put(content, kind === 'steer' ? 'next' : 'later', { id, ...this.#ofRuns.get(id) })
   }
 
-  /** A run that goes on has taken it. Gives what it said of a run of its own. */
+  /** The current run has taken the message. Returns its options for a run of its own. */
   taken(id: string): OfItsRun {
     const ofRun = this.#ofRuns.get(id) ?? {}
     this.#ofRuns.delete(id)
@@ -90,14 +90,14 @@ export class MessageQueue {
     return isTakenBack
   }
 
-  /** The one that begins the next run; it waits no more. */
+  /** Removes and returns the message that starts the next run. */
   takeFirst(): QueuedMessage | undefined {
     const [first] = this.waiting
     if (first !== undefined) this.retract(first.id)
     return first
   }
 
-  /** All but those that a run is just putting on record. */
+  /** Removes and returns all messages except those that a run is recording. */
   takeAll(): readonly QueuedMessage[] {
     return this.waiting.filter(({ id }) => this.retract(id))
   }

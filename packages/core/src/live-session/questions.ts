@@ -4,7 +4,7 @@ import type { Question, SessionEvent } from './session.ts'
 import { requestWithdrawn } from '../permissions/permission-texts.ts'
 import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-question.ts'
 
-/** One that is open, and who waits for it. */
+/** An open permission request, and its waiting caller. */
 interface OpenQuestion {
   readonly question: Question
   readonly settle: (answer: PermissionAnswer, because: 'answered' | 'withdrawn') => void
@@ -12,7 +12,7 @@ interface OpenQuestion {
 
 const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: requestWithdrawn })
 
-/** Calls that wait for a person. An answer counts once; one to a question that is withdrawn is passed over. */
+/** Calls that wait for a person. The first answer counts; an answer to a withdrawn request is ignored. */
 export class Questions {
   readonly #open = new Map<string, OpenQuestion>()
   readonly #tell: (event: SessionEvent) => void
@@ -26,7 +26,7 @@ export class Questions {
     return [...this.#open.values()].map(({ question }) => question)
   }
 
-  /** For the engine's option of this name. */
+  /** For the engine's option of the same name. */
   readonly canUseTool: CanUseTool = (toolName, input, options) =>
     new Promise((resolve) => {
       const { signal } = options
@@ -45,7 +45,7 @@ export class Questions {
       this.#tell({ type: 'question', question })
     })
 
-  /** @throws ConfigurationError for what is no answer: the question stays. */
+  /** @throws ConfigurationError for an invalid answer: the request stays open. */
   answer(id: string, answer: PermissionAnswer): boolean {
     checkAnswer(answer)
     const open = this.#open.get(id)
@@ -53,7 +53,7 @@ export class Questions {
     return open !== undefined
   }
 
-  /** Nobody waits any more. */
+  /** Withdraws all requests: their calls no longer wait. */
   withdrawAll(): void {
     for (const { settle } of this.#open.values()) settle(withdrawn, 'withdrawn')
   }
@@ -74,11 +74,11 @@ function aboutOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' |
 interface OpenLimit {
   readonly request: LimitRequest
   readonly close: (because: 'answered' | 'withdrawn') => void
-  /** The run ends as the limit says. */
+  /** Ends the run at its limit. */
   readonly end: () => void
 }
 
-/** The question at a limit that is open, one at most: a run pauses at one limit. */
+/** The open question at a limit. There is at most one, because a run pauses at one limit at a time. */
 export class LimitQuestions {
   readonly #tell: (event: SessionEvent) => void
   #open: OpenLimit | undefined
@@ -91,7 +91,7 @@ export class LimitQuestions {
     return this.#open?.request ?? null
   }
 
-  /** For the engine's option of this name. A limit that is raised is set: the run hears of that. */
+  /** For the engine's option of the same name. A raised limit is set, so the run receives it. */
   readonly askLimit: AskLimit = (request, { signal }) =>
     new Promise((resolve, reject) => {
       const onAbort = (): void => {
@@ -110,8 +110,8 @@ export class LimitQuestions {
     })
 
   /**
-   * False where no such question is open. `raise` sets the limit.
-   * @throws ConfigurationError for what is no answer, and what `raise` throws: the question stays.
+   * Answers the question; false if no such question is open. `raise` sets the limit.
+   * @throws ConfigurationError for an invalid answer, and errors of `raise`: the question stays open.
    */
   answer(id: string, given: LimitAnswer, raise: (limits: NonNullable<LimitAnswer['raise']>) => void): boolean {
     const open = this.#open

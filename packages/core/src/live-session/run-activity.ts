@@ -5,18 +5,18 @@ import type { Activity } from './session.ts'
 
 const idle: Activity = Object.freeze({ type: 'idle' })
 
-/** What a run does, by what it tells. */
+/** What a run is doing, derived from its events. */
 export class RunActivity {
   readonly #now: () => number
   #present: Activity = idle
-  /** A further attempt of the same turn goes on until its reply is there. */
+  /** A further attempt at the same turn; it lasts until its reply arrives. */
   #recovery: Activity | undefined
-  /** That is asked, or was last. */
+  /** The current or last model. */
   #model: string | undefined
   #calls: readonly string[] = []
-  /** Laps of each kind since the last turn began. */
+  /** Iterations by transition since the last turn started. */
   #laps: { readonly [transition: string]: number } = {}
-  /** What stop hooks said of the last answer. */
+  /** Reasons of stop hooks that sent the last answer back. */
   #sentBack: string | null = null
 
   /** `now`: the clock of the session, in milliseconds. */
@@ -42,7 +42,7 @@ export class RunActivity {
     this.#present = idle
   }
 
-  /** True when it is another. */
+  /** Processes an event and returns whether the activity changed. */
   onEvent(event: RunEvent): boolean {
     const next = this.#after(event)
     if (next === undefined) return false
@@ -50,7 +50,7 @@ export class RunActivity {
     return true
   }
 
-  /** What goes on once a wait is over. */
+  /** The activity once a wait is over. */
   get #asking(): Activity {
     return this.#recovery ?? (this.#model === undefined ? idle : { type: 'asking', model: this.#model })
   }

@@ -7,10 +7,10 @@ import type { LimitsInForce, SessionFigures } from './session.ts'
 
 type Told = Extract<RunEvent, { readonly type: 'figures' }>
 
-/** What stood when a turn began. */
+/** Figures at the start of a turn. */
 type Mark = { readonly usd: number; readonly tokens: number; readonly ms: number }
 
-/** Turns whose mean a turn to come is taken to need. */
+/** Number of turns whose mean estimates the next turn. */
 const turnsOfMean = 5
 
 const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
@@ -38,7 +38,7 @@ function searchesIn({ modelUsage }: RunResult['summary']): number {
   )
 }
 
-/** The figures of a session as its runs tell them. What they are made of is told by the loop; nothing is counted twice. */
+/** The figures of a session, from the events of its runs. The loop reports their parts; nothing is counted twice. */
 export class RunFigures {
   #told: Omit<SessionFigures, 'sessionUsd'>
   #limits: LimitsInForce
@@ -50,7 +50,7 @@ export class RunFigures {
     this.#told = { ...nothingTold, contextWindow }
   }
 
-  /** A run begins. What fills the window stays. `sessionUsd`: what was spent before it. */
+  /** A run starts. The window usage stays. `sessionUsd`: spent before the run. */
   begin(limits: LimitsInForce, sessionUsd: number): void {
     const { contextTokens, contextWindow, compactsAt } = this.#told
     this.#marks = []
@@ -59,7 +59,7 @@ export class RunFigures {
     this.limit(limits, sessionUsd)
   }
 
-  /** The run has ended: its figures are those of its ending, whatever was told on the way. */
+  /** The run has ended: the figures of its result replace the earlier ones. */
   end({ summary, committedUsd, costUsd, totalTokens, durationMs }: RunResult): void {
     const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
     const { maxDurationMs } = this.#limits
@@ -81,7 +81,7 @@ export class RunFigures {
     }
   }
 
-  /** Limits are others: what they leave is told anew with the next request, and is this until then. `sessionUsd`: without this run. */
+  /** The limits changed. The next request reports what they leave; until then it is calculated here. `sessionUsd`: without this run. */
   limit(limits: LimitsInForce, sessionUsd: number): void {
     const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#told
     this.#limits = limits
@@ -96,17 +96,17 @@ export class RunFigures {
     }
   }
 
-  /** The conversation is another: how full the window is, is not known until it is asked about. */
+  /** The conversation was replaced: the window usage is unknown until the next request. */
   forgetContext(): void {
     this.#told = { ...this.#told, contextTokens: 0 }
   }
 
-  /** True when something was told. */
+  /** Processes an event and returns whether the figures changed. */
   onEvent(event: RunEvent): boolean {
     const given = figuresIn(event)
     if (given !== undefined) {
       const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
-      // Calls are counted as they begin. A run that goes on tells those of before.
+      // Calls are counted when they start. A continued run also reports earlier calls.
       const toolCalls = Math.max(this.#told.toolCalls, given.figures.toolCalls ?? 0)
       this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow, toolCalls }
       return true
@@ -126,7 +126,7 @@ export class RunFigures {
       }
       case 'message': {
         if (event.entry.kind !== 'compact_boundary') return false
-        // The window is less full at once, and not with the next request alone.
+        // Updates the window usage now, instead of with the next request.
         const { preTokens, postTokens } = event.entry
         const contextTokens = Math.max(postTokens, this.#told.contextTokens - preTokens + postTokens)
         this.#told = { ...this.#told, contextTokens }
@@ -148,7 +148,7 @@ export class RunFigures {
       }
       case 'guards': {
         const near = event.remaining.find(({ unit }) => unit === 'repeats')
-        // The first time is no repeat.
+        // The first occurrence is not a repetition.
         this.#repeats = near === undefined || near.used < 2 ? null : near.limit - near.used
         return true
       }
@@ -157,11 +157,11 @@ export class RunFigures {
     }
   }
 
-  /** `sessionUsd`: with all that was spent. */
+  /** `sessionUsd`: including everything spent. */
   figures(sessionUsd: number): SessionFigures {
     const left = leftOf(this.#limits.maxBudgetUsd, sessionUsd)
     const { leftUsd: told } = this.#told
-    // What comes after a run spends too, and tells of no figures.
+    // Stages after a run spend, too, but report no figures.
     return { ...this.#told, leftUsd: told === null || left === null ? told : Math.min(told, left), sessionUsd }
   }
 
@@ -169,7 +169,7 @@ export class RunFigures {
     return this.#told.turns
   }
 
-  /** Settled, and told by the service. */
+  /** US dollars that were charged and reported by the service. */
   get knownUsd(): number {
     return this.#told.settledUsd - this.#told.unknownUsd
   }
@@ -208,7 +208,7 @@ function leftOf(limit: number | null, used: number): number | null {
   return limit === null ? null : Math.max(0, limit - used)
 }
 
-/** Of two limits what the one leaves that leaves less; null where there is none. */
+/** The smaller of two remaining amounts; null if there is no limit. */
 function narrower(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)

@@ -34,11 +34,11 @@ export interface ViewOptions {
   readonly options: QueryOptions
   readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
   readonly last: RunResult | undefined
-  /** Of the engine: dollars of the session without the run that goes on, and the model that was chosen. */
+  /** The engine: dollars of the session without the current run, and the chosen model. */
   readonly engine: () => Pick<QueryEngine, 'totalCostUsd' | 'model'>
 }
 
-/** What a session shows of its runs, by what these tell, and what is set. */
+/** What a session shows of its runs, from their events and the settings. */
 export class SessionView {
   readonly #options: ViewOptions
   readonly #figures: RunFigures
@@ -48,11 +48,11 @@ export class SessionView {
   readonly #serviceWaits = new ServiceWaitsView()
   readonly #first: InForce
   #inForce: InForce
-  /** A run goes on whose figures are not in the sum of the session yet. */
+  /** A run is active whose costs are not in the session's sum yet. */
   #counts = false
   #last: RunResult | undefined
 
-  /** @throws ConfigurationError for options that cannot be run. */
+  /** @throws ConfigurationError for invalid options. */
   constructor(view: ViewOptions) {
     const { options, permissions, last } = view
     const now = (): number => (options.clock ?? systemClock).now()
@@ -63,7 +63,7 @@ export class SessionView {
     this.#tasks = new BackgroundList(options.background, now)
     this.#goal = new GoalView((options.until ?? []).map(specOf), settingsOf(options).maxGoalTries)
     this.#last = last
-    // What stands there is the last run of an earlier process, until another one begins.
+    // Shows the last run of an earlier process until another one starts.
     if (last !== undefined) this.#figures.end(last)
     this.#figures.limit(this.#inForce.limits, this.#spentBefore)
   }
@@ -76,7 +76,7 @@ export class SessionView {
     this.#figures.begin(this.#inForce.limits, this.#options.engine().totalCostUsd)
   }
 
-  /** The result is there: what the run has cost is in the sum of the session. */
+  /** The run has its result: its costs are in the session's sum. */
   end(last: RunResult | undefined): void {
     this.#counts = false
     this.#last = last ?? this.#last
@@ -92,12 +92,12 @@ export class SessionView {
     this.#figures.limit(this.#inForce.limits, this.#spentBefore)
   }
 
-  /** The conversation went back. */
+  /** The conversation was rewound. */
   rewound(): void {
     this.#figures.forgetContext()
   }
 
-  /** True when something of it is another. */
+  /** Processes an event and returns whether the view changed. */
   onEvent(event: RunEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
     const views = [this.#figures, this.#activity, this.#goal, this.#tasks, this.#serviceWaits]
@@ -109,7 +109,7 @@ export class SessionView {
     return this.#figures.turns
   }
 
-  /** Dollars that the session has spent without the run whose figures are told. */
+  /** Dollars that the session has spent, without the run that the figures describe. */
   get #spentBefore(): number {
     const total = this.#options.engine().totalCostUsd
     return this.#counts ? total : total - this.#figures.knownUsd
@@ -133,10 +133,10 @@ export class SessionView {
   }
 }
 
-/** Ended tasks that are still shown: the newest. */
+/** Number of the latest ended tasks that are still shown. */
 const mostEnded = 20
 
-/** What goes on beside the runs, by what the loop tells of it; that a command has ended, its port knows before. */
+/** Background tasks, from the loop's events. Their port knows of an ended command before the loop does. */
 export class BackgroundList {
   readonly #port: Pick<Background, 'running' | 'knows'> | undefined
   readonly #now: () => number
@@ -156,7 +156,7 @@ export class BackgroundList {
     )
   }
 
-  /** True when something began or ended. */
+  /** Processes an event and returns whether a task started or ended. */
   onEvent(event: RunEvent): boolean {
     if (event.type !== 'message') return false
     const { entry } = event
@@ -184,7 +184,7 @@ export class BackgroundList {
 
 const none: readonly WaitingRequest[] = Object.freeze([])
 
-/** The requests of a run and of its agents that wait for their services, in the order in which they began to. */
+/** Requests of a run and its agents that wait for their services, in order of the start of their waits. */
 export class ServiceWaitsView {
   #present: readonly WaitingRequest[] = none
 
@@ -192,12 +192,12 @@ export class ServiceWaitsView {
     return this.#present
   }
 
-  /** Another run begins, or this one has ended. */
+  /** Clears the list when another run starts, or this one has ended. */
   clear(): void {
     this.#present = none
   }
 
-  /** True when there is another one, or one less. */
+  /** Processes an event and returns whether a wait started or ended. */
   onEvent(event: RunEvent, callIds: readonly string[] = []): boolean {
     switch (event.type) {
       case 'agent':
@@ -209,7 +209,7 @@ export class ServiceWaitsView {
         return this.#replace(isWaiting ? [...others, began] : others)
       }
       case 'run_end':
-        // Of an agent that was ended in its wait, and of those below it.
+        // Removes waits of an agent that ended while waiting, and of agents below it.
         return this.#replace(
           this.#present.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
         )

@@ -7,7 +7,7 @@ import type { SdkAssistant } from './sdk-messages.ts'
 
 type MakeBase = (name: string) => { readonly uuid: string; readonly session_id: string }
 
-/** One reply that is coming: what the service has told of it, and the blocks that have a line. */
+/** A reply that is streaming: the service's data so far, and the blocks that have a line. */
 interface ComingReply {
   model: string
   usage: Usage
@@ -16,8 +16,8 @@ interface ComingReply {
 
 // Spec R-SDK-3, R-SDK-3b.
 /**
- * The `assistant` messages of replies: one for each block, when it is complete.
- * The reply's entry brings those of the blocks that had none.
+ * The `assistant` messages of replies: one for each complete block.
+ * The reply's entry adds those for blocks without one.
  */
 export class ReplyLines {
   readonly #base: MakeBase
@@ -28,12 +28,12 @@ export class ReplyLines {
     this.#base = base
   }
 
-  /** An attempt begins: what came of the one before is no part of it. */
+  /** Starts an attempt: the output of the previous one is not part of it. */
   begin(parent: string | null, model: string): void {
     this.#coming.set(parent, { model, usage: noUsage, told: [] })
   }
 
-  /** The line of the block that is complete now, if one is. `entryId` is that of the entry which the reply becomes. */
+  /** The line of the block that has just become complete, if any. `entryId` is the id of the reply's future entry. */
   take(parent: string | null, entryId: string, update: ModelUpdate): SdkAssistant | undefined {
     const coming = this.#coming.get(parent)
     if (coming === undefined) return undefined
@@ -45,7 +45,7 @@ export class ReplyLines {
     return this.#line({ id, model, usage }, block, parent, lineName(entryId, id, coming.told.length - 1))
   }
 
-  /** Lines of the blocks that had none while the reply came. */
+  /** Lines of the blocks that had none while the reply streamed. */
   rest(parent: string | null, { id, message, error, aborted }: AssistantEntry): readonly SdkAssistant[] {
     const untold = notIn(this.#coming.get(parent)?.told ?? [])
     this.#coming.delete(parent)
@@ -85,15 +85,15 @@ export class ReplyLines {
   }
 }
 
-/** Another attempt at the same reply is another message, and has lines of its own. */
+/** Another attempt at the same reply is another message, with its own lines. */
 export function lineName(entryId: string, messageId: string, index: number): string {
   return `${entryId}.${messageId}.${index}`
 }
 
-/** What the service tells of a reply at its beginning. */
+/** Reads the service's data at the beginning of a reply. */
 function takeStart(coming: ComingReply, event: JsonObject): void {
   if (event['type'] !== 'message_start' || !isJsonObject(event['message'] ?? null)) return
-  // Just looked at.
+  // Validated above.
   const { model, usage } = event['message'] as JsonObject
   if (typeof model === 'string' && model !== '') coming.model = model
   coming.usage = usageOf(usage)
@@ -106,7 +106,7 @@ function usageOf(told: Json | undefined): Usage {
   return read.isUsable ? read.usage : noUsage
 }
 
-/** Whether a block is none of those told: they are the message's own objects, or say the same. */
+/** Whether a block has no line yet: blocks are compared by identity, then by content. */
 function notIn(told: readonly ContentBlock[]): (block: ContentBlock) => boolean {
   const left = new Set(told)
   return (block) => {

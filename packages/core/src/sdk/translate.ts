@@ -12,30 +12,30 @@ import { ReplyLines } from './reply-lines.ts'
 import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser, SdkInitInfo, SdkInit } from './sdk-messages.ts'
 import type { RunContext } from '../run/run-context.ts'
 
-/** Whose messages they are, and which are wanted that only go by. */
+/** Identifies the messages, and selects optional ones. */
 export interface TranslateOptions {
-  /** Written into each message. */
+  /** Session id in each message. */
   readonly sessionId: string
   /** Id of the run, for messages that are about it. */
   readonly runId: string
-  /** Also the service's own events, as `stream_event`. */
+  /** Include the service's own events, as `stream_event`. */
   readonly includePartialMessages?: boolean | undefined
-  /** Also messages about hooks that begin and end. Default: false. */
+  /** Include messages for the start and end of hooks. Default: false. */
   readonly includeHookEvents?: boolean | undefined
 }
 
-/** Turns what the loop tells into SDK messages: none, one or several for an event. */
+/** Converts events of the loop to SDK messages: none, one or several for an event. */
 export interface Translator {
   /** The messages for one event, in order; often none. */
   messages(event: RunEvent): readonly SdkMessage[]
 }
 
-/** The result is made of the terminal, and none of them. */
+/** The result message is derived from the run result, so it is not among these. */
 type SdkMessage = AnySdkMessage<never>
 
 const nothing: readonly SdkMessage[] = Object.freeze([])
 
-/** For one run: what it tells of itself is numbered. */
+/** Creates a translator for one run: messages that are not in the transcript are numbered. */
 export function createTranslator(options: TranslateOptions): Translator {
   const translation = new Translation(options)
   return { messages: (event) => translation.of(event, null) }
@@ -45,7 +45,7 @@ class Translation {
   readonly #options: TranslateOptions
   readonly #base: MakeBase
   readonly #lines: ReplyLines
-  /** What a subagent told of tasks stands with its result again. */
+  /** Tasks that a subagent reported: the subagent's result repeats them. */
   readonly #toldTasks = new Set<string>()
 
   constructor(options: TranslateOptions) {
@@ -149,7 +149,7 @@ function hookStartedOf(
   return { type: 'system', subtype: 'hook_started', hook_id: hook, hook_name: hook, hook_event: trigger, ...base }
 }
 
-/** The id of a message that is in the transcript is made of its entry; the others are numbered. */
+/** The id of a message in the transcript is derived from its entry; other messages are numbered. */
 function baseOf({ sessionId, runId }: TranslateOptions): MakeBase {
   const numbered = uuidsUnder(`${sessionId}/${runId}/event:`)
   let counter = 0
@@ -159,12 +159,12 @@ function baseOf({ sessionId, runId }: TranslateOptions): MakeBase {
   })
 }
 
-/** Where a subagent begins and ends. */
+/** Messages for the start and end of a subagent. */
 function taskMessages(
   { callId, agentType, description = agentType, inBackground, event }: Extract<RunEvent, { readonly type: 'agent' }>,
   base: MakeBase,
 ): readonly SdkMessage[] {
-  // It is told as work beside the run is, by the id that the model knows.
+  // It is reported like a background task, by the id that the model knows.
   if (inBackground === true) return nothing
   const task = { task_id: callId, tool_use_id: callId }
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
@@ -176,14 +176,14 @@ function taskMessages(
   return [{ type: 'system', subtype: 'task_notification', ...ended, ...base() }]
 }
 
-/** Work beside the run: what began, what ended, and what was ended with the run. */
+/** Messages for background tasks that started, ended, or were ended with the run. */
 function taskLines(notes: readonly TaskNote[], base: MakeBase): readonly SdkMessage[] {
   return notes.flatMap((note): readonly SdkMessage[] => {
     if (note.id === null || (note.type === 'left' && note.how === 'kept')) return []
     const task = { task_id: note.id, ...(note.callId !== undefined && { tool_use_id: note.callId }) }
     if (note.type === 'started')
       return [{ type: 'system', subtype: 'task_started', ...task, description: note.description, ...base() }]
-    // Readers know three words: what was lost has stopped as far as anybody can tell.
+    // Readers know three statuses: a lost task counts as stopped.
     const status = statusOf(note)
     const summary = note.type === 'left' ? `${leftWords(note)}: ${note.description}.` : note.summary
     return [{ type: 'system', subtype: 'task_notification', ...task, status, output_file: '', summary, ...base() }]
@@ -220,7 +220,7 @@ function progressOf(
   }
 }
 
-/** What a tool that waits tells of its wait. */
+/** The wait that a tool reports in its progress. */
 function waitIn(data: Json): Pick<SdkToolProgress, 'waits_for' | 'waits_until_ms'> {
   const { waitsFor, untilMs } = fieldsOf(data) ?? {}
   if (typeof waitsFor !== 'string') return {}
@@ -262,7 +262,7 @@ function hookResponseOf(
   }
 }
 
-/** The end of a wait is told by what ended it. */
+/** The event at the end of a wait says what ended it. */
 function serviceWaitOf(
   event: Extract<RunEvent, { readonly type: 'service_wait' | 'service_waited' }>,
   parent: string | null,
@@ -341,10 +341,10 @@ function entryMessages(
   }
 }
 
-/** One line for each tool result; any other message as it is. The person's own prompt is not told back to them. */
+/** One message for each tool result; any other user message unchanged. The person's own prompt is not repeated to them. */
 function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): readonly SdkUser[] {
   const { content } = entry.message
-  // What a person does is not synthetic: an interruption is theirs.
+  // A person's action is not synthetic, including an interruption.
   const synthetic = entry.origin === 'hook' || entry.origin === 'loop'
   if (entry.origin === 'prompt' && parent === null) return []
   if (typeof content === 'string' || entry.origin !== 'tool_results') {
@@ -355,7 +355,7 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
         parent_tool_use_id: parent,
         ...(synthetic ? { isSynthetic: true as const } : {}),
         ...base(entry.id),
-        // Whoever handed it in knows it by this one.
+        // The caller knows the message by this id.
         ...(entry.inboxId !== undefined && isUuid(entry.inboxId) && { uuid: entry.inboxId }),
       },
     ]
@@ -372,7 +372,7 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
   })
 }
 
-/** What `system/init` tells where nothing else is said. */
+/** Default fields of `system/init`. */
 const defaultInit: SdkInitInfo = {
   cwd: '',
   mcp_servers: [],
@@ -385,7 +385,7 @@ const defaultInit: SdkInitInfo = {
   claude_code_version: '2.1.0',
 }
 
-/** The first message of a run: with the model, the mode and the tools that it begins with. */
+/** The first message of a run: the model, the mode and the tools that it starts with. */
 export function initMessage(
   { model, settings, toolDefinitions }: RunContext,
   init: Partial<SdkInitInfo> | undefined,

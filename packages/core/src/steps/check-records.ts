@@ -6,11 +6,11 @@ type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
 
 // Spec R-RES-8.
 /**
- * The beginning of a run's record, which may come from a file: it is looked at before anything is made of it.
- * @throws ConfigurationError for what is no record of one run, with the entry that is wrong and what to do.
+ * Validates the start of a run's record, which may come from a file, before it is used.
+ * @throws ConfigurationError if these are not the records of one run, with the invalid entry and what to do.
  */
 export function beginningOf(records: readonly StepRecord[]): StartRecord {
-  // Plain JavaScript, and JSON, may give anything.
+  // Plain JavaScript and JSON may contain anything.
   const given: unknown = records
   if (!Array.isArray(given)) {
     const what = typeof given === 'object' ? (given === null ? 'null' : 'an object') : nameOf(typeof given)
@@ -39,7 +39,7 @@ export function beginningOf(records: readonly StepRecord[]): StartRecord {
   return first
 }
 
-/** Whether the record begins the run itself, and not one of its agents. */
+/** Whether the record starts the run itself, not one of its agents. */
 export function isOwnStart(record: StepRecord): record is StartRecord {
   return record.type === 'start' && record.scope === ''
 }
@@ -48,7 +48,7 @@ function nameOf(type: string): string {
   return type === 'undefined' ? type : `a ${type}`
 }
 
-/** The fields that each type of entry must have. */
+/** Validators of the required fields, by type of entry. */
 const needs: {
   readonly [type in StepRecord['type']]: (entry: { readonly [field: string]: unknown }) => string | undefined
 } = {

@@ -20,34 +20,36 @@ import type {
 import { systemClock } from '../values/system-clock.ts'
 import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.ts'
 
-/** What a driver begins with. */
+/** Options of a step engine. */
 export interface StepEngineOptions {
-  /** Where time comes from. Default: the system's clock. */
+  /** The time source. Default: the system's clock. */
   readonly clock?: Clock
-  /** Where the records go. */
+  /** Where records are stored. */
   readonly log: StepStore
-  /** Records of the open turn to answer from. */
+  /** Records of the open turn, from which steps are answered. */
   readonly replay?: readonly StepRecord[]
-  /** Records of earlier turns that are of agents which still work beside the run: to answer from, too. */
+  /** Records of earlier turns that belong to running background agents, from which steps are answered, too. */
   readonly agents?: readonly StepRecord[]
-  /** Refuses to run anything that is not on record: replay and what-if. */
+  /** Rejects steps that are not recorded: for replay and what-if. */
   readonly recordedOnly?: boolean
-  /** Idempotency keys begin with it. Default: `session`. */
+  /** Prefix of idempotency keys. Default: `session`. */
   readonly sessionId?: string
-  /** How far the records go that there are, on the session's active clock. */
+  /** The last time in the existing records, on the session's active clock. */
   readonly recordedUntil?: number
 }
 
-/** A driver that takes the answers of persons. */
+/** A step engine that accepts answers of people. */
 export interface AnswerableStepEngine extends StepEngine {
   /** Gives a person's answer to a `wait`. */
   answer(key: StepKey, value: Json): void
 }
 
 /**
- * The driver: it records, answers from the record, and keeps the session's active clock. The log behind it is what tells memory from a file.
- * D1: what a step is about to do is in the log before it is done, and durable where the step asks for it. D2: what came in from outside is durable
- * before the loop acts on it. D3: a log that fails breaks the driver.
+ * The step engine: it records steps, answers from the record, and maintains the session's active clock. The log decides
+ * whether records are in memory or in a file.
+ * D1: a step's intent is in the log before its side effect, and durable if the step requires it.
+ * D2: external input is durable before the loop acts on it.
+ * D3: a failing log breaks the engine.
  */
 export class DurableStepEngine implements AnswerableStepEngine {
   readonly #clock: Clock
@@ -58,9 +60,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
   readonly #rest: Rest | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
   #given: Map<StepKey, Json> | undefined
-  /** Wall time that is not active time: before this process, and while a person was waited for. */
+  /** Wall time that is not active time: before this process, and while waiting for people. */
   #idleMs: number
-  /** Since when somebody is waited for; the active clock stands still there until nobody is. */
+  /** When the current wait for a person began. The active clock is paused until no wait is left. */
   #waitingSince: number | undefined
 
   constructor(options: StepEngineOptions) {
@@ -112,13 +114,13 @@ export class DurableStepEngine implements AnswerableStepEngine {
       const step = this.#answerOrPerform(key, effect, options, place)
       return this.#clock.pause === undefined ? step : this.#withPause(step)
     } catch (error) {
-      // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
+      // The engine refuses by rejecting, so that a caller that runs several steps together learns the outcome of all.
       return Promise.reject(error)
     }
   }
 
   // Spec R-STEP-15.
-  /** What follows a step waits until timers had their turn, where steps have followed each other for too long. */
+  /** Delays what follows a step until timers had their turn, if steps have followed each other for too long. */
   #withPause<T>(step: Eventually<StepResult<T>>): Eventually<StepResult<T>> {
     if (step instanceof Promise) return step.then((came) => this.#paused(came))
     return this.#paused(step)
@@ -129,7 +131,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     return pause === undefined ? came : pause.then(() => came)
   }
 
-  /** The effect alone: nothing is kept of it. */
+  /** Runs only the side effect and records nothing. */
   #perform<T>(
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
@@ -161,7 +163,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const found = answers.hasAny ? answers.take(key, digest) : undefined
     if (found?.type === 'result') {
       if (options.composite === true) answers.abandon(`${key}/`)
-      // The record holds what this effect returned: same key, same digest.
+      // The record has the return value of this side effect: same key, same digest.
       return { value: found.value as T, replayed: true, at: found.at, durationMs: Math.max(0, found.durationMs) }
     }
     if (found?.type === 'intent' && options.onUnfinished !== 'rerun') {
@@ -173,7 +175,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     if (this.#options.recordedOnly === true) throw this.#brokeHere(place) ?? notOnRecord(key)
     answers.goLive()
     const at = this.#now
-    // A step that is run again has its intent on record already.
+    // A step that runs again already has a recorded intent.
     const intent = found?.type === 'intent' ? found.intent : options.intent?.()
     if (intent !== undefined && found === undefined) this.#record({ type: 'intent', key, digest, intent, at })
     const durable = options.sync === 'intent' ? this.#log.flush() : undefined
@@ -186,7 +188,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     return durable instanceof Promise ? durable.then(run) : run()
   }
 
-  /** What broke the recorded run of this scope, where all that it did before is told. */
+  /** The error that broke the recorded run in this scope, once everything before it is answered. */
   #brokeHere({ scope, answers }: Place): HaltingError | undefined {
     if (answers.hasOf(scope)) return undefined
     for (const record of this.#options.replay ?? []) {
@@ -213,7 +215,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
 
   lap(lap: Iteration): void {
     this.#record({ type: 'lap', lap })
-    // What is left of the open turn is of hooks that are no longer there. What they asked a model was paid (`payLostRequests`).
+    // The rest of the open turn belongs to hooks that no longer exist. Their requests to models were charged (`chargeOrphanedRequests`).
     if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
   }
 
@@ -288,9 +290,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const step = await this.run(key, wait, { ...options, intent: () => moments ?? null }, place)
     const { outcome, answer, why, waitedMs = 0, endedMs = 0 } = step.value
     return {
-      // A wait for an answer alone has only that on record.
+      // The record of a wait without a time limit only has the answer.
       outcome: outcome ?? (answer === undefined ? 'aborted' : 'answered'),
-      // The answer is what the caller of `answer` gave for this key.
+      // The value that the caller passed to `answer` for this key.
       ...(answer !== undefined && { answer: answer as T }),
       ...(why !== undefined && { why }),
       waitedMs,
@@ -337,7 +339,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     })
   }
 
-  /** Calls that run side by side may each wait for a person: idle time is counted once. */
+  /** Concurrent calls may each wait for a person: idle time is counted once. */
   #endWait(): void {
     if (this.#waitingSince === undefined || (this.#waiting?.size ?? 0) > 0) return
     this.#idleMs += this.#clock.now() - this.#waitingSince
@@ -347,7 +349,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
   answer(key: StepKey, value: Json): void {
     const waiting = this.#waiting?.get(key)
     if (waiting !== undefined) waiting(value)
-    // The first counts (R-STEP-4), also before anybody waits for it.
+    // The first answer counts (R-STEP-4), even if it comes before the wait.
     else if (this.#given?.has(key) !== true) (this.#given ??= new Map()).set(key, value)
   }
 
@@ -357,18 +359,18 @@ export class DurableStepEngine implements AnswerableStepEngine {
   }
 }
 
-/** What a wait came to, as recorded: of one for an answer alone only that. */
+/** The recorded outcome of a wait; without a time limit, only the answer. */
 type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<
   Pick<Waited<Json>, 'outcome' | 'waitedMs' | 'endedMs'>
 >
 
-/** Where steps are asked for: by which agent, and what is on record for it. */
+/** The agent that runs the steps, and its record. */
 interface Place {
   readonly scope: string
   readonly answers: RecordedAnswers
 }
 
-/** The same driver under a longer name. */
+/** The same step engine under a longer scope. */
 class ScopedSteps implements StepEngine {
   readonly #steps: DurableStepEngine
   readonly #place: Place
@@ -436,12 +438,12 @@ function notOnRecord(key: StepKey): HaltingError {
   return new HaltingError('replay_exhausted', `What happens at ${key} is not known: the record ends before it.`)
 }
 
-/** Counts what goes on in a run, and tells when nothing of it but waiting is left. */
+/** Tracks the steps in progress, and reports when all of them are waiting. */
 export class Rest {
   readonly #tell: (ms: number | null | undefined) => void
   readonly #clock: Clock
   #working = 0
-  /** By step: until when it waits, on the clock; Infinity for a person. */
+  /** End of the wait of each waiting step, on the clock; Infinity for a person. */
   readonly #waits = new Map<string, number>()
   #told: number | undefined
 
@@ -450,7 +452,7 @@ export class Rest {
     this.#clock = clock
   }
 
-  /** The step goes on until this settles, unless it waits. */
+  /** Tracks the step until it settles, unless it waits. */
   during<T>(key: string, step: Promise<T>): Promise<T> {
     return this.#waits.has(key) ? step : this.#goingOn(step)
   }
@@ -466,7 +468,7 @@ export class Rest {
     }
   }
 
-  /** `until`: milliseconds of the clock; Infinity for a person. */
+  /** Marks the step as waiting. `until`: milliseconds of the clock; Infinity for a person. */
   waits(key: string, until: number): void {
     this.#waits.set(key, until)
     this.#look()
@@ -489,18 +491,18 @@ export class Rest {
 export type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
 
 /**
- * What is on record of the main loop and of all that it waits for, or of one agent that works beside it, and was not asked for yet.
- * Each goes on live where its own record ends.
+ * Recorded answers that were not used yet: of the main loop and all that it waits for, or of one background agent.
+ * Each continues live where its own record ends.
  */
 export class RecordedAnswers {
-  /** Without any when nothing is replayed. */
+  /** Undefined when nothing is replayed. */
   #answers: Map<StepKey, Answer> | undefined
-  /** Something ran that was not on record: from here on nothing is a replay. */
+  /** A step ran that was not recorded: from here on nothing is a replay. */
   #isLive = false
 
   constructor(records: readonly StepRecord[] = []) {
     for (const record of records) {
-      // A result comes after its intent and takes its place.
+      // A result follows its intent and replaces it.
       if (record.type === 'result' || record.type === 'intent' || record.type === 'control') this.#put(record)
     }
   }
@@ -525,7 +527,7 @@ export class RecordedAnswers {
     return this.#answers?.get(key)
   }
 
-  /** @throws HaltingError `step_mismatch` for the answer to something else. */
+  /** @throws HaltingError `step_mismatch` for the answer to another question. */
   take(key: StepKey, digest: string | null): Answer | undefined {
     const found = this.#answers?.get(key)
     if (found === undefined) return undefined
@@ -539,7 +541,7 @@ export class RecordedAnswers {
     return found
   }
 
-  /** Takes all whose keys begin so. */
+  /** Removes and returns all answers whose keys have this prefix. */
   abandon(prefix: StepKey): readonly AbandonedStep[] {
     return this.#takeAll(prefix).flatMap((answer): readonly AbandonedStep[] => {
       if (answer.type === 'control') return []
@@ -550,7 +552,7 @@ export class RecordedAnswers {
     })
   }
 
-  /** The answers of an agent, which from now on are asked for beside these. */
+  /** Moves the answers of an agent to an instance of its own, for concurrent use. */
   split(prefix: StepKey): RecordedAnswers {
     const others = new RecordedAnswers()
     for (const answer of this.#takeAll(prefix)) others.#put(answer)
@@ -563,7 +565,7 @@ export class RecordedAnswers {
     return taken
   }
 
-  /** Whether there is one in whose key the name stands. */
+  /** Whether an answer's key contains the name. */
   hasOf(name: string): boolean {
     for (const key of this.#answers?.keys() ?? []) if (key.includes(name)) return true
     return false

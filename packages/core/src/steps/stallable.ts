@@ -16,7 +16,7 @@ import type {
 
 type What = 'step' | 'wait'
 
-/** What is pending, between what began before it and what began after it. */
+/** A pending promise, in a list ordered by start. */
 interface Pending {
   readonly what: What
   readonly reject: (error: HaltingError) => void
@@ -24,9 +24,9 @@ interface Pending {
   after: Pending | undefined
 }
 
-/** What all scopes of one driver share. */
+/** Shared by all scopes of one step engine. */
 class Stall {
-  /** The one that began last. They are a list of their own: a set would be made for each run that waits, mostly for one. */
+  /** The most recent one. This is a linked list, because a set would be allocated for each waiting run, mostly for one promise. */
   #last: Pending | undefined
   error: HaltingError | undefined
 
@@ -52,7 +52,7 @@ class Stall {
         },
         (thrown: unknown) => {
           this.#remove(pending)
-          // What the driver rejected with is handed through as it is.
+          // An error of the step engine is passed on unchanged.
           reject(thrown)
         },
       )
@@ -70,7 +70,7 @@ class Stall {
     return true
   }
 
-  /** Takes it out. One that was broken settles later, and is out already. */
+  /** Removes it. A promise that was broken settles later, and is already removed. */
   #remove(pending: Pending): void {
     const { before, after } = pending
     if (after !== undefined) after.before = before
@@ -82,9 +82,10 @@ class Stall {
 }
 
 /**
- * A `StepEngine` that can be broken from outside, whatever engine is behind it: for a run that waits for what can never come.
- * B1: one pending promise is rejected at a time, the one that began last: an agent ends before the step of the run that it is part of.
- * B2: once broken nothing is begun any more; only the end is still put on record.
+ * A `StepEngine` that can be broken from outside, whatever engine it wraps: for a run that waits for something that can
+ * never happen.
+ * B1: it rejects one pending promise at a time, the most recent one, so an agent ends before the step of its parent run.
+ * B2: once broken it starts nothing more; only the end is still recorded.
  */
 export class StallableSteps implements StepEngine {
   readonly #steps: StepEngine
@@ -95,7 +96,7 @@ export class StallableSteps implements StepEngine {
     this.#stall = stall
   }
 
-  /** Rejects what was begun last and is pending. False where nothing is. */
+  /** Rejects the most recent pending promise. False if there is none. */
   break(): boolean {
     return this.#stall.break()
   }
@@ -138,7 +139,7 @@ export class StallableSteps implements StepEngine {
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
     if (this.#stall.error !== undefined) return Promise.reject(this.#stall.error)
-    // Nearly always nothing came, and that is known at once.
+    // Mostly there is no input, and the answer is synchronous.
     const polled = this.#steps.control(key, poll, options)
     return polled instanceof Promise ? this.#stall.watched('step', polled) : polled
   }

@@ -13,11 +13,11 @@ import {
 } from './driver-worker.ts'
 import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 
-/** Where a driver keeps one session, empty at first: what is in it outlives the processes that open it. */
+/** The store of one session, initially empty. Its data outlives the processes that open it. */
 export interface CheckedStore {
-  /** A process opens the session. Rejects with a `HaltingError` for what it cannot read. */
+  /** Opens the session in a new process. Rejects with a `HaltingError` for data that it cannot read. */
   open(): Promise<CheckedSession>
-  /** What is in it says from now on that a later version of the driver wrote it. Nobody has it open. */
+  /** Marks the data as written by a later version of the engine. No process has it open. */
   writeAsLaterVersion(): Promise<void>
 }
 
@@ -25,14 +25,15 @@ type Make = () => CheckedStore | Promise<CheckedStore>
 
 /** Options of `checkStepEngine`. */
 export interface StepEngineCheckOptions {
-  /** Longest time that one check may take; a driver that never answers is told so. A minute when absent. */
+  /** Maximum duration of one check in milliseconds; an engine that never answers is reported. Default: a minute. */
   readonly longestCheckMs?: number
 }
 
 /**
- * What every driver must hold, looked at from outside: its records come back whole and in order, what was flushed outlives a kill, and a run that
- * is killed between any two records comes to its end with nothing done twice. `make` gives a new, empty store each time.
- * Gives what is wrong: nothing for a driver that conforms.
+ * Checks the contract of a step engine from outside. Records are read completely and in order, flushed records survive a
+ * kill, and a run that is killed between any two records ends with nothing done twice. `make` returns a new, empty store
+ * each time.
+ * Returns the problems: empty for a conforming engine.
  */
 export async function checkStepEngine(
   make: Make,
@@ -166,14 +167,14 @@ const checks: Checks<CheckedStore> = {
   mismatch: async (make, report) => {
     const store = await make()
     const whole = await undisturbed(make)
-    // Its first reply is on record, and nothing after it.
+    // Its first reply is recorded, and nothing after it.
     const killAfter = whole.appended.findIndex(isReply) + 1
     await runOnce(store, nothingOutside(), { killAfter })
     const found = await store.open()
     const before = canonical(found.open)
     if (found.open?.some(isReply) !== true) {
       await found.close()
-      // A driver that keeps nothing that was not flushed has no reply to answer with here.
+      // An engine that stores nothing unflushed has no recorded reply here.
       return
     }
     const { terminal } = await toTheEnd(store, nothingOutside(), { before: another }, found)
@@ -201,7 +202,7 @@ async function runOnce(store: CheckedStore, outside: Outside, options: ProcessOp
   return { ended, appended: worker.appended, flushed: worker.flushed }
 }
 
-/** A run that one process brought to its end; as often as a store takes it from that one, another is begun. */
+/** A run that one process completes. Another is started whenever the store takes the session from that process. */
 async function undisturbed(
   make: Make,
   options: ProcessOptions = {},
@@ -214,7 +215,7 @@ async function undisturbed(
   }
 }
 
-/** Processes at a session, until one brings its run to the end: a store may take it from each. `found`: how the first of them finds it. */
+/** Starts processes for a session until one completes the run, since a store may take the session from each. `found`: how the first of them finds it. */
 async function toTheEnd(
   store: CheckedStore,
   outside: Outside,
@@ -234,7 +235,7 @@ async function toTheEnd(
   }
 }
 
-/** What comes back is what was appended, in order, and all of it that was flushed. */
+/** The stored records are those that were appended, in order, including everything flushed. */
 function checkRecords(
   found: readonly StepRecord[],
   appended: readonly StepRecord[],
@@ -258,7 +259,7 @@ function checkEnd(ended: Ended, outside: Outside, report: Report): void {
   checkOutside(outside, report)
 }
 
-/** Its result, where it took effect; or that nobody knows. */
+/** Whether the model received the call's actual result if it took effect, or an unknown outcome. */
 function wasTold(result: string, id: string, { effects }: Outside): boolean {
   return result.includes('is unknown') || (result === `"paid by ${id}"` && effects.includes(id))
 }
@@ -283,7 +284,7 @@ function isReply(record: StepRecord): boolean {
   return record.type === 'result' && record.key.startsWith('run1/model:')
 }
 
-/** The same text for the same value, whatever the order of its fields. */
+/** The same text for the same value, regardless of the order of its fields. */
 export function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_field, part: unknown) =>

@@ -9,23 +9,23 @@ import { canonical, checkStepEngine, type CheckedStore } from './check-driver.ts
 import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 import { scriptedModel } from './scripted-model.ts'
 
-/** A process that has connected to a store. */
+/** A process connected to a store. */
 export interface CheckedConnection {
   /** The store, through this connection. */
   readonly store: SessionStore
-  /** The process is gone at once: what it did not flush may be lost, and its locks are those of a dead process. Nothing else is called on it. */
+  /** Kills the process: unflushed records may be lost, and its locks are those of a dead process. Nothing else is called on it. */
   readonly kill: () => Promise<void>
-  /** The process stood still for so long that others may take its locks; from now on it continues as if nothing had happened. */
+  /** The process stalls for so long that others may take its locks, and then continues unaware of this. */
   readonly stall: () => Promise<void>
 }
 
-/** A database for `checkSessionStore`, empty at first. */
+/** A database for `checkSessionStore`, initially empty. */
 export interface CheckedSessionStore {
   /** Another process connects. */
   connect(): Promise<CheckedConnection> | CheckedConnection
-  /** What is stored of a session, which nobody has open, says from now on that a later version wrote it. */
+  /** Marks the stored data of a session as written by a later version. No process has it open. */
   writeAsLaterVersion(sessionId: string): Promise<void>
-  /** Puts something else in the place of a record of a session, which nobody has open; records are numbered from 0. */
+  /** Replaces a record of a session by damaged data; records are numbered from 0. No process has it open. */
   damageRecord(sessionId: string, number: number): Promise<void>
 }
 
@@ -33,14 +33,15 @@ type Make = () => CheckedSessionStore | Promise<CheckedSessionStore>
 
 /** Options of `checkSessionStore`. */
 export interface SessionStoreCheckOptions {
-  /** Longest time that one check may take; a store that never answers is reported. A minute when absent. */
+  /** Maximum duration of one check in milliseconds; a store that never answers is reported. Default: a minute. */
   readonly longestCheckMs?: number
 }
 
 /**
- * Checks what every `SessionStore` must hold, from outside: order, durability, locks and their numbers, lists, removal, damage, large records and copies, and with
- * `checkStepEngine` that a run killed between any two records comes to its end with nothing done twice. `make` gives a new, empty database each time.
- * Gives what is wrong: nothing for a store that conforms.
+ * Checks the contract of a `SessionStore` from outside: order, durability, locks and their numbers, lists, removal,
+ * damage, large records and copies. It includes `checkStepEngine`: a run that is killed between any two records ends
+ * with nothing done twice. `make` returns a new, empty database each time.
+ * Returns the problems: empty for a conforming store.
  */
 export async function checkSessionStore(
   make: Make,
@@ -105,7 +106,7 @@ const checks: Checks<CheckedSessionStore> = {
     await session.close()
     const second = await two.store.open('one')
     if (second.fence <= session.fence) report('The number of a lock did not rise.')
-    // What is closed twice gives back nothing of the second lock.
+    // Closing twice must not release the second lock.
     await session.close()
     await refused(() => one.store.open('one'), 'A session closed twice gave back the lock of another process', report)
     await Promise.all([one.store.close(), two.store.close()])
@@ -157,7 +158,7 @@ const checks: Checks<CheckedSessionStore> = {
     )
     await present.close()
     await quick.store.remove('one')
-    // What begins anew under the same name is not the session that was lost.
+    // A new session with the same id is not the lost session.
     const stale = await slow.store.open('one')
     await slow.stall()
     const taken = await quick.store.open('one')
@@ -281,7 +282,7 @@ const checks: Checks<CheckedSessionStore> = {
     await place.damageRecord('broken', 2)
     for (const look of [() => store.read('broken'), () => store.open('broken')])
       await refused(look, 'A damaged record was taken.', report, /(?=.*\bbroken\b).*\b2\b/s)
-    // What cannot be read is not locked by the attempt.
+    // A failed attempt to read must not lock the session.
     same(await store.remove('broken'), true, 'A damaged session was removed', report)
     await (await store.open('whole')).close()
     await store.close()
@@ -361,7 +362,7 @@ const checks: Checks<CheckedSessionStore> = {
   },
 }
 
-/** The records of a short run that ended, as JSON gives them back. */
+/** The records of a short, completed run, as JSON returns them. */
 async function recordsOfRun(): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const model = scriptedModel([{ toolCalls: [{ name: 'Look', id: 'l1' }] }, 'Done.'])
@@ -408,9 +409,9 @@ function stepsOf(place: CheckedSessionStore): CheckedStore {
   }
 }
 
-/** A moment that a text names: no clock is read for it. */
+/** The time in a text, without reading a clock. */
 function dateOf(text: string): Date {
-  // It makes what it is given the class of.
+  // `Reflect.construct` returns an instance of its first argument.
   return Reflect.construct<[string], Date>(Date, [text])
 }
 

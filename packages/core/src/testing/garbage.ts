@@ -1,4 +1,4 @@
-/** Values that plain JavaScript may throw or give back, each made anew: reading them may itself throw. */
+/** Values that plain JavaScript may throw or return, each created anew. Reading them may itself throw. */
 export const garbage: readonly (readonly [what: string, make: () => unknown])[] = [
   ['nothing', () => undefined],
   ['null', () => null],
@@ -62,7 +62,7 @@ export function deep(levels = 20_000): object {
   return made
 }
 
-/** The same object, and reading one of these of it throws. */
+/** The same object, but reading one of these fields throws. */
 export function throwing<T extends object>(made: T, ...names: readonly string[]): T {
   for (const name of names) Object.defineProperty(made, name, { get: bug, enumerable: true })
   return made

@@ -2,15 +2,16 @@ import { positionOf, setEventId, type StreamPosition } from './event-ids.ts'
 import type { PlacedChunk } from './ui-translator.ts'
 
 /**
- * What a client that comes back still needs of all chunks of a run. One that has read up to a chunk that the record gives goes on behind it. One that stopped
- * in between, in the middle of a text, is told to forget the step that it is in (`reset-step`), and gets that step again: no text is shown twice.
+ * Selects the chunks of a run that a reconnecting client still needs. A client that read up to a recorded chunk
+ * continues after it. A client that stopped in between, in the middle of a text, must discard its current step
+ * (`reset-step`) and receives it again, so no text appears twice.
  */
 export class MissedChunks {
   #after: StreamPosition | undefined
   #isSending = false
-  /** Where the current step began. */
+  /** Where the current step started. */
   #begin = 1
-  /** Outside of one there is nothing to forget: a message that the client continues has parts of its own. */
+  /** Outside a step there is nothing to discard: a message that the client continues has parts of its own. */
   #isInStep = false
   /** What was sent since then. */
   #step: PlacedChunk[] = []
@@ -31,12 +32,12 @@ export class MissedChunks {
       this.#begin = item.step
       this.#isInStep = item.chunk.type === 'start-step'
     } else this.#step.push(item)
-    // The process that sent it ended, and may have told what never got on record.
+    // The process that sent it ended, and may have sent something that was never recorded.
     if (item.step === after.step && item.isRetold) this.#after = { ...after, part: 1 }
     return []
   }
 
-  /** There are no more chunks. A client that claims to have more than there is has its last step wrong. */
+  /** There are no more chunks. A client that claims a later position has an invalid last step. */
   end(): readonly PlacedChunk[] {
     const last = this.#step.at(-1)
     const after = this.#after
@@ -50,7 +51,7 @@ export class MissedChunks {
     return items
   }
 
-  /** A client that gets no further than this comes back for the same. */
+  /** A client that disconnects here returns to the same position. */
   #reset({ runId }: PlacedChunk): readonly PlacedChunk[] {
     if (!this.#isInStep) return []
     const chunk = { type: 'reset-step' } as const

@@ -9,31 +9,31 @@ import { chunksOfBlock, LiveReply } from './reply-chunks.ts'
 import type { AgentActivity, HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
 
 export interface UITranslatorOptions {
-  /** Id of the message; that of the run when absent. */
+  /** Id of the message. Default: the id of the run. */
   readonly messageId?: string | undefined
   readonly sendReasoning: boolean
-  /** The client has the message already: calls of earlier runs are parts of it. */
+  /** The client already has the message: calls of earlier runs are parts of it. */
   readonly continuesMessage: boolean
   readonly errorText: ErrorText
 }
 
-/** A chunk, and what it is to a client that comes back. */
+/** A chunk with its position, for reconnecting clients. */
 export interface PlacedChunk {
   readonly chunk: UIMessageChunk
   readonly runId: string
-  /** The number of the last chunk that the record alone gives, this one included. */
+  /** The number of the last chunk derived from the record alone, including this one. */
   readonly step: number
-  /** 0 for one that the record alone gives. */
+  /** 0 for a chunk derived from the record alone. */
   readonly part: number
-  /** Of a turn that was open when its process ended: what clients were told of it then may be something else. */
+  /** The chunk belongs to a turn that was open when its process ended, so clients may have received something else for it. */
   readonly isRetold: boolean
 }
 
 /**
- * Makes UI message chunks of the events of one run.
- * U1: the chunks with `part` 0 are the same, in the same order, whether live events are there or not.
- * U2: a client that has read up to any of these has the same message, however the texts before it arrived.
- * U3: a text that is not part of the conversation, such as that of an attempt that failed, is taken back by `reset-step`.
+ * Converts the events of one run to UI message chunks.
+ * U1: the chunks with `part` 0 are the same, in the same order, with or without live events.
+ * U2: clients that have read up to such a chunk have the same message, however the preceding texts arrived.
+ * U3: a text outside the conversation, such as that of a failed attempt, is retracted by `reset-step`.
  */
 export class UITranslator {
   readonly #options: UITranslatorOptions
@@ -43,8 +43,8 @@ export class UITranslator {
   #isStepOpen = false
   #isRetold = false
   /**
-   * The last chunk before a step of which nothing is to be seen yet. Readers store a message when they show something new, so one that leaves now has not got
-   * the beginning of the step.
+   * The last chunk before a step with nothing visible yet. Readers store a message when they render something new, so a
+   * client that leaves now does not have the beginning of the step.
    */
   #seen: number | undefined
   #live: LiveReply | undefined
@@ -105,7 +105,7 @@ export class UITranslator {
 
   #start({ run, isResumed }: Extract<RunEvent, { readonly type: 'run_start' }>): readonly PlacedChunk[] {
     this.#isRetold = isResumed === true
-    // A process that resumes the run tells its start again.
+    // A process that resumes the run reports its start again.
     if (this.#step > 0) return []
     this.#runId = run.runId
     return [this.#counted({ type: 'start', messageId: this.#options.messageId ?? run.runId })]
@@ -124,7 +124,7 @@ export class UITranslator {
     return [...back, this.#counted({ type: 'finish-step' })]
   }
 
-  /** U3: nothing of the reply that streams became part of the conversation. */
+  /** U3: nothing of the streaming reply became part of the conversation. */
   #takeBack(): readonly PlacedChunk[] {
     const live = this.#live
     this.#live = undefined
@@ -133,7 +133,7 @@ export class UITranslator {
 
   #entry(entry: TranscriptEntry): readonly PlacedChunk[] {
     if (entry.kind === 'assistant')
-      // A message about a failure is for people: the ending has it.
+      // A message about a failure is for people: the ending contains it.
       return entry.error === undefined ? this.#reply(entry.id, entry.message) : []
     if (entry.kind !== 'user') return []
     const { content } = entry.message
@@ -169,7 +169,7 @@ export class UITranslator {
     return [...sent, this.#counted({ type: 'data-halting-reply', data, transient: true })]
   }
 
-  /** A call that an earlier run left: a client that does not continue its message has no part for it. */
+  /** A call of an earlier run: a client that does not continue its message has no part for it. */
   #callOfBefore({ callId, name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>): readonly PlacedChunk[] {
     if (this.#calls.has(callId)) return []
     this.#calls.add(callId)
@@ -195,7 +195,7 @@ export class UITranslator {
   ): readonly PlacedChunk[] {
     if (this.#answered.has(toolCallId) || !this.#calls.has(toolCallId)) return []
     this.#answered.add(toolCallId)
-    // The part of a call that was never asked about has no place for a refusal.
+    // Without an approval request, the part of a call cannot show a denial.
     if (isDenied && this.#asked.has(toolCallId)) return [this.#counted({ type: 'tool-output-denied', toolCallId })]
     return [
       this.#counted(
@@ -224,7 +224,7 @@ export class UITranslator {
   }
 
   #passing<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PlacedChunk {
-    // Type and data belong together, which the union cannot show for one that is not known.
+    // Type and data belong together, which the union type cannot show for a type that is not constant.
     return this.#between({ type, data, transient: true } as UIMessageChunk)
   }
 
@@ -248,7 +248,7 @@ export class UITranslator {
   }
 }
 
-/** Whether a reader shows the message anew for it. */
+/** Whether a reader re-renders the message for it. */
 function isVisible(chunk: UIMessageChunk): boolean {
   switch (chunk.type) {
     case 'start-step':
@@ -266,7 +266,7 @@ function isResult(block: ContentBlock): block is ToolResultBlock {
   return block.type === 'tool_result'
 }
 
-/** What a subagent does, in short; undefined for what nobody watches. */
+/** A subagent's activity in short form; undefined for events that are not displayed. */
 function activityOf(event: RunEvent): AgentActivity | undefined {
   switch (event.type) {
     case 'tool_start':
@@ -287,13 +287,13 @@ function activityOf(event: RunEvent): AgentActivity | undefined {
   }
 }
 
-/** It was cut, by a person or by a client that left. */
+/** A person, or a client that left, aborted the run. */
 export function isAbort(reason: EndingReason): boolean {
   const { category, manner } = endings[reason]
   return category === 'user_requested' && manner === 'immediate'
 }
 
-/** The run could not do its work, as opposed to being stopped by a limit, a person or a rule. */
+/** The run could not do its work, in contrast to being stopped by a limit, a person or a rule. */
 export function isFailure(reason: EndingReason): boolean {
   return endings[reason].category === 'error'
 }
