@@ -345,12 +345,12 @@ export const promisesOfWorkBeside = [
     ['after/after-run'],
     [
       'after/stage-run.ts',
-      "return (this.#begunPriced ??= this.#recordMost('priced'))",
-      "return (this.#begunPriced ??= this.#begun ?? this.#recordMost('priced'))",
+      "return (this.#startedPriced ??= this.#recordLimit('priced'))",
+      "return (this.#startedPriced ??= this.#started ?? this.#recordLimit('priced'))",
     ],
   ],
   [
-    'stages: what may have been spent is told as settled',
+    'stages: what may have been spent is reported as settled',
     ['after/after-run'],
     ['after/stage-run.ts', 'costUsd: usdOf(settled.nanos - unknown.nanos)', 'costUsd: usdOf(settled.nanos)'],
   ],
@@ -395,24 +395,24 @@ export const promisesOfWorkBeside = [
   [
     'stages: a model is asked for longer replies than it has',
     ['after/after-run'],
-    ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
+    ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, maxReplyTokens)', 'maxReplyTokens'],
   ],
   [
-    'stages: what one tells is as long as it likes',
+    'stages: what one reports is as long as it likes',
     ['after/after-run'],
     [
       'after/stage-run.ts',
-      'return JSON.stringify(value).length <= mostBytes',
+      'return JSON.stringify(value).length <= maxBytes',
       'return JSON.stringify(value).length >= 0',
     ],
   ],
   [
-    'stages: one tells what only a run may tell',
+    'stages: one reports what only a run may report',
     ['after/after-run'],
     ['after/stage-run.ts', '!types.has(type) || (', '('],
   ],
   [
-    'stages: one tells any message of the system',
+    'stages: one reports any message of the system',
     ['after/after-run'],
     ['after/stage-run.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
   ],

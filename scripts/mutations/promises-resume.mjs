@@ -254,7 +254,7 @@ export const promisesOfResumes = [
   [
     'time: steps that follow each other at once starve timers',
     ['steps/starved-timers'],
-    ['steps/driver.ts', 'pause === undefined ? came : pause.then(() => came)', 'came'],
+    ['steps/driver.ts', 'pause === undefined ? result : pause.then(() => result)', 'result'],
   ],
   [
     'another program: nothing is heard while records of hooks that are gone are left',

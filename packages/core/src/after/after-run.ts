@@ -32,7 +32,7 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
     terminal: last?.terminal ?? null,
     transcript: engine.transcript,
     model,
-    options: withoutAbsent(given),
+    options: withoutUndefined(given),
     ledger: session.account.ledger,
     lease: session.options.lease ?? null,
     signal: session.options.signal,
@@ -62,7 +62,7 @@ export interface AloneOptions
 export function runStages(stages: readonly Stage[], options: AloneOptions): RunningStages {
   const { model, prices, tokens, clock, mediaLimits, graceMs, standing } = options
   const { sessionId, maxBudgetUsd, transcript, log } = options
-  const given = withoutAbsent({ prices, tokens, clock, mediaLimits, graceMs, standing })
+  const given = withoutUndefined({ prices, tokens, clock, mediaLimits, graceMs, standing })
   settingsOf({ model, ...given })
   optional(isPositive)('maxBudgetUsd', maxBudgetUsd)
   const host = {
@@ -85,7 +85,7 @@ export function runStages(stages: readonly Stage[], options: AloneOptions): Runn
 
 type Present<Given> = { [Name in keyof Given]?: Exclude<Given[Name], undefined> }
 
-function withoutAbsent<Given extends object>(given: Given): Present<Given> {
+function withoutUndefined<Given extends object>(given: Given): Present<Given> {
   // Only undefined values are removed.
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Present<Given>
 }

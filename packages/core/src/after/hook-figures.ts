@@ -17,24 +17,24 @@ export interface HookCall {
   readonly decisions: readonly string[]
 }
 
-const mostRows = 50
-const longestName = 120
+const maxRows = 50
+const maxNameLength = 120
 
 // Spec R-AFTER-9.
 /** Sums up what the hooks of a run did, without side effects. */
 export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
-  readonly #isTold: (hook: string) => boolean
+  readonly #isCounted: (hook: string) => boolean
 
-  /** `isTold`: which hooks of the loop count; all when absent. Callers add other hooks through `add`. */
-  constructor(isTold: (hook: string) => boolean = () => true) {
-    this.#isTold = isTold
+  /** `isCounted`: which hooks of the loop count; all when absent. Callers add other hooks through `add`. */
+  constructor(isCounted: (hook: string) => boolean = () => true) {
+    this.#isCounted = isCounted
   }
 
   /** Receives an event of the run, including events of subagents. */
   onEvent(event: RunEvent): void {
     if (event.type === 'agent') this.onEvent(event.event)
-    if (event.type !== 'hook_end' || !this.#isTold(event.hook)) return
+    if (event.type !== 'hook_end' || !this.#isCounted(event.hook)) return
     const { hook, trigger, durationMs, outcome } = event
     this.add({ hook, event: trigger, durationMs, decisions: decisionsOf(outcome) })
   }
@@ -43,7 +43,7 @@ export class HookFigures {
   add({ hook, event, durationMs, decisions }: HookCall): void {
     const key = JSON.stringify([hook, event])
     const row = this.#rows.get(key) ?? {
-      hook_name: headOf(hook, longestName),
+      hook_name: headOf(hook, maxNameLength),
       hook_event: event,
       count: 0,
       total_ms: 0,
@@ -65,7 +65,7 @@ export class HookFigures {
     const hooks = [...this.#rows.values()].toSorted((one, other) => other.total_ms - one.total_ms)
     this.#rows.clear()
     if (hooks.length === 0) return undefined
-    return { type: 'system', subtype: 'hook_summary', run_id: runId, hooks: hooks.slice(0, mostRows) }
+    return { type: 'system', subtype: 'hook_summary', run_id: runId, hooks: hooks.slice(0, maxRows) }
   }
 }
 

@@ -46,24 +46,24 @@ export function startStages(stages: readonly Stage[], host: StagesHost, options:
   checkStages(stages)
   checkStagesOptions(options)
   const abort = new AbortScope()
-  const ending = [host.signal, options.signal].flatMap((signal) =>
-    signal === undefined ? [] : [followed(signal, abort)],
+  const followers = [host.signal, options.signal].flatMap((signal) =>
+    signal === undefined ? [] : [followSignal(signal, abort)],
   )
   const queue = new EventQueue<SdkMessage<never>>()
   queue.listen()
   const { sessionId, runId } = host
   const lease = host.lease && { lease: host.lease, askedNanos: 0 }
-  const around = { ...host, model: options.model ?? host.model, signal: abort.signal, lease }
+  const surroundings = { ...host, model: options.model ?? host.model, signal: abort.signal, lease }
   const ended = Promise.all(
     stages.map(async (stage): Promise<StageReport> => {
       const id = host.idOf(stage.name)
-      const { report, tells } = await new StageRun(stage, { id, runId, name: stage.name }, around).run()
+      const { report, messages } = await new StageRun(stage, { id, runId, name: stage.name }, surroundings).run()
       host.onEnded(report)
-      for (const message of messagesOf({ report, tells }, sessionId)) queue.put(message)
+      for (const message of messagesOf({ report, messages }, sessionId)) queue.put(message)
       return report
     }),
   ).finally(() => {
-    for (const scope of ending) scope.dispose()
+    for (const scope of followers) scope.dispose()
     queue.close()
   })
   return {
@@ -81,20 +81,20 @@ export function startStages(stages: readonly Stage[], host: StagesHost, options:
 }
 
 /** Aborts the stages when the signal does, immediately if it already has. */
-function followed(signal: AbortSignal, abort: AbortScope): AbortScope {
+function followSignal(signal: AbortSignal, abort: AbortScope): AbortScope {
   const scope = new AbortScope()
   scope.listen({ onAbort: (cause) => abort.abort(cause) })
   scope.follow(signal)
   return scope
 }
 
-function messagesOf({ report, tells }: EndedStage, sessionId: string): readonly SdkMessage<never>[] {
+function messagesOf({ report, messages }: EndedStage, sessionId: string): readonly SdkMessage<never>[] {
   const idsOf = (name: string) => ({
     uuid: uuidOf(`${sessionId}/${report.id}/${name}`),
     session_id: sessionId,
   })
-  const told = tells.map((message, index) => ({ ...message, ...idsOf(String(index)) }))
-  return [...told, endedMessage(report, idsOf('ended'))]
+  const withIds = messages.map((message, index) => ({ ...message, ...idsOf(String(index)) }))
+  return [...withIds, endedMessage(report, idsOf('ended'))]
 }
 
 function endedMessage(report: StageReport, ids: { readonly uuid: string; readonly session_id: string }): SdkStageEnded {

@@ -58,7 +58,7 @@ interface SharedLease {
 /** The result of a stage, and its messages. */
 export interface EndedStage {
   readonly report: StageReport
-  readonly tells: readonly StageMessage[]
+  readonly messages: readonly StageMessage[]
 }
 
 /** The limits of a stage, with defaults. */
@@ -86,42 +86,42 @@ const maxRetries = 2
 export class StageRun {
   readonly #stage: Stage
   readonly #identity: StageIdentity
-  readonly #around: StageSurroundings
+  readonly #surroundings: StageSurroundings
   readonly #limits: Required<StageLimits>
   readonly #ledger: Ledger
   readonly #abort = new AbortScope()
   readonly #running = new Set<RunStream>()
   #turnsLeft: number
   #turns = 0
-  #asked = 0
+  #requests = 0
   #usage: StageReport['modelUsage'] = {}
-  #begun: Promise<void> | undefined
+  #started: Promise<void> | undefined
   /** With dollars: it asked a model with a price. */
-  #begunPriced: Promise<void> | undefined
+  #startedPriced: Promise<void> | undefined
   /** Releases its part of a lease, once its end is recorded. */
   #endSpending: (() => void) | undefined
 
-  constructor(stage: Stage, identity: StageIdentity, around: StageSurroundings) {
+  constructor(stage: Stage, identity: StageIdentity, surroundings: StageSurroundings) {
     this.#stage = stage
     this.#identity = identity
-    this.#around = around
+    this.#surroundings = surroundings
     this.#limits = stageLimits(stage)
     this.#turnsLeft = this.#limits.maxTurns
-    this.#ledger = around.ledger.branch({
+    this.#ledger = surroundings.ledger.branch({
       nanos: nanosOf(this.#limits.maxBudgetUsd),
       tokens: this.#limits.maxTotalTokens,
     })
   }
 
   async run(): Promise<EndedStage> {
-    const { options, signal } = this.#around
+    const { options, signal } = this.#surroundings
     const clock = steadyClock(options.clock ?? systemClock)
     const beganAt = clock.now()
     this.#abort.follow(signal)
     const times = { usedMs: 0, limitMs: this.#limits.maxDurationMs }
     const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
     this.#abort.checkBy(() => deadline.check())
-    const { tells, ...outcome } = await this.#outcome()
+    const { messages, ...outcome } = await this.#outcome()
     // Aborts the questions that it did not wait for; no more can be asked.
     this.#abort.abort('parent')
     await Promise.all([...this.#running].map(({ ended }) => ended))
@@ -129,17 +129,17 @@ export class StageRun {
     this.#abort.dispose()
     const durationMs = clock.now() - beganAt
     const report: StageReport = { ...this.#identity, ...outcome, ...this.#figures(), durationMs }
-    const isNews = report.reason !== 'skipped' || (this.#begunPriced ?? this.#begun) !== undefined
+    const mustBeRecorded = report.reason !== 'skipped' || (this.#startedPriced ?? this.#started) !== undefined
     // If the end cannot be recorded, the stage is charged what its start record says.
-    if (isNews) await this.#record({ phase: 'ended', ...report }).catch(() => {})
+    if (mustBeRecorded) await this.#record({ phase: 'ended', ...report }).catch(() => {})
     this.#endSpending?.()
-    return { report, tells }
+    return { report, messages }
   }
 
   async #outcome(): Promise<StageEnding> {
     const cause = this.#abort.causeNow()
-    if (cause !== undefined) return this.#cut(cause)
-    const { options, sessionId, runId, terminal, transcript } = this.#around
+    if (cause !== undefined) return this.#endingOfAbort(cause)
+    const { options, sessionId, runId, terminal, transcript } = this.#surroundings
     const { clock: timers = systemClock, graceMs = 250 } = options
     const { signal } = this.#abort
     const ask: StageContext['ask'] = (question) => this.#ask(question)
@@ -148,18 +148,18 @@ export class StageRun {
     const settled = await settleWithin<unknown, Settled<unknown>>(
       () => this.#stage.run(context),
       grace,
-      (came) => came,
+      (settlement) => settlement,
     )
-    if (settled.kind === 'value') return givenOutcome(settled.value)
-    if (settled.kind === 'left') return this.#cut(settled.cause, ' It did not heed that and was left behind.')
+    if (settled.kind === 'value') return parseOutcome(settled.value)
+    if (settled.kind === 'left') return this.#endingOfAbort(settled.cause, ' It did not heed that and was left behind.')
     const { error } = settled
     // The error may be a consequence of the abort.
-    if (this.#abort.cause !== undefined) return this.#cut(this.#abort.cause)
+    if (this.#abort.cause !== undefined) return this.#endingOfAbort(this.#abort.cause)
     if (isInstance(error, StageStop)) return endingOf(error.reason, error.message)
     return endingOf('failed', messageOf(error))
   }
 
-  #cut(cause: AbortCause, more = ''): StageEnding {
+  #endingOfAbort(cause: AbortCause, more = ''): StageEnding {
     if (cause !== 'time') return endingOf('aborted', `It was aborted (${cause}).${more}`)
     return endingOf('time_limit', `It took longer than ${this.#limits.maxDurationMs} ms.${more}`)
   }
@@ -174,10 +174,10 @@ export class StageRun {
     this.#turnsLeft -= maxTurns
     let turns = 0
     try {
-      await this.#begin(this.#modelOf(question))
+      await this.#start(this.#modelOf(question))
       this.#checkOpen()
-      const { sessionId } = this.#around
-      const runId = `${this.#identity.id}/${++this.#asked}`
+      const { sessionId } = this.#surroundings
+      const runId = `${this.#identity.id}/${++this.#requests}`
       const start = startRun({ prompt, sessionId, runId, ...(transcript !== undefined && { transcript }) })
       const running = streamRun(start, this.#optionsOf(question, maxTurns), { ledger: this.#ledger })
       this.#running.add(running)
@@ -199,7 +199,7 @@ export class StageRun {
   #checkOpen(): void {
     const cause = this.#abort.causeNow()
     if (cause === undefined) return
-    const { reason, message } = this.#cut(cause)
+    const { reason, message } = this.#endingOfAbort(cause)
     throw new StageStop(reason, message)
   }
 
@@ -208,7 +208,7 @@ export class StageRun {
     const { system, tools, permissions, thinking, output, maxOutputTokens = 4_096 } = question
     const model = this.#modelOf(question)
     const { maxBudgetUsd, maxTotalTokens } = this.#limits
-    const { options, ledger } = this.#around
+    const { options, ledger } = this.#surroundings
     // The cost of a model without a price is unknown, so the token limit applies. With a session budget it cannot be asked.
     const isPriced = hasPrice(model, options.prices)
     const mustBePriced = ledger.isBounded
@@ -231,7 +231,7 @@ export class StageRun {
 
   #stopOf({ reason, signal }: RunResult): StageStop {
     if (this.#abort.cause !== undefined) {
-      const cut = this.#cut(this.#abort.cause)
+      const cut = this.#endingOfAbort(this.#abort.cause)
       return new StageStop(cut.reason, cut.message)
     }
     const named = endings[reason].stageBound ?? 'failed'
@@ -273,17 +273,17 @@ export class StageRun {
   }
 
   #modelOf({ model }: Pick<StageQuestion, 'model'>): Model {
-    return model ?? this.#stage.model ?? this.#around.model
+    return model ?? this.#stage.model ?? this.#surroundings.model
   }
 
   /** Records the most it may spend before it spends anything. With dollars, it records again before the first model with a price. */
-  #begin(model: Model): Promise<void> {
-    if (hasPrice(model, this.#around.options.prices)) return (this.#begunPriced ??= this.#recordMost('priced'))
-    return this.#begunPriced ?? (this.#begun ??= this.#recordMost('unpriced'))
+  #start(model: Model): Promise<void> {
+    if (hasPrice(model, this.#surroundings.options.prices)) return (this.#startedPriced ??= this.#recordLimit('priced'))
+    return this.#startedPriced ?? (this.#started ??= this.#recordLimit('unpriced'))
   }
 
-  async #recordMost(kind: 'priced' | 'unpriced'): Promise<void> {
-    const { lease } = this.#around
+  async #recordLimit(kind: 'priced' | 'unpriced'): Promise<void> {
+    const { lease } = this.#surroundings
     if (kind === 'priced' && lease !== null) {
       this.#endSpending ??= this.#ledger.lease?.spend()
       await this.#growLease(lease)
@@ -305,30 +305,30 @@ export class StageRun {
    */
   async #growLease(shared: SharedLease): Promise<void> {
     const { lease } = shared
-    const { ledger } = this.#around
+    const { ledger } = this.#surroundings
     shared.askedNanos += nanosOf(this.#limits.maxBudgetUsd)
-    const wanted = Math.min(shared.askedNanos, ledger.availableBesideLease().nanos)
-    const missing = wanted - ledger.available().nanos
+    const target = Math.min(shared.askedNanos, ledger.availableBesideLease().nanos)
+    const missing = target - ledger.available().nanos
     if (missing <= 0) return
     await lease.growTo(usdOf(nanosOf(lease.usd) + missing), { signal: this.#abort.signal })
     this.#checkOpen()
   }
 
   async #record(stage: StageRecord): Promise<void> {
-    const { log } = this.#around
+    const { log } = this.#surroundings
     log?.append({ type: 'stage', stage })
     await log?.flush()
   }
 }
 
-function hasPrice(model: Model, given: Prices | undefined): boolean {
-  const prices = pricesWith(given, () => [model])
+function hasPrice(model: Model, ownPrices: Prices | undefined): boolean {
+  const prices = pricesWith(ownPrices, () => [model])
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
 }
 
 /** The same model, with a lower cap for replies. */
-export function cappedModel(model: Model, mostOutputTokens: number): Model {
-  const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
+export function cappedModel(model: Model, maxReplyTokens: number): Model {
+  const maxOutputTokens = Math.min(model.maxOutputTokens, maxReplyTokens)
   // The cap is also the default.
   const { defaultOutputTokens: _, ...facts } = modelFacts(model)
   const admit = model.admit?.bind(model)
@@ -346,35 +346,35 @@ export interface StageEnding {
   readonly reason: StageReason
   readonly message: string
   readonly details?: JsonObject
-  readonly tells: readonly StageMessage[]
+  readonly messages: readonly StageMessage[]
 }
 
-const longestMessage = 1_000
-const mostTells = 20
-const mostBytes = 16_000
+const maxMessageLength = 1_000
+const maxMessages = 20
+const maxBytes = 16_000
 
 function endingOf(reason: StageReason, message: string): StageEnding {
-  return { reason, message: headOf(message, longestMessage), tells: [] }
+  return { reason, message: headOf(message, maxMessageLength), messages: [] }
 }
 
 /** Parses the outcome of a stage, within limits; plain JavaScript may return anything. */
-function givenOutcome(given: unknown): StageEnding {
+function parseOutcome(given: unknown): StageEnding {
   try {
-    return read(given)
+    return parseFields(given)
   } catch {
     return endingOf('failed', 'What it gave cannot be read.')
   }
 }
 
-function read(given: unknown): StageEnding {
+function parseFields(given: unknown): StageEnding {
   // A stage of plain JavaScript that returns nothing has completed.
   if (given === undefined || given === null) return endingOf('completed', '')
   const { kind, message, details, tells } = fieldsOf(given) ?? {}
   const text = typeof message === 'string' ? message : ''
   if (kind === 'skipped') return endingOf('skipped', text)
   if (kind !== 'done') return endingOf('failed', "A stage must give { kind: 'done' } or { kind: 'skipped' }.")
-  const told = Array.isArray(tells) ? tells.slice(0, mostTells).flatMap(tellOf) : []
-  const ending = { ...endingOf('completed', text), tells: told }
+  const messages = Array.isArray(tells) ? tells.slice(0, maxMessages).flatMap(parseMessage) : []
+  const ending: StageEnding = { ...endingOf('completed', text), messages }
   if (details === undefined) return ending
   const facts = jsonObjectOf(details)
   return isShort(facts) ? { ...ending, details: facts } : ending
@@ -384,7 +384,7 @@ function read(given: unknown): StageEnding {
 const types: ReadonlySet<unknown> = new Set<StageMessage['type']>(['prompt_suggestion', 'system'])
 const subtypes: ReadonlySet<unknown> = new Set(['informational', 'hook_summary'])
 
-function tellOf(given: unknown): readonly StageMessage[] {
+function parseMessage(given: unknown): readonly StageMessage[] {
   const message = jsonObjectOf(given)
   const { type, subtype } = message
   if (!types.has(type) || (type === 'system' && !subtypes.has(subtype)) || !isShort(message)) return []
@@ -393,5 +393,5 @@ function tellOf(given: unknown): readonly StageMessage[] {
 }
 
 function isShort(value: JsonObject): boolean {
-  return JSON.stringify(value).length <= mostBytes
+  return JSON.stringify(value).length <= maxBytes
 }

@@ -52,7 +52,7 @@ export interface StageContext {
   /**
    * Asks a model through the same loop and ledger as any run. Questions may run in sequence or in parallel; the limits
    * are those of the stage.
-   * Rejects with a `StageStop` if a limit, an abort or a failure prevents the answer. Do not catch it: it tells the
+   * Rejects with a `StageStop` if a limit, an abort or a failure prevents the answer. Do not catch it: it reports to the
    * runtime how the stage ended.
    */
   readonly ask: <Output = unknown>(question: StageQuestion<Output>) => Promise<StageAnswer<Output>>
@@ -102,10 +102,10 @@ export type StageOutcome =
       readonly message: string
     }
 
-type Untold<Message> = Message extends unknown ? Omit<Message, 'uuid' | 'session_id'> : never
+type WithoutIds<Message> = Message extends unknown ? Omit<Message, 'uuid' | 'session_id'> : never
 
 /** An SDK message of a stage, without the ids that are added to it. */
-export type StageMessage = Untold<
+export type StageMessage = WithoutIds<
   | SdkPromptSuggestion
   | Extract<
       SdkSystem,

@@ -37,9 +37,9 @@ export function nextCollapse(
   const messages = view.state.transcript.messages()
   const start = stagedOf(view).at(-1)?.to ?? firstOfWork(messages)
   const end = newestStart(view, messages, threshold * openShare)
-  const wanted = threshold * spanShare
-  if (view.tokensBetween(start, end) < wanted / 2) return undefined
-  const span = nextSpan(view, messages, { start, end, wanted })
+  const targetTokens = threshold * spanShare
+  if (view.tokensBetween(start, end) < targetTokens / 2) return undefined
+  const span = nextSpan(view, messages, { start, end, wanted: targetTokens })
   if (span === undefined) return undefined
   const freedTokens = view.tokensBetween(span.from, span.to) - summaryTokens
   if (freedTokens <= 0) return undefined
@@ -68,7 +68,7 @@ function newestStart({ tokensBetween }: ContextView, messages: readonly ModelMes
 function nextSpan(
   { tokensBetween }: ContextView,
   messages: readonly ModelMessage[],
-  { start, end, wanted }: { readonly start: number; readonly end: number; readonly wanted: number },
+  { start, end, wanted: targetTokens }: { readonly start: number; readonly end: number; readonly wanted: number },
 ): { readonly from: number; readonly to: number } | undefined {
   let from = start
   let last = start
@@ -77,9 +77,9 @@ function nextSpan(
     if (!isCutPoint(messages, index)) continue
     if (index > from) tokens += tokensBetween(last, index)
     last = index
-    const isSaid = messages[index]?.role === 'user'
-    if (tokens >= wanted || (isSaid && tokens >= wanted / 2)) return { from, to: index }
-    if (!isSaid) continue
+    const isUserMessage = messages[index]?.role === 'user'
+    if (tokens >= targetTokens || (isUserMessage && tokens >= targetTokens / 2)) return { from, to: index }
+    if (!isUserMessage) continue
     from = index + 1
     last = from
     tokens = 0
@@ -96,13 +96,13 @@ function questionOf(
 ): CollapseStage['question'] {
   if (model !== undefined && model !== current) {
     const span = messages.slice(from, to)
-    const shown = span[0]?.role === 'user' ? span : [opening, ...span]
+    const shownSpan = span[0]?.role === 'user' ? span : [opening, ...span]
     return {
       model,
       system,
       tools,
       maxOutputTokens: summaryTokens,
-      messages: [...shown, { role: 'user', content: workQuestion }],
+      messages: [...shownSpan, { role: 'user', content: workQuestion }],
     }
   }
   const content = workQuestionFor(from + 1, to, messages.length)
@@ -148,7 +148,7 @@ function collapsed(
   staged: readonly Staged[],
 ): { readonly messages: readonly ModelMessage[]; readonly summaries: readonly string[] } {
   const messages = state.transcript.messages()
-  const shown: ModelMessage[] = []
+  const result: ModelMessage[] = []
   const summaries: string[] = []
   let next = 0
   for (const { from, to, summary } of staged) {
@@ -156,10 +156,10 @@ function collapsed(
     const content = workSummary(to - from, summary)
     const short: ModelMessage = { role: 'user', content }
     if (tokensOf([short]) >= tokensOf(messages.slice(from, to))) continue
-    shown.push(...messages.slice(next, from), short)
+    result.push(...messages.slice(next, from), short)
     summaries.push(summary)
     next = to
   }
-  shown.push(...messages.slice(next))
-  return { messages: shown, summaries }
+  result.push(...messages.slice(next))
+  return { messages: result, summaries }
 }

@@ -70,12 +70,12 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
     summarized === undefined
       ? onlyResultsShortened
       : summarized.kind === 'summary'
-        ? shortenText(summarized.text, plan.summaryTokens * longestToken)
+        ? shortenText(summarized.text, plan.summaryTokens * maxCharactersPerToken)
         : plainSummary(replaced, summarized.message)
   const carried = await carry(scope, work)
   const first: ModelMessage = {
     role: 'user',
-    content: [block(compactedHeading(replaced.length, summary)), ...wordsOf(work), ...carried.map(carriedBlock)],
+    content: [block(compactedHeading(replaced.length, summary)), ...messagesBlock(work), ...carried.map(pinnedBlock)],
   }
   const messages = [first, ...kept]
   const postTokens = view.fixedTokens + view.tokensOf(messages)
@@ -86,7 +86,7 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
 }
 
 /** Maximum characters a token of a summary that respects its cap. Some services have no cap. */
-const longestToken = 8
+const maxCharactersPerToken = 8
 
 /** Share of the window from which compaction cannot wait any longer. */
 const fullShare = 0.97
@@ -103,7 +103,7 @@ function block(text: string): TextBlock {
   return { type: 'text', text }
 }
 
-function wordsOf({ view, plan }: Work): readonly TextBlock[] {
+function messagesBlock({ view, plan }: Work): readonly TextBlock[] {
   const all = personsWordsOf(view.state.transcript, plan.kept)
   if (all.length === 0) return []
   const tokensOf = (text: string): number => view.tokensOf([{ role: 'user', content: text }])
@@ -115,13 +115,13 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
   if (parts.carryOver === undefined) return []
   const { transcript } = view.state
   const messages = transcript.messages()
-  const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
+  const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [pinnedBlock(carried)] }])
   let left = plan.carriedTokens
   try {
-    const given = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
-    return given.flatMap(({ title, text }) => {
+    const pinned = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
+    return pinned.flatMap(({ title, text }) => {
       if (left <= 0) return []
-      const whole = { title: shortenText(title, longestTitle), text }
+      const whole = { title: shortenText(title, maxTitleLength), text }
       const tokens = tokensOf(whole)
       // Pinned texts are cut to the remaining room, whatever their source and script.
       const carried =
@@ -141,8 +141,8 @@ function agentOf({ state }: ContextView): { readonly agentId?: string } {
 }
 
 /** Maximum characters of a title: a path, or a few words. */
-const longestTitle = 500
+const maxTitleLength = 500
 
-function carriedBlock({ title, text }: CarriedText): TextBlock {
+function pinnedBlock({ title, text }: CarriedText): TextBlock {
   return block(currentState(title, text))
 }

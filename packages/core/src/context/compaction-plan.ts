@@ -16,13 +16,13 @@ export interface CompactionPlan {
 }
 
 /** Maximum tokens of a summary. */
-export const mostSummary = 16_000
+export const maxSummaryTokens = 16_000
 
 /** Maximum tokens of people's messages, verbatim. */
-const mostWords = 20_000
+const maxMessageTokens = 20_000
 
 /** With fewer tokens, a summary and its frame would be no shorter, so no model is asked for one. */
-const leastReplaced = 300
+const minReplacedTokens = 300
 
 /** Maximum tokens of each part of a compaction's result. */
 export interface CompactionRoom {
@@ -41,13 +41,13 @@ export function compactionRoom(
 ): CompactionRoom {
   const fits = Math.max(0, usableTokens(model, contextWindow) - fixedTokens)
   // A size that a service refused does not fit, whatever the window is said to be.
-  const usable = Math.min(fits, refused)
+  const available = Math.min(fits, refused)
   return {
     // The service may count far more than estimated, so less is preserved then.
-    tail: Math.min(usable * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
-    summary: Math.max(256, Math.floor(Math.min(usable * 0.12, mostSummary, model.maxOutputTokens))),
-    words: Math.floor(Math.min(fits * 0.25, usable * 0.5, mostWords)),
-    carried: Math.floor(Math.min(usable * 0.1, 25_000)),
+    tail: Math.min(available * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
+    summary: Math.max(256, Math.floor(Math.min(available * 0.12, maxSummaryTokens, model.maxOutputTokens))),
+    words: Math.floor(Math.min(fits * 0.25, available * 0.5, maxMessageTokens)),
+    carried: Math.floor(Math.min(available * 0.1, 25_000)),
   }
 }
 
@@ -61,7 +61,7 @@ export function planCompaction(view: ContextView, trigger: CompactionTrigger): C
   const replaced = messages.slice(0, start)
   const newest = messages.slice(start)
   const kept = tokensOf(newest) > tail ? shortenedTo(newest, tail, tokensOf) : newest
-  const isAsItWas = kept.every((message, index) => message === newest[index])
-  if (isAsItWas && tokensOf(replaced) < leastReplaced) return undefined
+  const isUnchanged = kept.every((message, index) => message === newest[index])
+  if (isUnchanged && tokensOf(replaced) < minReplacedTokens) return undefined
   return { replaced, kept, summaryTokens: summary, wordsTokens: words, carriedTokens: carried }
 }

@@ -8,7 +8,7 @@ import { isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '.
 export function isCutPoint(messages: readonly ModelMessage[], index: number): boolean {
   const message = messages[index]
   if (message === undefined || index === 0) return false
-  if (message.role === 'assistant') return messages[index - 1]?.role === 'user' && !goesOnWithinService(message)
+  if (message.role === 'assistant') return messages[index - 1]?.role === 'user' && !continuesServerCode(message)
   return typeof message.content === 'string' || !message.content.some(isToolResult)
 }
 
@@ -26,12 +26,12 @@ function callerOf(block: ContentBlock): string | undefined {
 }
 
 /** Whether the message calls tools for code that an earlier reply started, or contains the result of such code. */
-function goesOnWithinService({ content }: ModelMessage): boolean {
+function continuesServerCode({ content }: ModelMessage): boolean {
   if (typeof content === 'string') return false
-  const begun = new Set(content.map((block) => ('id' in block ? block.id : undefined)))
+  const ownIds = new Set(content.map((block) => ('id' in block ? block.id : undefined)))
   return content.some((block) => {
-    const of = callerOf(block) ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
-    return typeof of === 'string' && !begun.has(of)
+    const caller = callerOf(block) ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
+    return typeof caller === 'string' && !ownIds.has(caller)
   })
 }
 

@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import { drainCollapses, nextCollapse } from './collapse.ts'
 import { fullCompaction, type CarryOver } from './compact.ts'
 import type { ContextManager, ContextView, ClearedResults, Thrash } from './port.ts'
-import { compactionThresholdOf, mostPromptTokens } from './thresholds.ts'
+import { compactionThresholdOf, maxPromptTokens } from './thresholds.ts'
 import { blockingLimitOf } from '../model/window.ts'
 import { isToolResult, type ModelMessage } from '../model/messages.ts'
 import { clearedResult } from '../conversation/transcript.ts'
@@ -58,10 +58,10 @@ export function contextLayers(options: ContextLayersOptions = {}): ContextManage
       return drained ?? fullCompaction(view, 'auto', parts)
     },
     ...(collapse && { stage: (view) => nextCollapse(view, threshold(view), compactModel) }),
-    drain: (view) => (collapse ? (compactedInVain(view) ?? drainCollapses(view)) : undefined),
+    drain: (view) => (collapse ? (uselessCompactions(view) ?? drainCollapses(view)) : undefined),
     compact(view, trigger) {
       if (trigger === 'manual') return fullCompaction(view, trigger, parts)
-      return reactive ? (compactedInVain(view) ?? fullCompaction(view, trigger, parts)) : undefined
+      return reactive ? (uselessCompactions(view) ?? fullCompaction(view, trigger, parts)) : undefined
     },
     compactionThreshold: (model, window) => (autoCompact ? thresholdOf(model, window) : Infinity),
     blockingLimit: (_model, window) => (isOpenEnded ? blockingLimitOf(window) : Infinity),
@@ -84,11 +84,11 @@ function checkLayers({ compactAt, contextThreshold }: ContextLayersOptions): voi
 }
 
 /** Share of the threshold at which pruning of old results starts. */
-const clearFrom = 0.7
+const pruningShare = 0.7
 /** Minimum share of the threshold that pruning must free: each time, the provider's cache is lost from the first note on. */
-const leastFreed = 0.4
+const minFreedShare = 0.4
 /** Share of the threshold that the newest results may use. */
-const newestKept = 0.1
+const newestShare = 0.1
 
 /**
  * Selects old results to replace by notes, once the conversation is long enough and pruning frees enough at once. The
@@ -96,11 +96,11 @@ const newestKept = 0.1
  * on.
  */
 function clearedResults(view: ContextView, threshold: number): ClearedResults | undefined {
-  if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * clearFrom) return undefined
+  if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * pruningShare) return undefined
   const messages = view.state.transcript.messages()
-  const end = newestFrom(view, messages, threshold * newestKept)
+  const end = newestFrom(view, messages, threshold * newestShare)
   // All of these messages are an upper bound of their results. It is usually too small, so the results are not examined.
-  if (view.clearableBefore(end) < threshold * leastFreed) return undefined
+  if (view.clearableBefore(end) < threshold * minFreedShare) return undefined
   const calls: string[] = []
   let freedTokens = 0
   for (const block of messages.slice(0, end).flatMap(longResultsOf)) {
@@ -112,7 +112,7 @@ function clearedResults(view: ContextView, threshold: number): ClearedResults | 
     calls.push(block.tool_use_id)
     freedTokens += freed
   }
-  return freedTokens < threshold * leastFreed ? undefined : { calls, freedTokens }
+  return freedTokens < threshold * minFreedShare ? undefined : { calls, freedTokens }
 }
 
 /** The index from which results are preserved: always those of the last turn. */
@@ -141,13 +141,13 @@ const newReplies = 3
 function thrashOf(view: ContextView): Thrash | undefined {
   const tooLarge = fixedPartOf(view)
   if (tooLarge !== undefined) return { kind: 'thrash', message: tooLarge }
-  return compactedInVain(view)
+  return uselessCompactions(view)
 }
 
 // Spec R-CTX-17.
 /** The same check, but only by the replies after compactions: for a request that the service refused, whatever its window is said to be. */
-function compactedInVain(view: ContextView): Thrash | undefined {
-  if (rowOf(view) < compactionsInARow) return undefined
+function uselessCompactions(view: ContextView): Thrash | undefined {
+  if (consecutiveCompactions(view) < compactionsInARow) return undefined
   const message = fullAgain(newReplies, compactionsInARow, view.contextWindow)
   return { kind: 'thrash', message }
 }
@@ -157,9 +157,9 @@ function compactedInVain(view: ContextView): Thrash | undefined {
  * last fewer than three replies ago. Their savings do not matter. Several layers in one request, such as insufficient
  * summaries and a compaction, count once.
  */
-function rowOf({ state }: ContextView): number {
+function consecutiveCompactions({ state }: ContextView): number {
   const { transcript, startLength } = state
-  let row = 0
+  let count = 0
   let replies = 0
   for (let index = transcript.length - 1; index >= startLength; index--) {
     const entry = transcript.at(index)
@@ -167,23 +167,23 @@ function rowOf({ state }: ContextView): number {
     if (replies >= newReplies) break
     // A replacement by a hook made no room: a hook may replace messages before every turn.
     if (entry?.kind !== 'compact_boundary' || entry.trigger === 'hook') continue
-    if (row === 0 || replies > 0) row++
+    if (count === 0 || replies > 0) count++
     replies = 0
   }
-  return row
+  return count
 }
 
 /** The part that no compaction can remove: system prompt, tools, and the person's newest message. */
 function fixedPartOf(view: ContextView): string | undefined {
   const { model, contextWindow, fixedTokens, system, tools, state, tokensOf } = view
-  const usable = mostPromptTokens(model, contextWindow)
-  if (fixedTokens >= usable) {
+  const available = maxPromptTokens(model, contextWindow)
+  if (fixedTokens >= available) {
     const isSystem = system.length >= JSON.stringify(tools).length
-    return fixedPartTooLarge(isSystem ? 0 : tools.length, fixedTokens, Math.floor(usable))
+    return fixedPartTooLarge(isSystem ? 0 : tools.length, fixedTokens, Math.floor(available))
   }
   const last = state.transcript.messages().at(-1)
   if (last?.role !== 'user' || (typeof last.content !== 'string' && last.content.some(isToolResult))) return undefined
   const words = tokensOf([last])
-  if (fixedTokens + words < usable) return undefined
-  return messageTooLarge(words, Math.floor(usable - fixedTokens))
+  if (fixedTokens + words < available) return undefined
+  return messageTooLarge(words, Math.floor(available - fixedTokens))
 }

@@ -27,7 +27,7 @@ export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessa
     if (isReplacement(entry)) {
       words = []
       for (const message of entry.messages) {
-        const carried = message.role === 'user' ? carriedWordsIn(message) : undefined
+        const carried = message.role === 'user' ? pinnedMessagesIn(message) : undefined
         if (carried !== undefined) words.push(...carried)
         else if (message.role === 'user') addWords(words, message)
       }
@@ -38,10 +38,10 @@ export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessa
 
 /** `kept` holds the newest messages, so of equal texts the later ones are removed. */
 function withoutNewest(words: readonly string[], kept: readonly ModelMessage[]): readonly string[] {
-  const stand: string[] = []
-  for (const message of kept) if (message.role === 'user') addWords(stand, message)
+  const remaining: string[] = []
+  for (const message of kept) if (message.role === 'user') addWords(remaining, message)
   const left = new Map<string, number>()
-  for (const text of stand) left.set(text, (left.get(text) ?? 0) + 1)
+  for (const text of remaining) left.set(text, (left.get(text) ?? 0) + 1)
   const others: string[] = []
   for (const text of words.toReversed()) {
     const count = left.get(text) ?? 0
@@ -62,20 +62,20 @@ const wordsOpenings: readonly string[] = [allUserMessages, someUserMessages, ...
 
 /** People's messages, as a compaction includes them. */
 export function carriedWordsText(words: readonly string[], isShortened: boolean): string {
-  const said = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
-  return `${isShortened ? someUserMessages : allUserMessages}\n\n${said}`
+  const body = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
+  return `${isShortened ? someUserMessages : allUserMessages}\n\n${body}`
 }
 
 /**
  * People's messages in a compacted message that a hook rewrote, perhaps with changes; undefined for any other message.
  * Its summary and pinned context are not included: the next compaction creates its own.
  */
-function carriedWordsIn({ content }: UserMessage): readonly string[] | undefined {
+function pinnedMessagesIn({ content }: UserMessage): readonly string[] | undefined {
   if (typeof content === 'string') return undefined
   const [heading, ...rest] = content.flatMap((block) => (isText(block) ? [block.text] : []))
   if (heading === undefined || !openings.some((opening) => heading.startsWith(opening))) return undefined
   for (const text of rest) {
-    const start = wordsOpenings.find((said) => text.startsWith(`${said}\n\n<message>\n`))
+    const start = wordsOpenings.find((opening) => text.startsWith(`${opening}\n\n<message>\n`))
     if (start === undefined || !text.endsWith(messageEnd)) continue
     return text.slice(`${start}\n\n<message>\n`.length, -messageEnd.length).split('\n</message>\n<message>\n')
   }
@@ -88,12 +88,12 @@ function addWords(words: string[], message: UserMessage): void {
   const { content } = message
   if (typeof content !== 'string' && content.some(isToolResult)) return
   const text = textOf(content).trim()
-  const said = holdsMedia(message) ? `${text}\n${attachedMedia}`.trim() : text
-  if (said !== '') words.push(said)
+  const fullText = holdsMedia(message) ? `${text}\n${attachedMedia}`.trim() : text
+  if (fullText !== '') words.push(fullText)
 }
 
 /** People's messages, cut to a budget, and whether anything was left out. */
-export interface CarriedWords {
+export interface PinnedMessages {
   readonly words: readonly string[]
   readonly isShortened: boolean
 }
@@ -101,7 +101,7 @@ export interface CarriedWords {
 /** Allowed lengths of the messages in the middle, in characters, longest first. After the last they are left out. */
 const middleLengths = [4_000, 1_000, 300] as const
 /** Minimum characters of the first and the newest message. */
-const leastOfEnds = 400
+const minEndLength = 400
 
 /**
  * Texts within a budget of tokens, all of them if they fit. Otherwise the oldest in the middle are shortened, then left
@@ -111,32 +111,32 @@ export function wordsWithin(
   words: readonly string[],
   budget: number,
   tokensOf: (text: string) => number,
-): CarriedWords {
-  const carried = new Words(words, budget, tokensOf)
+): PinnedMessages {
+  const carried = new ShrinkingTexts(words, budget, tokensOf)
   if (!carried.isOver) return { words, isShortened: false }
   const middle = words.map((_text, index) => index).slice(1, -1)
   for (const length of middleLengths) for (const index of middle) carried.shorten(index, length)
   for (const index of middle) carried.leaveOut(index)
   for (const index of [0, words.length - 1]) {
     let length = words[index]?.length ?? 0
-    while (carried.isOver && length > leastOfEnds) {
-      length = Math.max(leastOfEnds, Math.floor(length / 2))
+    while (carried.isOver && length > minEndLength) {
+      length = Math.max(minEndLength, Math.floor(length / 2))
       carried.shorten(index, length)
     }
   }
-  return { words: withGaps(carried.kept), isShortened: true }
+  return { words: withGaps(carried.texts), isShortened: true }
 }
 
 /** Texts to shorten until they fit. */
-class Words {
-  readonly kept: (string | undefined)[]
+class ShrinkingTexts {
+  readonly texts: (string | undefined)[]
   readonly #sizes: number[]
   readonly #budget: number
   readonly #tokensOf: (text: string) => number
   #total: number
 
   constructor(words: readonly string[], budget: number, tokensOf: (text: string) => number) {
-    this.kept = [...words]
+    this.texts = [...words]
     this.#sizes = words.map(tokensOf)
     this.#budget = budget
     this.#tokensOf = tokensOf
@@ -148,7 +148,7 @@ class Words {
   }
 
   shorten(index: number, length: number): void {
-    const text = this.kept[index]
+    const text = this.texts[index]
     if (this.isOver && text !== undefined && text.length > length) this.#put(index, shortenText(text, length))
   }
 
@@ -160,7 +160,7 @@ class Words {
     const size = text === undefined ? 0 : this.#tokensOf(text)
     this.#total += size - (this.#sizes[index] ?? 0)
     this.#sizes[index] = size
-    this.kept[index] = text
+    this.texts[index] = text
   }
 }
 

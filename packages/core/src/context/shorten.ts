@@ -3,7 +3,7 @@ import { headOf, tailOf } from '../values/text.ts'
 import { charactersOmitted } from './context-texts.ts'
 
 /** Maximum characters of the line that replaces the omitted text. */
-const noteLength = 60
+const maxNoteLength = 60
 
 /**
  * The beginning and the end of a text, with a line between that says how much is omitted, within `maxLength` characters
@@ -11,7 +11,7 @@ const noteLength = 60
  */
 export function shortenText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const room = Math.max(0, maxLength - noteLength)
+  const room = Math.max(0, maxLength - maxNoteLength)
   const head = headOf(text, Math.ceil(room * 0.6))
   const tail = tailOf(text, Math.floor(room * 0.4))
   const shorter = `${head}\n${charactersOmitted(text.length - head.length - tail.length)}\n${tail}`

@@ -2,7 +2,7 @@ import { isText, isToolResult, type ModelMessage, type ToolResultBlock } from '.
 import { estimateMessages, type Tokens } from '../model/tokens.ts'
 
 /** Results with fewer characters are not worth pruning. */
-const leastLength = 1_000
+const minLength = 1_000
 
 /** Results of a message that are long enough to prune. */
 export function longResultsOf({ role, content }: ModelMessage): readonly ToolResultBlock[] {
@@ -13,8 +13,8 @@ export function longResultsOf({ role, content }: ModelMessage): readonly ToolRes
 const none: readonly ToolResultBlock[] = []
 
 function isLong({ content }: ToolResultBlock): boolean {
-  if (typeof content === 'string') return content.length >= leastLength
-  return content.some((part) => !isText(part) || part.text.length >= leastLength)
+  if (typeof content === 'string') return content.length >= minLength
+  return content.some((part) => !isText(part) || part.text.length >= minLength)
 }
 
 /** Estimated sizes of the parts of a conversation, in tokens, before any correction by the provider's counts. */

@@ -1,7 +1,7 @@
 import { isText, isToolUse, textOf, type ModelMessage, type AssistantMessage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
-import { mostSummary } from './compaction-plan.ts'
+import { maxSummaryTokens } from './compaction-plan.ts'
 import { cutPointsOf } from './groups.ts'
 import { compactionRequests, type CompactionScope, type ContextView } from './port.ts'
 import type { CompactionReply } from '../model/questions.ts'
@@ -37,10 +37,10 @@ export async function summarize(
   scope: CompactionScope,
   view: ContextView,
   messages: readonly ModelMessage[],
-  { model: own, maxTokens }: { readonly model?: Model | undefined; readonly maxTokens: number },
+  { model: compactModel, maxTokens }: { readonly model?: Model | undefined; readonly maxTokens: number },
 ): Promise<Summarized> {
   const instruction: ModelMessage = { role: 'user', content: summaryQuestion(scope.instructions) }
-  let model = own ?? view.model
+  let model = compactModel ?? view.model
   let learned = Infinity
   let last: Summarized = { kind: 'unable', message: noSummaryReasons.tooLong }
   let step = 0
@@ -58,23 +58,23 @@ export async function summarize(
     const question = [...asked, instruction]
     const left = Math.floor((window - view.fixedTokens - view.tokensOf(question)) * replyShare)
     // A model that thinks does so within the cap, so the cap may use the rest of the window.
-    const cap = Math.max(maxTokens, Math.min(left, mostSummary, model.maxOutputTokens))
+    const cap = Math.max(maxTokens, Math.min(left, maxSummaryTokens, model.maxOutputTokens))
     const reply = await scope.ask({ model, system, tools, toolChoice, messages: question, maxOutputTokens: cap })
-    const came = read(reply)
+    const outcome = summaryIn(reply)
     if (isOwn && !hasCalled && isCallAlone(reply)) {
       hasCalled = true
       last = { kind: 'unable', message: noSummaryReasons.toolCall }
       continue
     }
-    if (came.kind === 'too_long') {
-      last = { kind: 'unable', message: came.error.message }
+    if (outcome.kind === 'too_long') {
+      last = { kind: 'unable', message: outcome.error.message }
       step++
       // If the error does not say what fits, it is less than this.
-      const limit = came.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf(question)
+      const limit = outcome.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf(question)
       learned = Math.min(learned, limit)
-    } else if (came.kind === 'summary' || isOwn || reply.kind === 'aborted') return came
+    } else if (outcome.kind === 'summary' || isOwn || reply.kind === 'aborted') return outcome
     else {
-      last = came
+      last = outcome
       model = view.model
     }
   }
@@ -87,9 +87,9 @@ function isCallAlone(reply: CompactionReply): boolean {
   )
 }
 
-type Read = Summarized | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
+type SummaryOutcome = Summarized | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
 
-function read(reply: CompactionReply): Read {
+function summaryIn(reply: CompactionReply): SummaryOutcome {
   switch (reply.kind) {
     case 'answered': {
       const text = usableSummary(reply.message)
@@ -160,6 +160,6 @@ export function usableSummary({ content, stop_reason: reason }: AssistantMessage
   if (reason === 'refusal') return undefined
   const text = textOf(content)
   const analysis = text.indexOf('</analysis>')
-  const said = (analysis < 0 ? text : text.slice(analysis + '</analysis>'.length)).trim()
-  return said === '' ? undefined : said
+  const summary = (analysis < 0 ? text : text.slice(analysis + '</analysis>'.length)).trim()
+  return summary === '' ? undefined : summary
 }

@@ -18,15 +18,15 @@ export function usableTokens(model: Model, contextWindow: number): number {
 }
 
 /** A shorter reply is of no use; the same as the smallest useful answer under a budget. */
-const leastReply = 1_024
+const minReplyTokens = 1_024
 
 /** Tokens of the longest possible prompt: it leaves room for a short reply. */
-export function mostPromptTokens(model: Model, contextWindow: number): number {
-  return Math.max(usableTokens(model, contextWindow), contextWindow - leastReply)
+export function maxPromptTokens(model: Model, contextWindow: number): number {
+  return Math.max(usableTokens(model, contextWindow), contextWindow - minReplyTokens)
 }
 
 /** Minimum threshold, whatever was configured: below it nothing useful would remain. */
-const leastThreshold = 1_000
+const minThreshold = 1_000
 
 /** Input tokens from which a conversation is compacted before the next request. */
 export function compactionThresholdOf(
@@ -34,12 +34,13 @@ export function compactionThresholdOf(
   contextWindow: number,
   { compactAt, contextThreshold = defaultContextThreshold }: CompactionThreshold,
 ): number {
-  const usable = usableTokens(model, contextWindow)
-  const latest = usable - Math.min(13_000, contextWindow * 0.1)
-  const wanted = compactAt === undefined ? Math.min(latest, contextThreshold) : wantedOf(compactAt, usable)
-  return Math.max(leastThreshold, Math.floor(Math.min(wanted, latest)))
+  const available = usableTokens(model, contextWindow)
+  const latest = available - Math.min(13_000, contextWindow * 0.1)
+  const requested =
+    compactAt === undefined ? Math.min(latest, contextThreshold) : requestedThreshold(compactAt, available)
+  return Math.max(minThreshold, Math.floor(Math.min(requested, latest)))
 }
 
-function wantedOf(compactAt: number | `${number}%`, usable: number): number {
-  return typeof compactAt === 'number' ? compactAt : (usable * Number.parseFloat(compactAt)) / 100
+function requestedThreshold(compactAt: number | `${number}%`, available: number): number {
+  return typeof compactAt === 'number' ? compactAt : (available * Number.parseFloat(compactAt)) / 100
 }

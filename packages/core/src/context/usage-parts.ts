@@ -30,7 +30,7 @@ export type ContextKind = (typeof contextKinds)[number]
 export interface ContextPart {
   /** The kind of content. */
   readonly kind: ContextKind
-  /** Name of the tool or the entry; null if there is none. */
+  /** Name of the tool or the entry; null if it has no name. */
   readonly name: string | null
   /** Tokens, estimated or counted. */
   readonly tokens: number
@@ -76,10 +76,10 @@ export function partsOf(request: RequestParts): readonly ContextPart[] {
   for (const message of transcript.messages()) {
     const kindOf = classify(message)
     // The overhead of a message is counted with its first block.
-    let around = aroundMessage
+    let overhead = messageOverhead
     const add = (kind: ContextKind, name: string | null, amount: number): void => {
-      sums.add(kind, name, amount + around)
-      around = 0
+      sums.add(kind, name, amount + overhead)
+      overhead = 0
     }
     if (typeof message.content === 'string') {
       const amount = tokens.estimate(message.content)
@@ -87,19 +87,19 @@ export function partsOf(request: RequestParts): readonly ContextPart[] {
       continue
     }
     for (const block of message.content) {
-      const amount = estimateMessages(tokens, [{ role: 'user', content: [block] }]) - aroundMessage
+      const amount = estimateMessages(tokens, [{ role: 'user', content: [block] }]) - messageOverhead
       if (isToolUse(block)) nameOfCall.set(block.id, block.name)
       const [kind, name] = kindOfBlock(block, message.role, kindOf, nameOfCall)
       const taken = isText(block) && message.role === 'user' ? entries.take(block.text, amount, sums) : 0
       add(kind, name, amount - taken)
     }
-    if (around > 0) add(kindOf, null, 0)
+    if (overhead > 0) add(kindOf, null, 0)
   }
   return sums.parts
 }
 
 /** The overhead that `estimateMessages` adds for a message. */
-const aroundMessage = 4
+const messageOverhead = 4
 
 function kindOfBlock(
   block: ContentBlock,

@@ -55,7 +55,7 @@ function readEntries(
   for (let index = 0; index < messages.length; index++) {
     const where = `messages[${index}]`
     reading.where = where
-    const { role, content, fields } = partsOfMessage(where, messages[index])
+    const { role, content, fields } = contentOf(where, messages[index])
     if (index === 0 && role === 'assistant')
       refuse(where, 'is of the assistant, and a conversation begins with the user', 'Begin with what the user said.')
     calls.read(where, role, content)
@@ -76,21 +76,21 @@ function refuse(where: string, problem: string, advice: string): never {
   throw new ConfigurationError(`${where} ${problem}. ${advice}`)
 }
 
-function partsOfMessage(where: string, message: unknown): ReadMessage {
+function contentOf(where: string, message: unknown): ReadMessage {
   const fields = fieldsOf(message)
   if (fields === undefined)
     refuse(where, `must be { role, content }, but it is ${shown(message)}`, "Give { role: 'user', content: 'text' }.")
   checkShape(where, fields)
   const { role } = fields
   if (role !== 'user' && role !== 'assistant') refuseRole(where, role)
-  const given = fields['content']
-  const content = typeof given === 'string' || Array.isArray(given) ? jsonOf(given) : undefined
+  const original = fields['content']
+  const content = typeof original === 'string' || Array.isArray(original) ? jsonOf(original) : undefined
   if (typeof content === 'string') {
     if (content === '') refuse(where, 'is empty', 'Leave the message out.')
     return { role, content, fields }
   }
   if (!Array.isArray(content))
-    refuse(where, `must have a text or a list of blocks as content, but it is ${shown(given)}`, 'Give content.')
+    refuse(where, `must have a text or a list of blocks as content, but it is ${shown(original)}`, 'Give content.')
   if (content.length === 0) refuse(where, 'is empty', 'Leave the message out.')
   const blocks = content.map((block: Json, index) => blockOf(`${where}.content[${index}]`, role, block))
   return { role, content: blocks, fields }
@@ -153,7 +153,7 @@ const shapes = {
 } as const
 
 /** Which role may contain each block. */
-const speakers: { readonly [type: string]: 'user' | 'assistant' | undefined } = {
+const rolesOfBlocks: { readonly [type: string]: 'user' | 'assistant' | undefined } = {
   image: 'user',
   tool_result: 'user',
   tool_use: 'assistant',
@@ -167,9 +167,9 @@ function blockOf(where: string, role: 'user' | 'assistant', block: Json): Conten
   const { type } = block
   const instead = foreignBlocks.get(type)
   if (instead !== undefined) refuse(where, `is a block of another API (${type})`, `Give ${instead}.`)
-  const speaker = Object.hasOwn(speakers, type) ? speakers[type] : undefined
-  if (speaker !== undefined && speaker !== role)
-    refuse(where, `is a ${type} in a message of the ${role}`, `It belongs into a message of the ${speaker}.`)
+  const requiredRole = Object.hasOwn(rolesOfBlocks, type) ? rolesOfBlocks[type] : undefined
+  if (requiredRole !== undefined && requiredRole !== role)
+    refuse(where, `is a ${type} in a message of the ${role}`, `It belongs into a message of the ${requiredRole}.`)
   if (Object.hasOwn(shapes, type)) checkBlock(where, type as keyof typeof shapes, block)
   // A caller may omit the content of a result without content.
   const whole = type === 'tool_result' && block['content'] === undefined ? { ...block, content: '' } : block

@@ -14,8 +14,8 @@ interface Entries {
  * model is sent back for another answer. `start`: earlier entries are not read.
  */
 export function endOfAnswer(transcript: Entries, start = 0): number {
-  const question = questionIn(transcript, start)
-  return question !== undefined && standsBehind(transcript, question) ? question : transcript.length
+  const requestIndex = verificationRequestIn(transcript, start)
+  return requestIndex !== undefined && leavesAnswerValid(transcript, requestIndex) ? requestIndex : transcript.length
 }
 
 /** Whether the model was asked to verify an answer and that answer is still the answer of the run. */
@@ -24,24 +24,24 @@ export function answerStands(transcript: Entries, start = 0): boolean {
 }
 
 /** The first of the newest messages that leave the previous answer valid. Later ones only ask the model to finish its reply. */
-function questionIn(transcript: Entries, start: number): number | undefined {
-  let question: number | undefined
+function verificationRequestIn(transcript: Entries, start: number): number | undefined {
+  let requestIndex: number | undefined
   for (let index = transcript.length - 1; index >= start; index--) {
     const entry = transcript.at(index)
     if (entry?.kind !== 'user') continue
-    if (entry.keepsAnswer === true) question = index
+    if (entry.keepsAnswer === true) requestIndex = index
     else if (entry.origin === 'tool_results' || isOfPerson(entry)) break
   }
-  return question
+  return requestIndex
 }
 
-function standsBehind(transcript: Entries, question: number): boolean {
+function leavesAnswerValid(transcript: Entries, requestIndex: number): boolean {
   let hasReplied = false
-  let isHookHeard = false
-  for (let index = question + 1; index < transcript.length; index++) {
+  let isHookAnswered = false
+  for (let index = requestIndex + 1; index < transcript.length; index++) {
     const entry = transcript.at(index)
     if (entry?.kind === 'assistant' && entry.error === undefined) {
-      if (isHookHeard || entry.message.content.some(isToolUse)) return false
+      if (isHookAnswered || entry.message.content.some(isToolUse)) return false
       hasReplied = true
     }
     if (entry?.kind !== 'user' || entry.origin === 'interruption') continue
@@ -50,7 +50,7 @@ function standsBehind(transcript: Entries, question: number): boolean {
     // A message before the reply is context of the request. A message after it asks for another answer; a hook's message
     // does so only if a reply follows.
     else if (hasReplied && !isOfHook(entry)) return false
-    else isHookHeard ||= hasReplied
+    else isHookAnswered ||= hasReplied
   }
   return true
 }

@@ -279,7 +279,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return ''
   }
 
-  /** Index of the prompt that a run from `start` answers: its own, or an earlier one that it continues; `start` when there is none. */
+  /** Index of the prompt that a run from `start` answers: its own, or an earlier one that it continues; `start` without a prompt. */
   promptOf(start: number): number {
     const { entries } = this.#log
     for (let index = start; index < this.length; index++) {

@@ -1,4 +1,4 @@
 /** Minimum length of a quote in characters, with runs of white space as one. */
-export const leastQuote = 20
+export const minQuoteLength = 20
 /** Maximum number of quotes in a verdict. */
-export const mostQuotes = 10
+export const maxQuotes = 10

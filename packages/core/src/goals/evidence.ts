@@ -1,8 +1,8 @@
 import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../model/messages.ts'
 import type { Changes } from '../verification/goal-progress.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
-import { formsOf, longestShared, OwnWords, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
-import { leastQuote } from './evidence-limits.ts'
+import { formsOf, longestShared, ModelText, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
+import { minQuoteLength } from './evidence-limits.ts'
 import {
   quoteAssembled,
   quoteEmpty,
@@ -35,29 +35,29 @@ export interface RecordedResult {
 }
 
 /** Maximum length of a quote in characters; a longer one is refused. */
-const longestQuote = 2_000
+const maxQuoteLength = 2_000
 /** Minimum number of letters: a quote of punctuation proves nothing. */
-const leastLetters = 8
+const minLetters = 8
 /** A run of this many letters and digits that occurs in an earlier input may have come from there. */
-const longestOfInput = 10
+const maxSharedLetters = 10
 /** Length of a word, for words that occur in earlier inputs in any order or in the input of the same call. */
 const wordOfInput = 5
 const wordOfCall = 3
 /** Minimum number of letters and digits of a quote that must be new. */
-const leastNew = 4
+const minNewLetters = 4
 
 // Spec R-GOAL-52 to R-GOAL-54.
 /** The tool results of a conversation, and the model's own texts: quotes are checked against both. */
 export class Evidence {
   /** Results since the prompt, in order. */
   readonly results: readonly RecordedResult[]
-  readonly #own: OwnWords
+  readonly #modelText: ModelText
   /** Texts of results without white space. */
   readonly #dense = new Map<string, string>()
 
   constructor(transcript: Transcript, changes: Changes | undefined, noEvidence: NoEvidence) {
-    this.#own = new OwnWords(transcript)
-    this.results = resultsOf(transcript, this.#own.calls, changes, noEvidence)
+    this.#modelText = new ModelText(transcript)
+    this.results = resultsOf(transcript, this.#modelText.calls, changes, noEvidence)
   }
 
   /** True if no result may be quoted, so a judge has no evidence. */
@@ -67,11 +67,11 @@ export class Evidence {
 
   /** Why a quote does not count; undefined if it does. */
   refusalOf(quote: string): string | undefined {
-    if (quote.length > longestQuote) return quoteTooLong(longestQuote)
-    const wanted = quote.replaceAll(/\s/g, '')
-    if (wanted === '') return quoteEmpty
+    if (quote.length > maxQuoteLength) return quoteTooLong(maxQuoteLength)
+    const dense = quote.replaceAll(/\s/g, '')
+    if (dense === '') return quoteEmpty
     const found = this.results.flatMap((result) => {
-      const passage = result.texts.map((text) => this.#passageOf(text, wanted)).find((each) => each !== undefined)
+      const passage = result.texts.map((text) => this.#passageOf(text, dense)).find((each) => each !== undefined)
       return passage === undefined ? [] : [{ result, passage }]
     })
     if (found.length === 0) return quoteNotFound
@@ -84,25 +84,25 @@ export class Evidence {
     return refusal
   }
 
-  /** The part of a text that equals the quote except for white space; undefined if there is none. */
-  #passageOf(text: string, wanted: string): string | undefined {
+  /** The part of a text that equals the quote except for white space; undefined if no part does. */
+  #passageOf(text: string, denseQuote: string): string | undefined {
     const dense = this.#dense.get(text) ?? text.replaceAll(/\s+/g, '')
     this.#dense.set(text, dense)
-    const at = dense.indexOf(wanted)
+    const at = dense.indexOf(denseQuote)
     if (at === -1) return undefined
     let [count, start] = [0, 0]
     for (const { index, 0: word } of text.matchAll(/\S+/g)) {
       if (count <= at) start = index + at - count
       count += word.length
       // The end is within this word.
-      const end = index + word.length - (count - at - wanted.length)
-      if (count >= at + wanted.length) return text.slice(start, end)
+      const end = index + word.length - (count - at - denseQuote.length)
+      if (count >= at + denseQuote.length) return text.slice(start, end)
     }
     return undefined
   }
 
   #problemOf(passage: string, result: RecordedResult): string | undefined {
-    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < leastQuote) return quoteTooShort
+    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < minQuoteLength) return quoteTooShort
     for (const letters of formsOf(passage)) {
       const problem = this.#problemOfLetters(letters, result)
       if (problem !== undefined) return problem
@@ -111,14 +111,14 @@ export class Evidence {
   }
 
   #problemOfLetters(letters: string, { call, at }: RecordedResult): string | undefined {
-    if (letters.length < leastLetters) return quoteWithoutWords
-    if (this.#own.hasWhole(letters)) return quoteOfAgent
-    const shared = longestShared(letters, this.#own.sharedBefore(letters, at, longestOfInput), longestOfInput)
+    if (letters.length < minLetters) return quoteWithoutWords
+    if (this.#modelText.hasWhole(letters)) return quoteOfAgent
+    const shared = longestShared(letters, this.#modelText.sharedBefore(letters, at, maxSharedLetters), maxSharedLetters)
     if (shared !== undefined) return quotePartOfAgent(shared)
-    const isNew = withoutShared(letters, this.#own.sharedBefore(letters, at, wordOfInput), wordOfInput)
-    const isNewInCall = withoutShared(letters, this.#own.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
+    const isNew = withoutShared(letters, this.#modelText.sharedBefore(letters, at, wordOfInput), wordOfInput)
+    const isNewInCall = withoutShared(letters, this.#modelText.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
     const count = isNew.filter((each, index) => each && isNewInCall[index] === true).length
-    return count < leastNew ? quoteAssembled : undefined
+    return count < minNewLetters ? quoteAssembled : undefined
   }
 }
 
@@ -171,7 +171,7 @@ function freshFrom(
   return { at: changes.at, index: 0 }
 }
 
-/** Index of the person's last message that started a run; 0 if there is none. */
+/** Index of the person's last message that started a run; 0 without one. */
 export function lastPromptOf(transcript: Transcript): number {
   for (let at = transcript.length - 1; at > 0; at--) {
     const entry = transcript.at(at)

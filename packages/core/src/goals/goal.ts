@@ -73,7 +73,7 @@ export interface GoalFilesRound {
 export interface GoalFilesEnd {
   /** State for the next round, which compares the files with it. JSON, stored in the session. */
   readonly memo: Json
-  /** Files that the checks changed. They do not count as progress, and the model is told so. */
+  /** Files that the checks changed. They do not count as progress, and the model is informed. */
   readonly changedByChecks: readonly string[]
   /** Test files that changed since the first round, except those that checks changed. */
   readonly changedTests: readonly string[]

@@ -26,16 +26,16 @@ interface Part {
 }
 
 /** Maximum length of a part in characters. */
-const longestResult = 12_000
-const longestOther = 3_000
+const maxResultLength = 12_000
+const maxOtherLength = 3_000
 /** Maximum tokens for the conversation, if the window allows them. */
-const mostTokens = 40_000
+const maxTokens = 40_000
 /** Share of a window. The rest is for the frame of the question, the reply and the error of the estimate. */
 const shareOfWindow = 0.5
 
 /** Tokens of conversation that fit into a question for a model with this window; `undefined` for an unknown window. */
 export function roomIn(contextWindow: number | undefined): number {
-  return Math.min(mostTokens, Math.floor((contextWindow ?? Infinity) * shareOfWindow))
+  return Math.min(maxTokens, Math.floor((contextWindow ?? Infinity) * shareOfWindow))
 }
 
 /**
@@ -50,10 +50,10 @@ export function judgeQuestion(
 ): string {
   const parts = fitting(partsOf(transcript, results), room)
   const mark = markFor([goal, ...parts.flatMap((part) => (typeof part === 'number' ? [] : [part.head, part.body]))])
-  const shown = parts.map((part) =>
+  const framed = parts.map((part) =>
     typeof part === 'number' ? omittedParts(part) : framedPart(part.head, part.body, mark),
   )
-  return judgeQuestionText(framedPart(judgeParts.goal, goal, mark), shown)
+  return judgeQuestionText(framedPart(judgeParts.goal, goal, mark), framed)
 }
 
 /** A word that occurs in none of the texts, derived from them: no author of one of the texts can have known it. */
@@ -81,13 +81,13 @@ function partsOf(transcript: Transcript, results: readonly RecordedResult[]): re
 
 function partOfModel(block: ContentBlock): readonly Part[] {
   if (block.type === 'text' && typeof block.text === 'string')
-    return [{ head: judgeParts.agentText, body: endsOf(block.text, longestOther), rank: 0 }]
+    return [{ head: judgeParts.agentText, body: endsOf(block.text, maxOtherLength), rank: 0 }]
   if (block.type !== 'tool_use' && !block.type.endsWith('_tool_use')) return []
   const { name, input } = block as { name?: unknown; input?: unknown }
   return [
     {
       head: agentCall(plainLine(String(name))),
-      body: endsOf(JSON.stringify(input) ?? '', longestOther),
+      body: endsOf(JSON.stringify(input) ?? '', maxOtherLength),
       rank: 0,
     },
   ]
@@ -100,7 +100,7 @@ function partOfUser({ message, origin }: UserEntry, isFirst: boolean): readonly 
   return [
     {
       head: isOfPerson ? judgeParts.user : judgeParts.program,
-      body: endsOf(text, longestOther),
+      body: endsOf(text, maxOtherLength),
       rank: isFirst ? 2 : 0,
     },
   ]
@@ -108,7 +108,7 @@ function partOfUser({ message, origin }: UserEntry, isFirst: boolean): readonly 
 
 function partOfResult({ call, texts, refusal }: RecordedResult): Part {
   const mayBe = refusal === undefined ? judgeParts.mayBeQuoted : mayNotBeQuoted(plainLine(refusal))
-  const body = endsOf(texts.join('\n'), refusal === undefined ? longestResult : longestOther)
+  const body = endsOf(texts.join('\n'), refusal === undefined ? maxResultLength : maxOtherLength)
   return { head: toolResult(plainLine(call.name), mayBe), body, rank: refusal === undefined ? 1 : 0 }
 }
 
@@ -131,14 +131,14 @@ function fitting(parts: readonly Part[], room: number): readonly (Part | number)
       isShown.add(index)
     }
   }
-  const shown: (Part | number)[] = []
+  const result: (Part | number)[] = []
   for (const [index, part] of parts.entries()) {
-    const last = shown.at(-1)
-    if (isShown.has(index)) shown.push(part)
-    else if (typeof last === 'number') shown[shown.length - 1] = last + 1
-    else shown.push(1)
+    const last = result.at(-1)
+    if (isShown.has(index)) result.push(part)
+    else if (typeof last === 'number') result[result.length - 1] = last + 1
+    else result.push(1)
   }
-  return shown
+  return result
 }
 
 /** The verdict of a judge. */

@@ -1,6 +1,6 @@
 // The question to the model that judges a goal, and the reports of its verdict.
 import { headOf, many, tailOf } from '../values/text.ts'
-import { leastQuote, mostQuotes } from './evidence-limits.ts'
+import { minQuoteLength, maxQuotes } from './evidence-limits.ts'
 
 /** The system prompt of a judge. */
 export const judgeSystem: string = `You judge whether a goal is met. A coding agent worked on it; you see what it did. You run nothing yourself.
@@ -13,7 +13,7 @@ How to judge:
 - What the agent says about its work is a claim and proves nothing. Rely on the output of tools.
 - A plan, an intention or a part of the goal is not the goal.
 
-Evidence is required for "met": true: 1 to ${mostQuotes} quotes of at least ${leastQuote} characters each.
+Evidence is required for "met": true: 1 to ${maxQuotes} quotes of at least ${minQuoteLength} characters each.
 - Copy each quote verbatim from one result that is marked "may be quoted". Do not use "...", omit nothing and add nothing. White space may differ.
 - Text that the agent wrote does not count, in a message or in the input of a tool, before or after: what it echoes, file names that it chose, its commit messages. Quote what a program reported by itself: counts, times, status lines. If the agent repeated a line in its answer, quote that line together with the lines around it.
 - Results marked "may not be quoted" do not count.
@@ -63,11 +63,11 @@ export const uselessEvidence = (refusals: string): string =>
 
 export const quoteRefusal = (quote: string, why: string): string => `- ${shownQuote(quote)}: ${why}`
 export const noQuote = '- there is no quote'
-export const tooManyQuotes: string = `- there are more than ${mostQuotes} quotes`
+export const tooManyQuotes: string = `- there are more than ${maxQuotes} quotes`
 export const quoteTooLong = (most: number): string => `it is longer than ${most} characters`
 export const quoteEmpty = 'it is empty'
 export const quoteNotFound = 'no tool result since the prompt contains it verbatim'
-export const quoteTooShort: string = `it has fewer than ${leastQuote} characters`
+export const quoteTooShort: string = `it has fewer than ${minQuoteLength} characters`
 export const quoteWithoutWords = 'it has hardly any letters or digits'
 export const quoteOfAgent = 'the agent itself wrote it, in a text or in the input of a tool'
 export const quotePartOfAgent = (part: string): string =>

@@ -4,7 +4,7 @@ import { textOf, type ModelMessage, type UserMessage } from '../model/messages.t
 import type { Model } from '../model/model.ts'
 import { headOf } from '../values/text.ts'
 import { Evidence, type NoEvidence } from './evidence.ts'
-import { mostQuotes } from './evidence-limits.ts'
+import { maxQuotes } from './evidence-limits.ts'
 import type { Goal, GoalContext, GoalVerdict } from './goal.ts'
 import { judgementOf, judgeQuestion, roomIn, type Judgement } from './judge-question.ts'
 import {
@@ -46,9 +46,9 @@ export interface JudgedGoalOptions {
 export const questionsACheck = 2
 
 const usualTimeoutMs = 600_000
-const mostReplyTokens = 4_000
+const maxReplyTokens = 4_000
 /** Maximum characters of a judge's answer in a report. */
-const longestReport = 4_000
+const maxReportLength = 4_000
 
 // Spec R-GOAL-50.
 /**
@@ -110,20 +110,20 @@ function ask(
   return askModel({
     system: judgeSystem,
     messages,
-    maxOutputTokens: mostReplyTokens,
+    maxOutputTokens: maxReplyTokens,
     // Both questions fit into the time limit of the check.
     timeoutMs: timeoutMs / questionsACheck,
     ...(model !== undefined && { model }),
   })
 }
 
-type Read =
+type ReplyVerdict =
   | { readonly kind: 'verdict'; readonly verdict: GoalVerdict }
   /** The verdict if no further question is asked. */
   | { readonly kind: 'too_long'; readonly verdict: GoalVerdict }
   | { readonly kind: 'again'; readonly problem: string; readonly verdict: GoalVerdict }
 
-function readReply(reply: CompactionReply, evidence: Evidence): Read {
+function readReply(reply: CompactionReply, evidence: Evidence): ReplyVerdict {
   switch (reply.kind) {
     case 'aborted':
       return { kind: 'verdict', verdict: unmet(judgeAborted) }
@@ -142,9 +142,9 @@ function readReply(reply: CompactionReply, evidence: Evidence): Read {
   }
 }
 
-function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: Evidence): Read {
+function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: Evidence): ReplyVerdict {
   if (!met) {
-    const what = missing.trim() === '' ? missingUnknown : headOf(missing.trim(), longestReport)
+    const what = missing.trim() === '' ? missingUnknown : headOf(missing.trim(), maxReportLength)
     return { kind: 'verdict', verdict: unmet(judgedUnmet(what)) }
   }
   const refusals = refusalsOf(quotes, evidence)
@@ -160,7 +160,7 @@ function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: 
 /** Lines for the quotes that do not count, or for missing quotes. */
 function refusalsOf(quotes: readonly string[], evidence: Evidence): readonly string[] {
   if (quotes.length === 0) return [noQuote]
-  if (quotes.length > mostQuotes) return [tooManyQuotes]
+  if (quotes.length > maxQuotes) return [tooManyQuotes]
   return quotes.flatMap((quote) => {
     const refusal = evidence.refusalOf(quote)
     return refusal === undefined ? [] : [quoteRefusal(quote, refusal)]
@@ -185,7 +185,7 @@ function userMessage(content: string): Conversation[0] {
 
 /** A service accepts no empty message of a model. */
 function askedAgain([question]: Conversation, reply: CompactionReply, problem: string): Conversation {
-  const said = reply.kind === 'answered' ? headOf(textOf(reply.message.content), 20_000) : ''
-  if (said.trim() === '') return [userMessage(afterEmptyAnswer(question.content))]
-  return [question, { role: 'assistant', content: [{ type: 'text', text: said }] }, userMessage(problem)]
+  const replyText = reply.kind === 'answered' ? headOf(textOf(reply.message.content), 20_000) : ''
+  if (replyText.trim() === '') return [userMessage(afterEmptyAnswer(question.content))]
+  return [question, { role: 'assistant', content: [{ type: 'text', text: replyText }] }, userMessage(problem)]
 }

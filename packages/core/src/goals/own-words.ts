@@ -32,39 +32,39 @@ export interface RecordedCall extends CalledTool {
   readonly at: number
 }
 
-interface Read {
+interface NormalizedTexts {
   readonly texts: readonly string[]
   /** The readings of each input, in the order of the calls. */
   readonly inputs: readonly { readonly id: string; readonly at: number; readonly letters: readonly string[] }[]
 }
 
 /** What the model itself wrote: texts, thoughts and inputs of calls. */
-export class OwnWords {
+export class ModelText {
   readonly calls: readonly RecordedCall[]
-  readonly #said: readonly string[]
-  #read: Read | undefined
+  readonly #texts: readonly string[]
+  #normalized: NormalizedTexts | undefined
   /** By length and letters: several results may contain the same quote. */
   readonly #first = new Map<string, readonly number[]>()
 
   constructor(transcript: Transcript) {
     const calls: RecordedCall[] = []
-    const said: string[] = []
+    const texts: string[] = []
     for (const [at, block] of blocksOfModel(transcript)) {
-      if (block.type === 'text' && typeof block.text === 'string') said.push(block.text)
-      else if (block.type === 'thinking' && typeof block.thinking === 'string') said.push(block.thinking)
+      if (block.type === 'text' && typeof block.text === 'string') texts.push(block.text)
+      else if (block.type === 'thinking' && typeof block.thinking === 'string') texts.push(block.thinking)
       else if (block.type === 'tool_use' || block.type.endsWith('_tool_use')) {
         const { id, name, input } = block as { id?: unknown; name?: unknown; input?: unknown }
         calls.push({ id: String(id), name: String(name), input, at })
       }
     }
     this.calls = calls
-    this.#said = said
+    this.#texts = texts
   }
 
   /** Computed lazily: a verdict without quotes needs none. */
-  get #letters(): Read {
-    return (this.#read ??= {
-      texts: this.#said.map(lettersOf),
+  get #letters(): NormalizedTexts {
+    return (this.#normalized ??= {
+      texts: this.#texts.map(lettersOf),
       inputs: this.calls.map(({ id, at, input }) => ({ id, at, letters: readingsOf(input) })),
     })
   }
@@ -219,7 +219,7 @@ function shifted(letters: string): string {
   })
 }
 
-/** Given the positions where a part of `length` characters is shared, the longest run of them as a range; undefined if there is none. */
+/** Given the positions where a part of `length` characters is shared, the longest run of them as a range; undefined without shared parts. */
 export function longestShared(letters: string, isShared: readonly boolean[], length: number): string | undefined {
   let best = ''
   for (let at = 0; at < letters.length; at++) {

@@ -3,11 +3,11 @@ import { tailOf } from '../values/text.ts'
 import type { GoalCheck } from '../verification/goal-record.ts'
 
 /** Maximum lines and characters of a report that the model receives. */
-const mostLines = 200
-const mostCharacters = 16_000
+const maxLines = 200
+const maxCharacters = 16_000
 /** Maximum lines and characters of a report in records, events and results. */
-const mostTailLines = 10
-const mostTailCharacters = 1_000
+const maxTailLines = 10
+const maxTailCharacters = 1_000
 
 /** The last lines of a text, within a number of characters. */
 function lastLines(text: string, lines: number, characters: number): string {
@@ -18,20 +18,21 @@ function lastLines(text: string, lines: number, characters: number): string {
 
 /** The end of a report, for the model. */
 export function shownReport(report: string): string {
-  return lastLines(report, mostLines, mostCharacters)
+  return lastLines(report, maxLines, maxCharacters)
 }
 
 /** The end of a report, for records, events and results. */
 export function tailOfReport(report: string): string {
-  return lastLines(report, mostTailLines, mostTailCharacters)
+  return lastLines(report, maxTailLines, maxTailCharacters)
 }
 
 /** Lines that a package manager prints around the program it runs. */
-const isAround = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
+const isPackageManagerLine = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
 /** Lines that it prints when it ran nothing, such as for a missing script. */
-const isItsError = /^(?:npm|pnpm|yarn) (?:err!?|error) .*[a-z]/i
+const isPackageManagerError = /^(?:npm|pnpm|yarn) (?:err!?|error) .*[a-z]/i
 /** A count of failures, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
-const isSum = /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
+const isFailureCount =
+  /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
 
 /**
  * The most informative line of a check's report. For a program it is the summary, else the last line; for a judge the
@@ -39,11 +40,14 @@ const isSum = /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed
  */
 export function lineOfCheck({ tail, judged }: Pick<GoalCheck, 'tail' | 'judged'>): string {
   const all = tail.split('\n').map((line) => line.trim())
-  const lines = all.filter((line) => line !== '' && !isAround.test(line))
+  const lines = all.filter((line) => line !== '' && !isPackageManagerLine.test(line))
   if (judged === true) return lines[0] ?? ''
-  const said = lines.findLast((line) => isSum.test(line)) ?? lines.at(-1)
+  const summary = lines.findLast((line) => isFailureCount.test(line)) ?? lines.at(-1)
   // If the package manager ran a program, a line "> test" shows it, and its error only says that the program failed.
-  return said ?? (all.some((line) => line.startsWith('> ')) ? '' : (all.find((line) => isItsError.test(line)) ?? ''))
+  return (
+    summary ??
+    (all.some((line) => line.startsWith('> ')) ? '' : (all.find((line) => isPackageManagerError.test(line)) ?? ''))
+  )
 }
 
 // eslint-disable-next-line no-control-regex -- escape sequences of terminals are what is taken out

@@ -69,7 +69,7 @@ export const isGoals: Given = (name, value) => {
       refuse(`${name}[${index}]`, 'a goal, such as commandGoal(command) with the one of @halting/agent', each)
   isListOfGoals(name, value)
   // Validated above.
-  checkTwice((value as readonly Goal[]).map(specOf))
+  checkUniqueNames((value as readonly Goal[]).map(specOf))
 }
 
 export const isGoalFiles: Given = /* @__PURE__ */ isObject('an object with begin, such as goalFiles gives', {
@@ -93,21 +93,21 @@ function nameOf({ name, judged }: GoalSpec): string {
 }
 
 /** @throws ConfigurationError for two goals with the same name. */
-function checkTwice(specs: readonly GoalSpec[]): void {
+function checkUniqueNames(specs: readonly GoalSpec[]): void {
   const names = specs.map(nameOf)
-  const twice = names.find((each, index) => names.indexOf(each) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+  const duplicate = names.find((each, index) => names.indexOf(each) !== index)
+  if (duplicate !== undefined) throw new ConfigurationError(`There are two goals ${duplicate}. Give each once.`)
 }
 
 /** @throws ConfigurationError for an invalid goal name. A name may come from a host, a person or a record. */
-export function checkedSpecs(given: unknown): readonly GoalSpec[] {
-  if (!Array.isArray(given)) refuse('until', 'a list of goals by their names', given)
-  const specs = (given as readonly unknown[]).map((each): GoalSpec => {
+export function checkedSpecs(value: unknown): readonly GoalSpec[] {
+  if (!Array.isArray(value)) refuse('until', 'a list of goals by their names', value)
+  const specs = (value as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
     if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
     return { ...specOf({ name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
-  checkTwice(specs)
+  checkUniqueNames(specs)
   return specs
 }
 

@@ -38,7 +38,7 @@ export class InMemoryCancellationSource implements CancellationSource {
     return this.#message !== undefined
   }
 
-  /** The signal of the request; undefined if there is none, or if it is for another execution. */
+  /** The signal of the request; undefined without a request, or if it is for another execution. */
   cancellationSignal(state: AgentState): StopSignal | undefined {
     if (this.#message === undefined) return undefined
     if (this.#executionId !== undefined && !isWithin(state.executionId, this.#executionId)) return undefined

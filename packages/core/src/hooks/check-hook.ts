@@ -27,17 +27,17 @@ export const isHook: Given = (name, value) => {
 }
 
 /** @throws ConfigurationError for an unknown value, and if there is no result to withhold: the hook would have no effect. */
-export function checkOnError(name: string, given: unknown, on: unknown): void {
-  if (given === undefined) return
-  if (given !== 'withhold') refuse(name, "'withhold', or nothing", given)
+export function checkOnError(name: string, value: unknown, on: unknown): void {
+  if (value === undefined) return
+  if (value !== 'withhold') refuse(name, "'withhold', or nothing", value)
   if (!Array.isArray(on) || !on.includes('afterToolUse'))
     throw new ConfigurationError(`${name} withholds the result of a tool: the hook needs the trigger afterToolUse.`)
 }
 
 /** @throws ConfigurationError for an unknown trigger: the hook would never be called. */
-export function checkTriggers(name: string, given: unknown): void {
-  if (!Array.isArray(given)) refuse(name, 'a list of triggers', given)
-  for (const trigger of given) {
+export function checkTriggers(name: string, value: unknown): void {
+  if (!Array.isArray(value)) refuse(name, 'a list of triggers', value)
+  for (const trigger of value) {
     if (typeof trigger === 'string' && Object.hasOwn(triggers, trigger)) continue
     const known = Object.keys(triggers).join(', ')
     throw new ConfigurationError(`There is no trigger ${shown(trigger)}. There are ${known}.`)

@@ -163,9 +163,9 @@ export class HookContext {
    */
   withPermission(permission: 'allow' | 'ask' | 'defer'): HookContext {
     // Plain JavaScript may pass the values of permission rules.
-    const said: string = permission
-    if (said === 'deny') return this.withBlocked('')
-    return this.#with({ permission: said === 'allow' || said === 'defer' ? said : 'ask' })
+    const requested: string = permission
+    if (requested === 'deny') return this.withBlocked('')
+    return this.#with({ permission: requested === 'allow' || requested === 'defer' ? requested : 'ask' })
   }
 
   /** beforeToolUse: replaces the whole input, converted to JSON. It is validated against the tool's schema again. */
@@ -201,14 +201,14 @@ export class HookContext {
     const { state, ...rest } = this.#changes
     if (state === undefined) return rest
     const { value, transcript } = state
-    return { ...rest, ...this.#said(transcript), ...stateChanges(this.#init.state, value) }
+    return { ...rest, ...this.#transcriptOutcome(transcript), ...stateChanges(this.#init.state, value) }
   }
 
   /** Changes to the transcript. */
-  #said({ messages, replaced, attachments }: TranscriptChange): HookOutcome {
+  #transcriptOutcome({ messages, replaced, attachments }: TranscriptChange): HookOutcome {
     const init = this.#init
     const { state } = init
-    const tokensOf = (told: readonly ModelMessage[]): number => init.estimateTokens?.(told) ?? 0
+    const tokensOf = (messages: readonly ModelMessage[]): number => init.estimateTokens?.(messages) ?? 0
     return {
       ...(replaced !== undefined && {
         replaced: {
@@ -228,13 +228,13 @@ function stateChanges(before: AgentState, after: AgentState): HookOutcome {
   // A signal that was stored and read back counts as the same signal.
   const known = new Set(Array.from(before.stopSignals(), (signal) => JSON.stringify(signal)))
   const signals: StopSignalJson[] = []
-  let kept = 0
+  let keptSignals = 0
   for (const signal of after.stopSignals()) {
-    if (known.has(JSON.stringify(signal))) kept++
+    if (known.has(JSON.stringify(signal))) keptSignals++
     else signals.push(signal.toJSON())
   }
   // Removing all signals requests to continue.
-  const cleared = known.size > 0 && kept === 0 && signals.length === 0
+  const cleared = known.size > 0 && keptSignals === 0 && signals.length === 0
   return {
     ...(signals.length > 0 ? { signals } : {}),
     ...(cleared || after.executionContinuation().isContinuationRequested() ? { continued: true as const } : {}),

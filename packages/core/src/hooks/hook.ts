@@ -58,14 +58,14 @@ export class CallableHook implements Hook {
   /** @throws ConfigurationError without a function, without triggers, and for an unknown trigger: the hook would never be called. */
   constructor(handle: Hook['handle'], options: CallableHookOptions) {
     // Plain JavaScript may omit them.
-    const given: unknown = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
-    if (Array.isArray(given) && given.length === 0) {
+    const triggers: unknown = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
+    if (Array.isArray(triggers) && triggers.length === 0) {
       throw new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }.")
     }
     if (typeof handle !== 'function')
       throw new ConfigurationError(`A CallableHook needs a function, but it is ${shown(handle)}.`)
-    checkTriggers('triggers', given)
-    checkOnError('onError', options.onError, given)
+    checkTriggers('triggers', triggers)
+    checkOnError('onError', options.onError, triggers)
     this.#handle = handle
     this.triggers = options.triggers
     this.priority = options.priority ?? 0

@@ -55,12 +55,12 @@ export type StopHookOutcome = {
 }
 
 /** Parses what a stop hook returned. Only texts in the known fields have an effect. */
-export function stopHookOutcomeOf(given: unknown): StopHookOutcome {
-  if (given === undefined || given === null) return {}
-  if (typeof given !== 'object') return { error: 'A stop hook must return its outcome, or nothing.' }
+export function stopHookOutcomeOf(value: unknown): StopHookOutcome {
+  if (value === undefined || value === null) return {}
+  if (typeof value !== 'object') return { error: 'A stop hook must return its outcome, or nothing.' }
   try {
     // Plain JavaScript may return any fields, or none.
-    const { block, prevent, systemMessage, error } = given as { readonly [field: string]: unknown }
+    const { block, prevent, systemMessage, error } = value as { readonly [field: string]: unknown }
     return {
       ...(typeof block === 'string' && { block }),
       ...((typeof prevent === 'string' || prevent === true) && { prevent: prevent === true ? '' : prevent }),
@@ -87,11 +87,11 @@ export interface RegisteredStopHook {
   readonly hook: StopHook
 }
 
-const none: readonly never[] = Object.freeze([])
+const noOutcome: readonly never[] = Object.freeze([])
 
 /** The stop hooks of a run in order, each with a unique id. */
 export function registerStopHooks(hooks: readonly StopHook[]): readonly RegisteredStopHook[] {
-  if (hooks.length === 0) return none
+  if (hooks.length === 0) return noOutcome
   const ids = uniqueNames(hooks.map(({ id }) => id))
   return hooks.map((hook, index) => ({ id: ids[index] ?? hook.id, hook }))
 }

@@ -3,14 +3,14 @@ import type { SessionEvent } from './session.ts'
 /** The listeners of a session's events. */
 export class EventListeners {
   readonly #listeners = new Set<(event: SessionEvent) => void>()
-  #isToldOfChange = false
+  #isChangePending = false
 
   /** Adds a listener and returns the function that removes it. A function that is added twice is called twice. */
   add(listener: (event: SessionEvent) => void): () => void {
     // A wrapper, because the same function may be added twice.
-    const own = (event: SessionEvent): void => listener(event)
-    this.#listeners.add(own)
-    return () => void this.#listeners.delete(own)
+    const wrapper = (event: SessionEvent): void => listener(event)
+    this.#listeners.add(wrapper)
+    return () => void this.#listeners.delete(wrapper)
   }
 
   /** Calls every listener. Errors of listeners are ignored. */
@@ -26,10 +26,10 @@ export class EventListeners {
 
   /** Emits `changed` once for all changes of the same turn of the event loop. */
   tellOfChange(): void {
-    if (this.#isToldOfChange) return
-    this.#isToldOfChange = true
+    if (this.#isChangePending) return
+    this.#isChangePending = true
     queueMicrotask(() => {
-      this.#isToldOfChange = false
+      this.#isChangePending = false
       this.tell({ type: 'changed' })
     })
   }

@@ -6,10 +6,10 @@ import type { SessionGoal } from './session.ts'
 
 /** The goals of a session, from its options, the person's settings, and the reports of its runs. */
 export class GoalView {
-  readonly #given: readonly GoalSpec[]
-  readonly #givenMaxTries: number
+  readonly #configured: readonly GoalSpec[]
+  readonly #configuredMaxTries: number
   /** Goals of a run that does not continue a run of an earlier process. */
-  #ofSession: readonly GoalSpec[]
+  #sessionGoals: readonly GoalSpec[]
   /** Goals of the current or last run. */
   #specs: readonly GoalSpec[]
   #maxTries: number
@@ -17,10 +17,10 @@ export class GoalView {
   #isChecking = false
   #last: SessionGoal['last'] = null
 
-  /** @param given Goals of the options. */
-  constructor(given: readonly GoalSpec[], maxTries: number) {
-    this.#given = this.#ofSession = this.#specs = given
-    this.#givenMaxTries = this.#maxTries = maxTries
+  /** @param configured Goals of the options. */
+  constructor(configured: readonly GoalSpec[], maxTries: number) {
+    this.#configured = this.#sessionGoals = this.#specs = configured
+    this.#configuredMaxTries = this.#maxTries = maxTries
   }
 
   /** Null for a session without goals. */
@@ -38,7 +38,7 @@ export class GoalView {
 
   /** A run starts with no tries used. One that continues another reports the earlier tries at its first check. */
   begin(): void {
-    this.#put(this.#ofSession)
+    this.#setGoals(this.#sessionGoals)
     this.#tries = 0
     this.#isChecking = false
   }
@@ -54,20 +54,20 @@ export class GoalView {
   set({ until, limits }: SettingsChange): void {
     this.#limit(limits)
     if (until === undefined) return
-    this.#ofSession = this.#specs = until ?? this.#given
+    this.#sessionGoals = this.#specs = until ?? this.#configured
     this.#tries = 0
     this.#last = null
   }
 
   /** Results for other goals do not apply to these. */
-  #put(specs: readonly GoalSpec[]): void {
+  #setGoals(specs: readonly GoalSpec[]): void {
     if (isSameNames(specs, this.#specs)) return
     this.#specs = specs
     this.#last = null
   }
 
   #limit({ maxGoalTries }: LimitsChange = {}): void {
-    if (maxGoalTries !== undefined) this.#maxTries = maxGoalTries ?? this.#givenMaxTries
+    if (maxGoalTries !== undefined) this.#maxTries = maxGoalTries ?? this.#configuredMaxTries
   }
 
   /** Processes an event and returns whether the view changed. `settings` is not among these events: `set` handles it. */
@@ -79,7 +79,7 @@ export class GoalView {
         this.#tries = tries
         this.#maxTries = maxTries
         // A run of an earlier process is resumed with its recorded goals.
-        this.#put(goals.map((name) => ({ name })))
+        this.#setGoals(goals.map((name) => ({ name })))
         return true
       }
       case 'goal_end': {

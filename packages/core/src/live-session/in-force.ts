@@ -5,14 +5,14 @@ import { settingsOf } from '../api/options.ts'
 import type { LimitsInForce } from './session.ts'
 
 /** The effective settings that a person can change, except the model, which the engine knows. */
-export interface InForce {
+export interface EffectiveSettings {
   readonly permissionMode: string
   readonly thinking: Thinking | null
   readonly limits: LimitsInForce
 }
 
 /** The settings before any change. @throws ConfigurationError for invalid options. */
-export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
+export function initialSettings(options: QueryOptions, permissionMode: string): EffectiveSettings {
   const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, thinking } =
     settingsOf(options)
   return {
@@ -30,7 +30,11 @@ export function inForceAtFirst(options: QueryOptions, permissionMode: string): I
 }
 
 /** The settings after a change. A setting that is reset has its initial value. */
-export function inForceWith(before: InForce, first: InForce, change: SettingsChange): InForce {
+export function changedSettings(
+  before: EffectiveSettings,
+  first: EffectiveSettings,
+  change: SettingsChange,
+): EffectiveSettings {
   const { permissionMode, thinking, limits = {} } = change
   return {
     permissionMode: permissionMode === undefined ? before.permissionMode : (permissionMode ?? first.permissionMode),
@@ -40,15 +44,15 @@ export function inForceWith(before: InForce, first: InForce, change: SettingsCha
 }
 
 function limitsWith(before: LimitsInForce, change: LimitsChange): LimitsInForce {
-  const set = (limit: number | null, given: number | null | undefined): number | null =>
-    given === undefined ? limit : orNull(given ?? Infinity)
+  const limitAfter = (limit: number | null, changed: number | null | undefined): number | null =>
+    changed === undefined ? limit : orNull(changed ?? Infinity)
   return {
-    maxTurns: set(before.maxTurns, change.maxTurns),
-    maxBudgetUsd: set(before.maxBudgetUsd, change.maxBudgetUsd),
-    maxTotalTokens: set(before.maxTotalTokens, change.maxTotalTokens),
-    maxDurationMs: set(before.maxDurationMs, change.maxDurationMs),
-    maxRunUsd: set(before.maxRunUsd, change.maxRunUsd),
-    maxToolCalls: set(before.maxToolCalls, change.maxToolCalls),
+    maxTurns: limitAfter(before.maxTurns, change.maxTurns),
+    maxBudgetUsd: limitAfter(before.maxBudgetUsd, change.maxBudgetUsd),
+    maxTotalTokens: limitAfter(before.maxTotalTokens, change.maxTotalTokens),
+    maxDurationMs: limitAfter(before.maxDurationMs, change.maxDurationMs),
+    maxRunUsd: limitAfter(before.maxRunUsd, change.maxRunUsd),
+    maxToolCalls: limitAfter(before.maxToolCalls, change.maxToolCalls),
   }
 }
 

@@ -55,6 +55,6 @@ export interface SessionParts {
   readonly stopTask?: (taskId: string) => Promise<boolean>
   /** Closes everything except the journal. */
   readonly end: () => Promise<void>
-  /** Closes the session file. `hasBegun`: it contains at least one run. */
+  /** Closes the session file. `hasStarted`: it contains at least one run. */
   readonly closeJournal?: (hasBegun: boolean) => Promise<void>
 }

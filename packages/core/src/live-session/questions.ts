@@ -15,11 +15,11 @@ const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: r
 /** Calls that wait for a person. The first answer counts; an answer to a withdrawn request is ignored. */
 export class Questions {
   readonly #open = new Map<string, OpenQuestion>()
-  readonly #tell: (event: SessionEvent) => void
-  #asked = 0
+  readonly #emit: (event: SessionEvent) => void
+  #count = 0
 
-  constructor(tell: (event: SessionEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: SessionEvent) => void) {
+    this.#emit = emit
   }
 
   get open(): readonly Question[] {
@@ -31,18 +31,18 @@ export class Questions {
     new Promise((resolve) => {
       const { signal } = options
       if (signal.aborted) return resolve(withdrawn)
-      const id = `question${++this.#asked}`
-      const question = { id, toolName, input, ...aboutOf(options) }
+      const id = `question${++this.#count}`
+      const question = { id, toolName, input, ...questionOf(options) }
       const onAbort = (): void => settle(withdrawn, 'withdrawn')
       const settle: OpenQuestion['settle'] = (answer, because) => {
         if (!this.#open.delete(id)) return
         signal.removeEventListener('abort', onAbort)
-        this.#tell({ type: 'question_closed', id, because })
+        this.#emit({ type: 'question_closed', id, because })
         resolve(answer)
       }
       this.#open.set(id, { question, settle })
       signal.addEventListener('abort', onAbort)
-      this.#tell({ type: 'question', question })
+      this.#emit({ type: 'question', question })
     })
 
   /** @throws ConfigurationError for an invalid answer: the request stays open. */
@@ -59,7 +59,7 @@ export class Questions {
   }
 }
 
-function aboutOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' | 'input'> {
+function questionOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' | 'input'> {
   const { toolUseID, suggestions, decisionReason, decisionReasonType: reasonType, blockedPath, agentID } = options
   return {
     callId: toolUseID,
@@ -80,11 +80,11 @@ interface OpenLimit {
 
 /** The open question at a limit. There is at most one, because a run pauses at one limit at a time. */
 export class LimitQuestions {
-  readonly #tell: (event: SessionEvent) => void
+  readonly #emit: (event: SessionEvent) => void
   #open: OpenLimit | undefined
 
-  constructor(tell: (event: SessionEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: SessionEvent) => void) {
+    this.#emit = emit
   }
 
   get open(): LimitRequest | null {
@@ -102,21 +102,21 @@ export class LimitQuestions {
       const close = (because: 'answered' | 'withdrawn'): void => {
         if (this.#open?.request !== request) return
         this.#open = undefined
-        this.#tell({ type: 'limit_question_closed', id: request.id, because })
+        this.#emit({ type: 'limit_question_closed', id: request.id, because })
       }
       this.#open = { request, close, end: () => resolve({ end: true }) }
       signal.addEventListener('abort', onAbort, { once: true })
-      this.#tell({ type: 'limit_question', request })
+      this.#emit({ type: 'limit_question', request })
     })
 
   /**
    * Answers the question; false if no such question is open. `raise` sets the limit.
    * @throws ConfigurationError for an invalid answer, and errors of `raise`: the question stays open.
    */
-  answer(id: string, given: LimitAnswer, raise: (limits: NonNullable<LimitAnswer['raise']>) => void): boolean {
+  answer(id: string, limitAnswer: LimitAnswer, raise: (limits: NonNullable<LimitAnswer['raise']>) => void): boolean {
     const open = this.#open
     if (open?.request.id !== id) return false
-    const answer = checkedLimitAnswer(open.request, given)
+    const answer = checkedLimitAnswer(open.request, limitAnswer)
     if (answer.raise !== undefined) raise(answer.raise)
     open.close('answered')
     if (answer.end === true) open.end()

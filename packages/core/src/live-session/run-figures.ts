@@ -5,15 +5,15 @@ import { spendsTurn } from '../limits/allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 
-type Told = Extract<RunEvent, { readonly type: 'figures' }>
+type FiguresEvent = Extract<RunEvent, { readonly type: 'figures' }>
 
 /** Figures at the start of a turn. */
 type Mark = { readonly usd: number; readonly tokens: number; readonly ms: number }
 
 /** Number of turns whose mean estimates the next turn. */
-const turnsOfMean = 5
+const turnsInMean = 5
 
-const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
+const noFigures: Omit<SessionFigures, 'sessionUsd'> = {
   turns: 0,
   toolCalls: 0,
   settledUsd: 0,
@@ -40,32 +40,32 @@ function searchesIn({ modelUsage }: RunResult['summary']): number {
 
 /** The figures of a session, from the events of its runs. The loop reports their parts; nothing is counted twice. */
 export class RunFigures {
-  #told: Omit<SessionFigures, 'sessionUsd'>
+  #figures: Omit<SessionFigures, 'sessionUsd'>
   #limits: LimitsInForce
   #marks: readonly Mark[] = []
   #repeats: number | null = null
 
   constructor(limits: LimitsInForce, contextWindow: number | null) {
     this.#limits = limits
-    this.#told = { ...nothingTold, contextWindow }
+    this.#figures = { ...noFigures, contextWindow }
   }
 
   /** A run starts. The window usage stays. `sessionUsd`: spent before the run. */
   begin(limits: LimitsInForce, sessionUsd: number): void {
-    const { contextTokens, contextWindow, compactsAt } = this.#told
+    const { contextTokens, contextWindow, compactsAt } = this.#figures
     this.#marks = []
     this.#repeats = null
-    this.#told = { ...nothingTold, contextTokens, contextWindow, compactsAt }
+    this.#figures = { ...noFigures, contextTokens, contextWindow, compactsAt }
     this.limit(limits, sessionUsd)
   }
 
   /** The run has ended: the figures of its result replace the earlier ones. */
   end({ summary, committedUsd, costUsd, totalTokens, durationMs }: RunResult): void {
-    const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
+    const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#figures
     const { maxDurationMs } = this.#limits
     const webSearches = searchesIn(summary)
-    this.#told = {
-      ...this.#told,
+    this.#figures = {
+      ...this.#figures,
       ...(webSearches > 0 && { webSearches }),
       turns: summary.turns,
       settledUsd: committedUsd,
@@ -83,11 +83,11 @@ export class RunFigures {
 
   /** The limits changed. The next request reports what they leave; until then it is calculated here. `sessionUsd`: without this run. */
   limit(limits: LimitsInForce, sessionUsd: number): void {
-    const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#told
+    const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#figures
     this.#limits = limits
-    this.#told = {
-      ...this.#told,
-      leftUsd: narrower(
+    this.#figures = {
+      ...this.#figures,
+      leftUsd: smallerLimit(
         leftOf(limits.maxBudgetUsd, sessionUsd + settledUsd + reservedUsd),
         leftOf(limits.maxRunUsd, settledUsd + reservedUsd),
       ),
@@ -98,52 +98,53 @@ export class RunFigures {
 
   /** The conversation was replaced: the window usage is unknown until the next request. */
   forgetContext(): void {
-    this.#told = { ...this.#told, contextTokens: 0 }
+    this.#figures = { ...this.#figures, contextTokens: 0 }
   }
 
   /** Processes an event and returns whether the figures changed. */
   onEvent(event: RunEvent): boolean {
-    const given = figuresIn(event)
-    if (given !== undefined) {
-      const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
+    const reported = figuresIn(event)
+    if (reported !== undefined) {
+      const { contextTokens, contextWindow } = reported.isOwn ? reported.figures : this.#figures
       // Calls are counted when they start. A continued run also reports earlier calls.
-      const toolCalls = Math.max(this.#told.toolCalls, given.figures.toolCalls ?? 0)
-      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow, toolCalls }
+      const toolCalls = Math.max(this.#figures.toolCalls, reported.figures.toolCalls ?? 0)
+      this.#figures = { ...this.#figures, ...figuresOf(reported.figures), contextTokens, contextWindow, toolCalls }
       return true
     }
-    const { toolCalls } = this.#told
+    const { toolCalls } = this.#figures
     switch (event.type) {
       case 'agent':
       case 'tool_start': {
         if (innermostEvent(event).type !== 'tool_start') return false
-        this.#told = { ...this.#told, toolCalls: toolCalls + 1 }
+        this.#figures = { ...this.#figures, toolCalls: toolCalls + 1 }
         return true
       }
       case 'context': {
         const { compaction } = event.figures.thresholds
-        this.#told = { ...this.#told, compactsAt: Number.isFinite(compaction) ? compaction : null }
+        this.#figures = { ...this.#figures, compactsAt: Number.isFinite(compaction) ? compaction : null }
         return true
       }
       case 'message': {
         if (event.entry.kind !== 'compact_boundary') return false
         // Updates the window usage now, instead of with the next request.
         const { preTokens, postTokens } = event.entry
-        const contextTokens = Math.max(postTokens, this.#told.contextTokens - preTokens + postTokens)
-        this.#told = { ...this.#told, contextTokens }
+        const contextTokens = Math.max(postTokens, this.#figures.contextTokens - preTokens + postTokens)
+        this.#figures = { ...this.#figures, contextTokens }
         return true
       }
       case 'turn_start': {
-        const { settledUsd: usd, settledTokens: tokens, usedMs: ms } = this.#told
-        this.#marks = [...this.#marks, { usd, tokens, ms }].slice(-turnsOfMean - 1)
-        if (this.#told.turns === 0) this.#told = { ...this.#told, turns: Math.max(1, event.turn) }
+        const { settledUsd: usd, settledTokens: tokens, usedMs: ms } = this.#figures
+        this.#marks = [...this.#marks, { usd, tokens, ms }].slice(-turnsInMean - 1)
+        if (this.#figures.turns === 0) this.#figures = { ...this.#figures, turns: Math.max(1, event.turn) }
         return true
       }
       case 'lap': {
         const { maxTurns } = this.#limits
         const [left] = event.after
         const isTurn = spendsTurn(event.transition)
-        const turns = maxTurns !== null && Number.isFinite(left) ? maxTurns - left : this.#told.turns + Number(isTurn)
-        this.#told = { ...this.#told, turns }
+        const turns =
+          maxTurns !== null && Number.isFinite(left) ? maxTurns - left : this.#figures.turns + Number(isTurn)
+        this.#figures = { ...this.#figures, turns }
         return true
       }
       case 'guards': {
@@ -160,22 +161,26 @@ export class RunFigures {
   /** `sessionUsd`: including everything spent. */
   figures(sessionUsd: number): SessionFigures {
     const left = leftOf(this.#limits.maxBudgetUsd, sessionUsd)
-    const { leftUsd: told } = this.#told
+    const { leftUsd } = this.#figures
     // Stages after a run spend, too, but report no figures.
-    return { ...this.#told, leftUsd: told === null || left === null ? told : Math.min(told, left), sessionUsd }
+    return {
+      ...this.#figures,
+      leftUsd: leftUsd === null || left === null ? leftUsd : Math.min(leftUsd, left),
+      sessionUsd,
+    }
   }
 
   get turns(): number {
-    return this.#told.turns
+    return this.#figures.turns
   }
 
   /** US dollars that were charged and reported by the service. */
   get knownUsd(): number {
-    return this.#told.settledUsd - this.#told.unknownUsd
+    return this.#figures.settledUsd - this.#figures.unknownUsd
   }
 
   get left(): LeftOfRun {
-    const { turns, leftUsd, leftTokens, leftMs } = this.#told
+    const { turns, leftUsd, leftTokens, leftMs } = this.#figures
     const { maxTurns } = this.#limits
     return {
       turns: maxTurns === null ? null : maxTurns - turns,
@@ -200,8 +205,8 @@ export class RunFigures {
   }
 }
 
-function figuresOf({ type: _, toolCalls: __, ...told }: Told): Omit<Told, 'type' | 'toolCalls'> {
-  return told
+function figuresOf({ type: _, toolCalls: __, ...figures }: FiguresEvent): Omit<FiguresEvent, 'type' | 'toolCalls'> {
+  return figures
 }
 
 function leftOf(limit: number | null, used: number): number | null {
@@ -209,7 +214,7 @@ function leftOf(limit: number | null, used: number): number | null {
 }
 
 /** The smaller of two remaining amounts; null if there is no limit. */
-function narrower(one: number | null, other: number | null): number | null {
+function smallerLimit(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)
 }

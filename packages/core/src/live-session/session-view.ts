@@ -7,7 +7,7 @@ import { systemClock } from '../values/system-clock.ts'
 import { specOf } from '../goals/run-goals.ts'
 import { settingsOf } from '../api/options.ts'
 import { GoalView } from './goal-view.ts'
-import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from './in-force.ts'
+import { type EffectiveSettings, initialSettings, changedSettings, modelIdsOf, orNull } from './in-force.ts'
 import { nextStop } from './next-stop.ts'
 import { RunActivity } from './run-activity.ts'
 import { RunFigures } from './run-figures.ts'
@@ -15,7 +15,7 @@ import type { SessionSnapshot, BackgroundTask, WaitingRequest } from './session.
 import type { Background, TaskNote } from '../verification/background.ts'
 import { failureName } from '../model/model-error.ts'
 
-type Viewed =
+type SessionViewState =
   | 'activity'
   | 'model'
   | 'models'
@@ -46,10 +46,10 @@ export class SessionView {
   readonly #tasks: BackgroundList
   readonly #goal: GoalView
   readonly #serviceWaits = new ServiceWaitsView()
-  readonly #first: InForce
-  #inForce: InForce
+  readonly #initialSettings: EffectiveSettings
+  #settings: EffectiveSettings
   /** A run is active whose costs are not in the session's sum yet. */
-  #counts = false
+  #isRunCounted = false
   #last: RunResult | undefined
 
   /** @throws ConfigurationError for invalid options. */
@@ -57,28 +57,28 @@ export class SessionView {
     const { options, permissions, last } = view
     const now = (): number => (options.clock ?? systemClock).now()
     this.#options = view
-    this.#first = this.#inForce = inForceAtFirst(options, permissions.mode)
-    this.#figures = new RunFigures(this.#inForce.limits, orNull(options.contextWindow ?? options.model.contextWindow))
+    this.#initialSettings = this.#settings = initialSettings(options, permissions.mode)
+    this.#figures = new RunFigures(this.#settings.limits, orNull(options.contextWindow ?? options.model.contextWindow))
     this.#activity = new RunActivity(now)
     this.#tasks = new BackgroundList(options.background, now)
     this.#goal = new GoalView((options.until ?? []).map(specOf), settingsOf(options).maxGoalTries)
     this.#last = last
     // Shows the last run of an earlier process until another one starts.
     if (last !== undefined) this.#figures.end(last)
-    this.#figures.limit(this.#inForce.limits, this.#spentBefore)
+    this.#figures.limit(this.#settings.limits, this.#spentBefore)
   }
 
   begin(): void {
-    this.#counts = true
+    this.#isRunCounted = true
     this.#goal.begin()
     this.#serviceWaits.clear()
     this.#activity.begin(this.#options.engine().model.id)
-    this.#figures.begin(this.#inForce.limits, this.#options.engine().totalCostUsd)
+    this.#figures.begin(this.#settings.limits, this.#options.engine().totalCostUsd)
   }
 
   /** The run has its result: its costs are in the session's sum. */
   end(last: RunResult | undefined): void {
-    this.#counts = false
+    this.#isRunCounted = false
     this.#last = last ?? this.#last
     this.#activity.end()
     this.#serviceWaits.clear()
@@ -87,9 +87,9 @@ export class SessionView {
   }
 
   set(change: SettingsChange): void {
-    this.#inForce = inForceWith(this.#inForce, this.#first, change)
+    this.#settings = changedSettings(this.#settings, this.#initialSettings, change)
     this.#goal.set(change)
-    this.#figures.limit(this.#inForce.limits, this.#spentBefore)
+    this.#figures.limit(this.#settings.limits, this.#spentBefore)
   }
 
   /** The conversation was rewound. */
@@ -101,8 +101,8 @@ export class SessionView {
   onEvent(event: RunEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
     const views = [this.#figures, this.#activity, this.#goal, this.#tasks, this.#serviceWaits]
-    const heard = views.map((view) => view.onEvent(event))
-    return event.type === 'settings' || heard.includes(true)
+    const isHandled = views.map((view) => view.onEvent(event))
+    return event.type === 'settings' || isHandled.includes(true)
   }
 
   get turns(): number {
@@ -112,20 +112,20 @@ export class SessionView {
   /** Dollars that the session has spent, without the run that the figures describe. */
   get #spentBefore(): number {
     const total = this.#options.engine().totalCostUsd
-    return this.#counts ? total : total - this.#figures.knownUsd
+    return this.#isRunCounted ? total : total - this.#figures.knownUsd
   }
 
-  get present(): Pick<SessionSnapshot, Viewed> {
+  get present(): Pick<SessionSnapshot, SessionViewState> {
     const { options, permissions } = this.#options
     return {
-      ...this.#inForce,
+      ...this.#settings,
       model: this.#options.engine().model.id,
       activity: this.#activity.present,
       models: modelIdsOf(options),
       permissionModes: permissions.modes ?? [],
       figures: this.#figures.figures(this.#spentBefore + this.#figures.knownUsd),
       nextStop: nextStop(this.#figures.left),
-      goal: this.#goal.present(options.permissions?.isPlanning?.(this.#inForce.permissionMode) !== true),
+      goal: this.#goal.present(options.permissions?.isPlanning?.(this.#settings.permissionMode) !== true),
       tasks: this.#tasks.tasks,
       serviceWaits: this.#serviceWaits.present,
       last: this.#last,
@@ -134,7 +134,7 @@ export class SessionView {
 }
 
 /** Number of the latest ended tasks that are still shown. */
-const mostEnded = 20
+const maxEndedTasks = 20
 
 /** Background tasks, from the loop's events. Their port knows of an ended command before the loop does. */
 export class BackgroundList {
@@ -177,7 +177,7 @@ export class BackgroundList {
       this.#tasks = this.#tasks.map((each) => (each.id === id ? { ...each, status: 'ended' } : each))
     }
     const ended = this.#tasks.filter(({ status }) => status === 'ended')
-    const old = new Set(ended.slice(0, -mostEnded))
+    const old = new Set(ended.slice(0, -maxEndedTasks))
     if (old.size > 0) this.#tasks = this.#tasks.filter((each) => !old.has(each))
   }
 }
@@ -186,15 +186,15 @@ const none: readonly WaitingRequest[] = Object.freeze([])
 
 /** Requests of a run and its agents that wait for their services, in order of the start of their waits. */
 export class ServiceWaitsView {
-  #present: readonly WaitingRequest[] = none
+  #waits: readonly WaitingRequest[] = none
 
   get present(): readonly WaitingRequest[] {
-    return this.#present
+    return this.#waits
   }
 
   /** Clears the list when another run starts, or this one has ended. */
   clear(): void {
-    this.#present = none
+    this.#waits = none
   }
 
   /** Processes an event and returns whether a wait started or ended. */
@@ -204,14 +204,14 @@ export class ServiceWaitsView {
         return this.onEvent(event.event, [...callIds, event.callId])
       case 'service_wait': {
         const { isWaiting, model, sinceMs, untilMs, error } = event
-        const others = this.#present.filter((wait) => !(isAt(wait, callIds) && wait.sinceMs === sinceMs))
+        const others = this.#waits.filter((wait) => !(isAt(wait, callIds) && wait.sinceMs === sinceMs))
         const began = { callIds, model, sinceMs, untilMs, error: failureName(error), message: error.message }
         return this.#replace(isWaiting ? [...others, began] : others)
       }
       case 'run_end':
         // Removes waits of an agent that ended while waiting, and of agents below it.
         return this.#replace(
-          this.#present.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
+          this.#waits.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
         )
       default:
         return false
@@ -219,8 +219,8 @@ export class ServiceWaitsView {
   }
 
   #replace(next: readonly WaitingRequest[]): boolean {
-    const isAnother = next.length !== this.#present.length || next.some((wait, index) => wait !== this.#present[index])
-    if (isAnother) this.#present = next.length === 0 ? none : next
+    const isAnother = next.length !== this.#waits.length || next.some((wait, index) => wait !== this.#waits[index])
+    if (isAnother) this.#waits = next.length === 0 ? none : next
     return isAnother
   }
 }

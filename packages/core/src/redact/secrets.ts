@@ -21,13 +21,13 @@ const assigned = `(?:${quote})?\\s{0,4}[:=]\\s{0,4}`
 /** An unquoted value that consists of letters only, or is a member access, is code that names the source of the secret. */
 const quotedOrNoCode = `(?:${quote}|(?![A-Za-z_]+(?:\\.[A-Za-z_]|(?![\\w.~+/=-]))))`
 /** Not a word of prose. */
-const noWord = '(?![A-Z]?[a-z]{1,14}(?![\\w.~+/=-]))'
+const notProse = '(?![A-Z]?[a-z]{1,14}(?![\\w.~+/=-]))'
 
 /** Secrets that are identified by the text before them, which is preserved. */
-const named: readonly RegExp[] = [
+const precededSecrets: readonly RegExp[] = [
   /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{0,200}:)[^\s@/]{1,500}(?=@)/gi,
   new RegExp(
-    `((?:[Aa]uthorization|AUTHORIZATION)${assigned}(?:${quote})?(?:[Bb]earer|[Bb]asic|[Tt]oken|BEARER|BASIC|TOKEN)\\s{1,4})${noWord}[\\w.~+/=-]{4,}`,
+    `((?:[Aa]uthorization|AUTHORIZATION)${assigned}(?:${quote})?(?:[Bb]earer|[Bb]asic|[Tt]oken|BEARER|BASIC|TOKEN)\\s{1,4})${notProse}[\\w.~+/=-]{4,}`,
     'g',
   ),
   new RegExp(`((?:x-api-key|api-key)${assigned}${quotedOrNoCode})[\\w.~+/=-]{8,}`, 'gi'),
@@ -37,15 +37,17 @@ const named: readonly RegExp[] = [
 
 /** The text without secrets of known formats. */
 export function redactSecrets(text: string): string {
-  let shown = withoutPrivateKeys(text).replaceAll(tokens, redactedMark).replaceAll(escapedTokens, `$1${redactedMark}`)
-  for (const pattern of named) shown = shown.replaceAll(pattern, `$1${redactedMark}`)
-  return shown
+  let redacted = withoutPrivateKeys(text)
+    .replaceAll(tokens, redactedMark)
+    .replaceAll(escapedTokens, `$1${redactedMark}`)
+  for (const pattern of precededSecrets) redacted = redacted.replaceAll(pattern, `$1${redactedMark}`)
+  return redacted
 }
 
 const begin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const end = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 /** Maximum length of a private key, in characters. */
-const longestKey = 20_000
+const maxKeyLength = 20_000
 
 /** Removes private keys, including those whose beginning or end was cut off. */
 function withoutPrivateKeys(text: string): string {
@@ -57,7 +59,7 @@ function withoutPrivateKeys(text: string): string {
     if (index < at) continue
     if (next === undefined || next.from < index) next = endAfter(text, index)
     const from = index + mark.length
-    const isWhole = next.from - index <= longestKey
+    const isWhole = next.from - index <= maxKeyLength
     const keyEnd = isWhole ? next.from : cutKeyEnd(text, from)
     if (keyEnd === from) continue
     out += withoutKeyEnd(text.slice(at, index)) + mark + redactedMark
@@ -81,9 +83,9 @@ const betweenKeyLines = /^[^A-Za-z0-9]*$|^.{0,80}\b(?:Proc-Type|DEK-Info|Comment
 /** The rest of a line where the text was cut. */
 const cutLine = /^\S{0,100}\s{0,4}\S{1,100}\s*$/
 
-/** The end of a key whose last line was cut off; `from` if there is none. Code that contains the header line of a key has none. */
+/** The end of a key whose last line was cut off; `from` if no line matches. Code that contains the header line of a key has none. */
 function cutKeyEnd(text: string, from: number): number {
-  const window = text.slice(from, from + longestKey)
+  const window = text.slice(from, from + maxKeyLength)
   const other = window.indexOf('-----BEGIN')
   const key = other < 0 ? window : window.slice(0, other)
   let keyEnd = from

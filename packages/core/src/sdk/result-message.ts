@@ -144,15 +144,15 @@ function asksForTool({ transcript, startLength }: RunOfResult): boolean {
 /** Where the texts of a run are stored. */
 type RunTexts = Pick<RunState, 'transcript' | 'startLength'>
 
-/** The text of the run's last reply, or of the answer that is still valid; '' if there is none. */
+/** The text of the run's last reply, or of the answer that is still valid; '' without one. */
 export function lastReplyText({ transcript, startLength }: RunTexts): string {
   return textOf(transcript.lastReply(startLength, endOfAnswer(transcript, startLength))?.content ?? '')
 }
 
 // Spec R-GOAL-22.
 /**
- * The answer of the run: the text of its last reply, or if that has none the newest text since the prompt. '' if there
- * is none; white space alone does not count.
+ * The answer of the run: the text of its last reply, or if that has none the newest text since the prompt. '' without one; white
+ * space alone does not count.
  */
 export function lastAnswer(texts: RunTexts): string {
   const { transcript, startLength } = texts

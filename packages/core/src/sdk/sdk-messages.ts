@@ -227,7 +227,7 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly tool_use_id?: string
         /** How it ended: `completed`, `failed` or `stopped`. */
         readonly status: string
-        /** A file with its whole output; '' if there is none. */
+        /** A file with its whole output; '' without a file. */
         readonly output_file: string
         /** How it ended, in a sentence. */
         readonly summary: string
@@ -404,7 +404,7 @@ export type SdkResult<Output = unknown> = Base & {
   readonly is_error: boolean
   /** Turns of the run. */
   readonly num_turns: number
-  /** Why the model stopped in its last reply; null if there is none. */
+  /** Why the model stopped in its last reply; null without a reply. */
   readonly stop_reason: string | null
   /** US dollars of the session. */
   readonly total_cost_usd: number

@@ -33,12 +33,12 @@ export interface Translator {
 /** The result message is derived from the run result, so it is not among these. */
 type SdkMessage = AnySdkMessage<never>
 
-const nothing: readonly SdkMessage[] = Object.freeze([])
+const noMessages: readonly SdkMessage[] = Object.freeze([])
 
 /** Creates a translator for one run: messages that are not in the transcript are numbered. */
 export function createTranslator(options: TranslateOptions): Translator {
   const translation = new Translation(options)
-  return { messages: (event) => translation.of(event, null) }
+  return { messages: (event) => translation.messagesFor(event, null) }
 }
 
 class Translation {
@@ -46,7 +46,7 @@ class Translation {
   readonly #base: MakeBase
   readonly #lines: ReplyLines
   /** Tasks that a subagent reported: the subagent's result repeats them. */
-  readonly #toldTasks = new Set<string>()
+  readonly #reportedTasks = new Set<string>()
 
   constructor(options: TranslateOptions) {
     this.#options = options
@@ -54,7 +54,7 @@ class Translation {
     this.#lines = new ReplyLines(this.#base)
   }
 
-  of(event: RunEvent, parent: string | null): readonly SdkMessage[] {
+  messagesFor(event: RunEvent, parent: string | null): readonly SdkMessage[] {
     const base = this.#base
     switch (event.type) {
       case 'message':
@@ -70,21 +70,21 @@ class Translation {
         return serviceWaitOf(event, parent, base)
       case 'budget_wait': {
         const message = budgetWaitText(event)
-        return message === null ? nothing : [informational(message, base())]
+        return message === null ? noMessages : [informational(message, base())]
       }
       case 'goal_end':
         return [goalCheckOf(event, parent, base())]
       case 'permission_denied':
         return [permissionDeniedOf(event, base())]
       case 'hook_start':
-        return this.#options.includeHookEvents ? [hookStartedOf(event, base())] : nothing
+        return this.#options.includeHookEvents ? [hookStartedOf(event, base())] : noMessages
       case 'hook_end':
-        return this.#options.includeHookEvents ? [hookResponseOf(event, base())] : nothing
+        return this.#options.includeHookEvents ? [hookResponseOf(event, base())] : noMessages
       case 'model_start':
         this.#lines.begin(parent, event.model)
-        return this.#options.includePartialMessages ? [statusOfRun('requesting', base())] : nothing
+        return this.#options.includePartialMessages ? [statusOfRun('requesting', base())] : noMessages
       case 'model_end':
-        return this.#options.includePartialMessages ? [statusOfRun(null, base())] : nothing
+        return this.#options.includePartialMessages ? [statusOfRun(null, base())] : noMessages
       case 'compact_start':
         return [statusOfRun('compacting', base())]
       case 'compact_end':
@@ -92,27 +92,27 @@ class Translation {
       case 'notice':
         return [informational(event.message, base())]
       case 'agent':
-        return [...taskMessages(event, base), ...this.of(event.event, event.callId)]
+        return [...taskMessages(event, base), ...this.messagesFor(event.event, event.callId)]
       case 'background':
-        return event.error === null ? nothing : [informational(`${event.name} failed: ${event.error}`, base())]
+        return event.error === null ? noMessages : [informational(`${event.name} failed: ${event.error}`, base())]
       default:
-        return nothing
+        return noMessages
     }
   }
 
   #message(entry: TranscriptEntry, parent: string | null): readonly SdkMessage[] {
     if (entry.kind === 'assistant') return this.#lines.rest(parent, entry)
-    const told = entryMessages(entry, parent, this.#base)
+    const messages = entryMessages(entry, parent, this.#base)
     const tasks = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
-    if (tasks === undefined) return told
+    if (tasks === undefined) return messages
     const news = tasks.filter((task) => this.#isNew(task))
-    return [...told, ...taskLines(news, this.#base)]
+    return [...messages, ...taskLines(news, this.#base)]
   }
 
   #isNew({ type, id }: TaskNote): boolean {
     const key = `${type} ${id}`
-    const isFirst = id === null || !this.#toldTasks.has(key)
-    this.#toldTasks.add(key)
+    const isFirst = id === null || !this.#reportedTasks.has(key)
+    this.#reportedTasks.add(key)
     return isFirst
   }
 
@@ -122,7 +122,7 @@ class Translation {
   ): readonly SdkMessage[] {
     const line = this.#lines.take(parent, entryId, update)
     if (line !== undefined) return [line]
-    if (!this.#options.includePartialMessages || update.type !== 'api_event') return nothing
+    if (!this.#options.includePartialMessages || update.type !== 'api_event') return noMessages
     return [{ type: 'stream_event', event: update.event, parent_tool_use_id: parent, ...this.#base() }]
   }
 }
@@ -165,10 +165,10 @@ function taskMessages(
   base: MakeBase,
 ): readonly SdkMessage[] {
   // It is reported like a background task, by the id that the model knows.
-  if (inBackground === true) return nothing
+  if (inBackground === true) return noMessages
   const task = { task_id: callId, tool_use_id: callId }
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
-  if (event.type !== 'run_end') return nothing
+  if (event.type !== 'run_end') return noMessages
   const { reason, signal } = event.terminal
   const isDone = endings[reason].parentResult === 'done'
   const status = isDone ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
@@ -185,7 +185,7 @@ function taskLines(notes: readonly TaskNote[], base: MakeBase): readonly SdkMess
       return [{ type: 'system', subtype: 'task_started', ...task, description: note.description, ...base() }]
     // Readers know three statuses: a lost task counts as stopped.
     const status = statusOf(note)
-    const summary = note.type === 'left' ? `${leftWords(note)}: ${note.description}.` : note.summary
+    const summary = note.type === 'left' ? `${leftSummary(note)}: ${note.description}.` : note.summary
     return [{ type: 'system', subtype: 'task_notification', ...task, status, output_file: '', summary, ...base() }]
   })
 }
@@ -195,8 +195,8 @@ function statusOf(note: Exclude<TaskNote, { readonly type: 'started' }>): 'compl
   return note.status === 'unknown' ? 'stopped' : note.status
 }
 
-function leftWords({ how }: Extract<TaskNote, { readonly type: 'left' }>): string {
-  return how === 'ended' ? 'Ended, and not told to the model any more' : 'Stopped when the run ended'
+function leftSummary({ how }: Extract<TaskNote, { readonly type: 'left' }>): string {
+  return how === 'ended' ? 'Ended, but not reported to the model' : 'Stopped when the run ended'
 }
 
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }
@@ -282,7 +282,7 @@ function serviceWaitOf(
     const { outcome, waitedMs } = event
     return [{ ...about, state: 'ended', outcome, waited_ms: waitedMs, ...base() }]
   }
-  if (!event.isWaiting) return nothing
+  if (!event.isWaiting) return noMessages
   const [since, until] = [isoTimeOf(event.sinceMs) ?? '', isoTimeOf(event.untilMs) ?? '']
   return [{ ...about, state: 'waiting', since, until, ...base() }]
 }
@@ -330,12 +330,12 @@ function entryMessages(
     }
     case 'attachment': {
       const { attachment } = entry
-      if (attachment.type === 'max_turns_reached') return nothing
+      if (attachment.type === 'max_turns_reached') return noMessages
       return [{ type: 'system', subtype: 'informational', message: attachment.message, ...base(entry.id) }]
     }
     case 'results_cleared':
     case 'collapse_staged':
-      return nothing
+      return noMessages
     case 'media_removed':
       return [{ type: 'system', subtype: 'informational', message: entry.note, ...base(entry.id) }]
   }

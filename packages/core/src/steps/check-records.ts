@@ -11,12 +11,12 @@ type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
  */
 export function beginningOf(records: readonly StepRecord[]): StartRecord {
   // Plain JavaScript and JSON may contain anything.
-  const given: unknown = records
-  if (!Array.isArray(given)) {
-    const what = typeof given === 'object' ? (given === null ? 'null' : 'an object') : nameOf(typeof given)
+  const value: unknown = records
+  if (!Array.isArray(value)) {
+    const what = typeof value === 'object' ? (value === null ? 'null' : 'an object') : nameOf(typeof value)
     throw new ConfigurationError(`The record must be a list of entries, but it is ${what}.`)
   }
-  for (const [index, entry] of given.entries()) {
+  for (const [index, entry] of value.entries()) {
     const problem = problemOf(entry)
     if (problem !== undefined) {
       throw new ConfigurationError(

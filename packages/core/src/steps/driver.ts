@@ -18,7 +18,7 @@ import type {
   WaitOptions,
 } from './steps.ts'
 import { systemClock } from '../values/system-clock.ts'
-import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.ts'
+import { waitTimesFrom, waitTimesIn, WallWait, type WaitTimes } from './wall-wait.ts'
 
 /** Options of a step engine. */
 export interface StepEngineOptions {
@@ -56,10 +56,10 @@ export class DurableStepEngine implements AnswerableStepEngine {
   readonly #options: StepEngineOptions
   readonly #log: StepStore
   readonly #main: RecordedAnswers
-  readonly #place: Place
-  readonly #rest: Rest | undefined
+  readonly #mainScope: ScopeRecord
+  readonly #idleTracker: IdleTracker | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
-  #given: Map<StepKey, Json> | undefined
+  #earlyAnswers: Map<StepKey, Json> | undefined
   /** Wall time that is not active time: before this process, and while waiting for people. */
   #idleMs: number
   /** When the current wait for a person began. The active clock is paused until no wait is left. */
@@ -71,9 +71,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
     this.#clock = steadyClock(options.clock ?? systemClock)
     const { agents = [], replay = [] } = options
     this.#main = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
-    this.#place = { scope: '', answers: this.#main }
+    this.#mainScope = { scope: '', answers: this.#main }
     this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)
-    if (this.#log.rests !== undefined) this.#rest = new Rest((ms) => this.#log.rests?.(ms), this.#clock)
+    if (this.#log.rests !== undefined) this.#idleTracker = new IdleTracker((ms) => this.#log.rests?.(ms), this.#clock)
   }
 
   get replaying(): boolean {
@@ -107,11 +107,11 @@ export class DurableStepEngine implements AnswerableStepEngine {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-    place: Place = this.#place,
+    scopeRecord: ScopeRecord = this.#mainScope,
   ): Eventually<StepResult<T>> {
     try {
       if (this.#log.keeps === 'nothing') return this.#perform(key, effect, options)
-      const step = this.#answerOrPerform(key, effect, options, place)
+      const step = this.#answerOrPerform(key, effect, options, scopeRecord)
       return this.#clock.pause === undefined ? step : this.#withPause(step)
     } catch (error) {
       // The engine refuses by rejecting, so that a caller that runs several steps together learns the outcome of all.
@@ -122,13 +122,13 @@ export class DurableStepEngine implements AnswerableStepEngine {
   // Spec R-STEP-15.
   /** Delays what follows a step until timers had their turn, if steps have followed each other for too long. */
   #withPause<T>(step: Eventually<StepResult<T>>): Eventually<StepResult<T>> {
-    if (step instanceof Promise) return step.then((came) => this.#paused(came))
+    if (step instanceof Promise) return step.then((result) => this.#paused(result))
     return this.#paused(step)
   }
 
-  #paused<T>(came: T): Eventually<T> {
+  #paused<T>(result: T): Eventually<T> {
     const pause = this.#clock.pause?.()
-    return pause === undefined ? came : pause.then(() => came)
+    return pause === undefined ? result : pause.then(() => result)
   }
 
   /** Runs only the side effect and records nothing. */
@@ -140,7 +140,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const intent = options.intent?.()
     const at = this.#now
     const value = effect(this.#scopeOf(key, options, intent))
-    return value instanceof Promise ? value.then((came) => this.#performed(came, at)) : this.#performed(value, at)
+    return value instanceof Promise ? value.then((value) => this.#performed(value, at)) : this.#performed(value, at)
   }
 
   #performed<T>(value: T, at: number): Eventually<StepResult<T>> {
@@ -156,9 +156,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-    place: Place,
+    scopeRecord: ScopeRecord,
   ): Eventually<StepResult<T>> {
-    const { answers } = place
+    const { answers } = scopeRecord
     const digest = options.digest?.() ?? null
     const found = answers.hasAny ? answers.take(key, digest) : undefined
     if (found?.type === 'result') {
@@ -172,7 +172,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
       this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
       return { value, replayed: true, at, durationMs: 0 }
     }
-    if (this.#options.recordedOnly === true) throw this.#brokeHere(place) ?? notOnRecord(key)
+    if (this.#options.recordedOnly === true) throw this.#recordedFailure(scopeRecord) ?? notOnRecord(key)
     answers.goLive()
     const at = this.#now
     // A step that runs again already has a recorded intent.
@@ -182,14 +182,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const run = (): Eventually<StepResult<T>> => {
       const value = effect(this.#scopeOf(key, options, intent))
       if (!(value instanceof Promise)) return this.#recorded(key, digest, value, at)
-      const recorded = value.then((came) => this.#recorded(key, digest, came, at))
-      return this.#rest === undefined ? recorded : this.#rest.during(key, recorded)
+      const recorded = value.then((value) => this.#recorded(key, digest, value, at))
+      return this.#idleTracker === undefined ? recorded : this.#idleTracker.during(key, recorded)
     }
     return durable instanceof Promise ? durable.then(run) : run()
   }
 
   /** The error that broke the recorded run in this scope, once everything before it is answered. */
-  #brokeHere({ scope, answers }: Place): HaltingError | undefined {
+  #recordedFailure({ scope, answers }: ScopeRecord): HaltingError | undefined {
     if (answers.hasOf(scope)) return undefined
     for (const record of this.#options.replay ?? []) {
       if (record.type !== 'end' || record.scope !== scope) continue
@@ -206,7 +206,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
   }
 
   scope(name: string): StepEngine {
-    return new ScopedSteps(this, { ...this.#place, scope: name })
+    return new ScopedSteps(this, { ...this.#mainScope, scope: name })
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
@@ -254,40 +254,44 @@ export class DurableStepEngine implements AnswerableStepEngine {
       /** Aborted when the log fails: the engine is broken from then on. */
       readonly signal: AbortSignal
     },
-    place: Place = this.#place,
+    scopeRecord: ScopeRecord = this.#mainScope,
   ): Promise<void> {
-    const open = place.answers.find(key)
+    const open = scopeRecord.answers.find(key)
     const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
     const until = typeof recorded === 'number' ? recorded : this.#now + ms
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'none' } as const
     const sleep = (): Promise<null> => this.#sleepUntil(key, until, signal)
-    await this.run(key, sleep, { ...options, intent: () => ({ until }) }, place)
+    await this.run(key, sleep, { ...options, intent: () => ({ until }) }, scopeRecord)
   }
 
   #sleepUntil(key: StepKey, deadline: number, signal: AbortSignal): Promise<null> {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel()
-        this.#rest?.wakes(key)
+        this.#idleTracker?.wakes(key)
         signal.removeEventListener('abort', wake)
         resolve(null)
       }
       const ms = Math.max(0, deadline - this.#now)
       const cancel = this.#clock.after(ms, wake)
-      this.#rest?.waits(key, this.#clock.now() + ms)
+      this.#idleTracker?.waits(key, this.#clock.now() + ms)
       signal.addEventListener('abort', wake)
       if (signal.aborted) wake()
     })
   }
 
-  async wait<T>(key: StepKey, wanted: WaitOptions, place: Place = this.#place): Promise<Waited<T>> {
-    const { signal, longestMs } = wanted
-    const open = place.answers.find(key)
-    const recorded = open?.type === 'intent' ? momentsOn(open.intent) : undefined
-    const moments = recorded ?? (longestMs === undefined ? undefined : momentsFrom(this.#clock, longestMs))
+  async wait<T>(
+    key: StepKey,
+    waitOptions: WaitOptions,
+    scopeRecord: ScopeRecord = this.#mainScope,
+  ): Promise<Waited<T>> {
+    const { signal, longestMs } = waitOptions
+    const open = scopeRecord.answers.find(key)
+    const recorded = open?.type === 'intent' ? waitTimesIn(open.intent) : undefined
+    const times = recorded ?? (longestMs === undefined ? undefined : waitTimesFrom(this.#clock, longestMs))
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'intent' } as const
-    const wait = (): Promise<WaitEnd> => this.#endOfWait(key, wanted, moments)
-    const step = await this.run(key, wait, { ...options, intent: () => moments ?? null }, place)
+    const wait = (): Promise<WaitEnd> => this.#endOfWait(key, waitOptions, times)
+    const step = await this.run(key, wait, { ...options, intent: () => times ?? null }, scopeRecord)
     const { outcome, answer, why, waitedMs = 0, endedMs = 0 } = step.value
     return {
       // The record of a wait without a time limit only has the answer.
@@ -300,18 +304,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
     }
   }
 
-  #endOfWait(
-    key: StepKey,
-    { signal, wakeOn, onBegin }: WaitOptions,
-    moments: WaitMoments | undefined,
-  ): Promise<WaitEnd> {
-    const timed = moments === undefined ? undefined : new WallWait(this.#clock, moments)
+  #endOfWait(key: StepKey, { signal, wakeOn, onBegin }: WaitOptions, times: WaitTimes | undefined): Promise<WaitEnd> {
+    const timed = times === undefined ? undefined : new WallWait(this.#clock, times)
     const ended = (outcome: Waited<Json>['outcome'], value: WaitEnd = {}): WaitEnd =>
       timed === undefined && wakeOn === undefined
         ? value
         : { outcome, ...value, waitedMs: timed?.waitedMs ?? 0, endedMs: timed?.endedMs ?? 0 }
-    if (this.#given?.has(key) === true)
-      return Promise.resolve(ended('answered', { answer: this.#given.get(key) ?? null }))
+    if (this.#earlyAnswers?.has(key) === true)
+      return Promise.resolve(ended('answered', { answer: this.#earlyAnswers.get(key) ?? null }))
     return new Promise((resolve) => {
       let isOver = false
       const stop: { waking?: (() => void) | undefined } = {}
@@ -319,7 +319,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
         if (isOver) return
         isOver = true
         this.#waiting?.delete(key)
-        this.#rest?.wakes(key)
+        this.#idleTracker?.wakes(key)
         signal.removeEventListener('abort', onAbort)
         timed?.cancel()
         stop.waking?.()
@@ -329,9 +329,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
       const onAbort = (): void => settle(ended('aborted'))
       this.#waitingSince ??= this.#clock.now()
       ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle(ended('answered', { answer: value })))
-      this.#rest?.waits(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
+      this.#idleTracker?.waits(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
       signal.addEventListener('abort', onAbort)
-      if (moments !== undefined) onBegin?.({ sinceMs: moments.since, untilMs: moments.until })
+      if (times !== undefined) onBegin?.({ sinceMs: times.since, untilMs: times.until })
       timed?.start(() => settle(ended('over')))
       stop.waking = wakeOn?.((why) => settle(ended('woken', { why })))
       if (isOver) stop.waking?.()
@@ -350,7 +350,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const waiting = this.#waiting?.get(key)
     if (waiting !== undefined) waiting(value)
     // The first answer counts (R-STEP-4), even if it comes before the wait.
-    else if (this.#given?.has(key) !== true) (this.#given ??= new Map()).set(key, value)
+    else if (this.#earlyAnswers?.has(key) !== true) (this.#earlyAnswers ??= new Map()).set(key, value)
   }
 
   async end(end: RunEnd, scope = ''): Promise<void> {
@@ -365,7 +365,7 @@ type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<
 >
 
 /** The agent that runs the steps, and its record. */
-interface Place {
+interface ScopeRecord {
   readonly scope: string
   readonly answers: RecordedAnswers
 }
@@ -373,23 +373,23 @@ interface Place {
 /** The same step engine under a longer scope. */
 class ScopedSteps implements StepEngine {
   readonly #steps: DurableStepEngine
-  readonly #place: Place
+  readonly #scopeRecord: ScopeRecord
 
-  constructor(steps: DurableStepEngine, place: Place) {
+  constructor(steps: DurableStepEngine, scopeRecord: ScopeRecord) {
     this.#steps = steps
-    this.#place = place
+    this.#scopeRecord = scopeRecord
   }
 
   get replaying(): boolean {
-    return this.#place.answers.replaying
+    return this.#scopeRecord.answers.replaying
   }
 
   peek(key: StepKey): 'done' | 'begun' | 'absent' {
-    return this.#steps.peek(key, this.#place.answers)
+    return this.#steps.peek(key, this.#scopeRecord.answers)
   }
 
   abandon(prefix: StepKey): readonly AbandonedStep[] {
-    return this.#steps.abandon(prefix, this.#place.answers)
+    return this.#steps.abandon(prefix, this.#scopeRecord.answers)
   }
 
   begin(start: RunStart): number {
@@ -401,15 +401,15 @@ class ScopedSteps implements StepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#steps.run(key, effect, options, this.#place)
+    return this.#steps.run(key, effect, options, this.#scopeRecord)
   }
 
   scope(name: string): StepEngine {
-    return new ScopedSteps(this.#steps, { ...this.#place, scope: `${this.#place.scope}${name}` })
+    return new ScopedSteps(this.#steps, { ...this.#scopeRecord, scope: `${this.#scopeRecord.scope}${name}` })
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
-    const { scope, answers } = this.#place
+    const { scope, answers } = this.#scopeRecord
     return new ScopedSteps(this.#steps, { scope: `${scope}${name}`, answers: answers.split(prefix) })
   }
 
@@ -418,19 +418,19 @@ class ScopedSteps implements StepEngine {
   }
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
-    return this.#steps.control(key, poll, options, this.#place.answers)
+    return this.#steps.control(key, poll, options, this.#scopeRecord.answers)
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#steps.sleep(key, ms, options, this.#place)
+    return this.#steps.sleep(key, ms, options, this.#scopeRecord)
   }
 
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
-    return this.#steps.wait(key, options, this.#place)
+    return this.#steps.wait(key, options, this.#scopeRecord)
   }
 
   end(end: RunEnd): Promise<void> {
-    return this.#steps.end(end, this.#place.scope)
+    return this.#steps.end(end, this.#scopeRecord.scope)
   }
 }
 
@@ -439,52 +439,52 @@ function notOnRecord(key: StepKey): HaltingError {
 }
 
 /** Tracks the steps in progress, and reports when all of them are waiting. */
-export class Rest {
-  readonly #tell: (ms: number | null | undefined) => void
+export class IdleTracker {
+  readonly #report: (ms: number | null | undefined) => void
   readonly #clock: Clock
   #working = 0
   /** End of the wait of each waiting step, on the clock; Infinity for a person. */
   readonly #waits = new Map<string, number>()
-  #told: number | undefined
+  #reportedUntil: number | undefined
 
-  constructor(tell: (ms: number | null | undefined) => void, clock: Clock) {
-    this.#tell = tell
+  constructor(report: (ms: number | null | undefined) => void, clock: Clock) {
+    this.#report = report
     this.#clock = clock
   }
 
   /** Tracks the step until it settles, unless it waits. */
   during<T>(key: string, step: Promise<T>): Promise<T> {
-    return this.#waits.has(key) ? step : this.#goingOn(step)
+    return this.#waits.has(key) ? step : this.#trackWork(step)
   }
 
-  async #goingOn<T>(step: Promise<T>): Promise<T> {
+  async #trackWork<T>(step: Promise<T>): Promise<T> {
     this.#working++
-    this.#look()
+    this.#update()
     try {
       return await step
     } finally {
       this.#working--
-      this.#look()
+      this.#update()
     }
   }
 
   /** Marks the step as waiting. `until`: milliseconds of the clock; Infinity for a person. */
   waits(key: string, until: number): void {
     this.#waits.set(key, until)
-    this.#look()
+    this.#update()
   }
 
   wakes(key: string): void {
     this.#waits.delete(key)
-    this.#look()
+    this.#update()
   }
 
-  #look(): void {
+  #update(): void {
     const until = this.#working > 0 || this.#waits.size === 0 ? undefined : Math.min(...this.#waits.values())
-    if (until === this.#told) return
-    this.#told = until
-    if (until === undefined) this.#tell(undefined)
-    else this.#tell(until === Infinity ? null : Math.max(0, until - this.#clock.now()))
+    if (until === this.#reportedUntil) return
+    this.#reportedUntil = until
+    if (until === undefined) this.#report(undefined)
+    else this.#report(until === Infinity ? null : Math.max(0, until - this.#clock.now()))
   }
 }
 

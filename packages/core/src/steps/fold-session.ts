@@ -52,13 +52,13 @@ export function runsOf(records: readonly StepRecord[]): readonly (readonly StepR
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (isOwnStart(record)) runs.push([])
-    runs.at(-1)?.push(withoutTimeBack(record))
+    runs.at(-1)?.push(withoutNegativeDurations(record))
   }
   return runs
 }
 
 /** The record may be from anyone; values of other types are validated elsewhere. */
-function withoutTimeBack(record: StepRecord): StepRecord {
+function withoutNegativeDurations(record: StepRecord): StepRecord {
   if (record.type === 'result') return record.durationMs < 0 ? { ...record, durationMs: 0 } : record
   if (record.type !== 'stage' || record.stage?.phase !== 'ended' || !(record.stage.durationMs < 0)) return record
   return { ...record, stage: { ...record.stage, durationMs: 0 } }

@@ -70,7 +70,7 @@ export interface OpenInbox extends Inbox {
 }
 
 /**
- * ⏎ @param idsTaken Ids that were taken before this inbox was created. Called once, when the first message arrives.
+ * @param idsTaken Ids that were taken before this inbox was created. Called once, when the first message arrives.
  */
 export function createInbox(idsTaken: () => Iterable<string> = () => []): OpenInbox {
   return new MessageInbox(idsTaken)

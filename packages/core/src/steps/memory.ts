@@ -34,13 +34,13 @@ export interface MemorySteps extends AnswerableStepEngine {
 export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps {
   if (fieldsOf(options) === undefined) refuse('createMemorySteps', 'given an object, such as { onRecord }', options)
   if (options.onRecord !== undefined) isFunction('onRecord', options.onRecord)
-  const { past, replay = [], keep = 'all', onRecord, ...given } = options
+  const { past, replay = [], keep = 'all', onRecord, ...engineOptions } = options
   const records: StepRecord[] = [...(past ?? []), ...replay]
   const log = new MemoryLog(records, keep, onRecord)
-  return new MemoryDriver({ ...given, log, replay, recordedUntil: lastMomentOf(records) }, records)
+  return new MemoryStepEngine({ ...engineOptions, log, replay, recordedUntil: lastMomentOf(records) }, records)
 }
 
-class MemoryDriver extends DurableStepEngine implements MemorySteps {
+class MemoryStepEngine extends DurableStepEngine implements MemorySteps {
   readonly records: readonly StepRecord[]
 
   constructor(options: StepEngineOptions, records: readonly StepRecord[]) {

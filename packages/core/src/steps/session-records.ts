@@ -23,8 +23,8 @@ export function decodeRecords(sessionId: string, texts: readonly string[]): read
     } catch (error) {
       throw damagedRecord(sessionId, number, messageOf(error))
     }
-    const misfit = misfitOfRecord(record)
-    if (misfit !== undefined) throw damagedRecord(sessionId, number, misfit)
+    const problem = misfitOfRecord(record)
+    if (problem !== undefined) throw damagedRecord(sessionId, number, problem)
     // Every field that is used was validated.
     return record as StepRecord
   })

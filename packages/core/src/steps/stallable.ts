@@ -14,41 +14,41 @@ import type {
   WaitOptions,
 } from './steps.ts'
 
-type What = 'step' | 'wait'
+type StepDescription = 'step' | 'wait'
 
 /** A pending promise, in a list ordered by start. */
 interface Pending {
-  readonly what: What
+  readonly what: StepDescription
   readonly reject: (error: HaltingError) => void
   before: Pending | undefined
   after: Pending | undefined
 }
 
 /** Shared by all scopes of one step engine. */
-class Stall {
+class PendingSteps {
   /** The most recent one. This is a linked list, because a set would be allocated for each waiting run, mostly for one promise. */
   #last: Pending | undefined
   error: HaltingError | undefined
 
-  guarded<T>(what: What, start: () => Promise<T>): Promise<T>
-  guarded<T>(what: What, start: () => Eventually<T>): Eventually<T>
-  guarded<T>(what: What, start: () => Eventually<T>): Eventually<T> {
+  guarded<T>(what: StepDescription, start: () => Promise<T>): Promise<T>
+  guarded<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T>
+  guarded<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T> {
     if (this.error !== undefined) return Promise.reject(this.error)
     return this.watched(what, start())
   }
 
-  watched<T>(what: What, value: Promise<T>): Promise<T>
-  watched<T>(what: What, value: Eventually<T>): Eventually<T>
-  watched<T>(what: What, value: Eventually<T>): Eventually<T> {
+  watched<T>(what: StepDescription, value: Promise<T>): Promise<T>
+  watched<T>(what: StepDescription, value: Eventually<T>): Eventually<T>
+  watched<T>(what: StepDescription, value: Eventually<T>): Eventually<T> {
     if (!(value instanceof Promise)) return value
     return new Promise<T>((resolve, reject) => {
       const pending: Pending = { what, reject, before: this.#last, after: undefined }
       if (this.#last !== undefined) this.#last.after = pending
       this.#last = pending
       value.then(
-        (came) => {
+        (value) => {
           this.#remove(pending)
-          resolve(came)
+          resolve(value)
         },
         (thrown: unknown) => {
           this.#remove(pending)
@@ -89,16 +89,16 @@ class Stall {
  */
 export class StallableSteps implements StepEngine {
   readonly #steps: StepEngine
-  readonly #stall: Stall
+  readonly #pending: PendingSteps
 
-  constructor(steps: StepEngine, stall: Stall = new Stall()) {
+  constructor(steps: StepEngine, pending: PendingSteps = new PendingSteps()) {
     this.#steps = steps
-    this.#stall = stall
+    this.#pending = pending
   }
 
-  /** Rejects the most recent pending promise. False if there is none. */
+  /** Rejects the most recent pending promise. False if nothing is pending. */
   break(): boolean {
-    return this.#stall.break()
+    return this.#pending.break()
   }
 
   get replaying(): boolean {
@@ -122,15 +122,15 @@ export class StallableSteps implements StepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#stall.guarded('step', () => this.#steps.run(key, effect, options))
+    return this.#pending.guarded('step', () => this.#steps.run(key, effect, options))
   }
 
   scope(name: string): StepEngine {
-    return new StallableSteps(this.#steps.scope(name), this.#stall)
+    return new StallableSteps(this.#steps.scope(name), this.#pending)
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
-    return new StallableSteps(this.#steps.beside(name, prefix), this.#stall)
+    return new StallableSteps(this.#steps.beside(name, prefix), this.#pending)
   }
 
   lap(lap: Iteration): void {
@@ -138,22 +138,22 @@ export class StallableSteps implements StepEngine {
   }
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
-    if (this.#stall.error !== undefined) return Promise.reject(this.#stall.error)
+    if (this.#pending.error !== undefined) return Promise.reject(this.#pending.error)
     // Mostly there is no input, and the answer is synchronous.
     const polled = this.#steps.control(key, poll, options)
-    return polled instanceof Promise ? this.#stall.watched('step', polled) : polled
+    return polled instanceof Promise ? this.#pending.watched('step', polled) : polled
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#stall.guarded('step', () => this.#steps.sleep(key, ms, options))
+    return this.#pending.guarded('step', () => this.#steps.sleep(key, ms, options))
   }
 
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
-    return this.#stall.guarded('wait', () => this.#steps.wait<T>(key, options))
+    return this.#pending.guarded('wait', () => this.#steps.wait<T>(key, options))
   }
 
   end(end: RunEnd): Promise<void> {
-    return this.#stall.watched('step', this.#steps.end(end))
+    return this.#pending.watched('step', this.#steps.end(end))
   }
 }
 

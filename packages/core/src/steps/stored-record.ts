@@ -26,12 +26,12 @@ import { endings } from '../endings/table.ts'
  * version left out.
  */
 export function misfitOfRecord(record: unknown): string | undefined {
-  if (isDeeper(record, deepest)) return `it is nested more than ${deepest} levels deep`
+  if (isDeeper(record, maxDepth)) return `it is nested more than ${maxDepth} levels deep`
   return misfitOf(record, isRecord)
 }
 
 /** Output of models, tools and hooks is cut below 200 levels. A much deeper value cannot be written again. */
-const deepest = 400
+const maxDepth = 400
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -277,16 +277,16 @@ const goalStep = /^[^/]*\/(?:agent:\d+:\d+:[^/]*\/)*goal:\d+:(?:baseline|answer|
 
 const isResult: Check = (value, path) => {
   isResultFields(value, path)
-  const { key, value: came } = value as { readonly key: string; readonly value: unknown }
+  const { key, value: outcome } = value as { readonly key: string; readonly value: unknown }
   const step = goalStep.exec(key)
   if (step === null) return
   const at = path === '' ? 'value' : `${path}.value`
-  if (step[1] !== undefined) isObject({ value: isGoalRound })(came, at)
-  else if (!isJsonObject(came) || came['asks'] !== true) isGoalRound(came, at)
+  if (step[1] !== undefined) isObject({ value: isGoalRound })(outcome, at)
+  else if (!isJsonObject(outcome) || outcome['asks'] !== true) isGoalRound(outcome, at)
 }
 
 /** Readers of times accept any record with such a field. */
-const isNoMoment: Check = optional(isMoment)
+const isOptionalTime: Check = optional(isMoment)
 
 const isRecord: Check = isOneOf('type', {
   start: isObject({ scope: isText, start: isStart, at: isMoment }),
@@ -294,7 +294,7 @@ const isRecord: Check = isOneOf('type', {
   result: isResult,
   control: isObject({ key: isText, control: isControl, at: isMoment }),
   lap: isObject({ lap: isLap, folds: optional(isFolded) }),
-  end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isNoMoment }),
-  rewind: isObject({ entries: isAmount, after: orNull(isText), at: isNoMoment }),
-  stage: isObject({ stage: isStage, at: isNoMoment }),
+  end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isOptionalTime }),
+  rewind: isObject({ entries: isAmount, after: orNull(isText), at: isOptionalTime }),
+  stage: isObject({ stage: isStage, at: isOptionalTime }),
 })

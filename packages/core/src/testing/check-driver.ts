@@ -3,7 +3,7 @@ import type { StepRecord } from '../steps/log.ts'
 import { Transcript } from '../conversation/transcript.ts'
 import {
   DriverProcess,
-  endedAs,
+  endOfRun,
   nothingOutside,
   oversizedText,
   type CheckedSession,
@@ -44,7 +44,7 @@ export async function checkStepEngine(
 
 const checks: Checks<CheckedStore> = {
   'kill between every two records': async (make, report) => {
-    const whole = await undisturbed(make)
+    const whole = await runUninterrupted(make)
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const store = await make()
@@ -55,7 +55,7 @@ const checks: Checks<CheckedStore> = {
       checkRecords(records, appended, flushed, at)
       const replies = records.filter(isReply).length
       const before = outside.asked.length
-      const ended = await toTheEnd(store, outside, {}, found)
+      const ended = await runToEnd(store, outside, {}, found)
       for (const turn of outside.asked.slice(before))
         if (turn < replies) at(`the reply of turn ${turn + 1} was on record, and was asked for again.`)
       checkEnd(ended, outside, at)
@@ -63,7 +63,7 @@ const checks: Checks<CheckedStore> = {
   },
 
   'counts of effects and order of results': async (make, report) => {
-    const { store, outside, ended } = await undisturbed(make)
+    const { store, outside, ended } = await runUninterrupted(make)
     checkEnd(ended, outside, report)
     if (outside.effects.join() !== 'p1,p2,p3')
       report(`The calls took effect as ${outside.effects.join()}, not as p1,p2,p3.`)
@@ -71,8 +71,8 @@ const checks: Checks<CheckedStore> = {
     if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`Results stand in the order ${order}, not in that of the calls.`)
     const found = await store.open()
     if (found.open !== undefined) report('The run ended, and is open.')
-    const said = found.transcript.messages()
-    if (canonical(said) !== canonical(ended.messages)) report('The transcript of the session is not what was said.')
+    const messages = found.transcript.messages()
+    if (canonical(messages) !== canonical(ended.messages)) report('The transcript of the session is not what was said.')
     await found.close()
   },
 
@@ -83,7 +83,7 @@ const checks: Checks<CheckedStore> = {
     const { appended } = await runOnce(store, nothingOutside(), { script, killAfter: 8 })
     const found = await store.open()
     checkRecords(found.open ?? [], appended, 0, report)
-    const ended = await toTheEnd(store, nothingOutside(), { script }, found)
+    const ended = await runToEnd(store, nothingOutside(), { script }, found)
     if (ended.results.get('b1') !== JSON.stringify(oversizedText)) report('A result of 2.5 MB did not come back whole.')
     const again = await store.open()
     if (canonical(again.transcript.messages()) !== canonical(ended.messages)) report('It is not whole in the session.')
@@ -92,7 +92,7 @@ const checks: Checks<CheckedStore> = {
 
   'cancel in mid-call': async (make, report) => {
     const stopped = { abortAt: 'p1' }
-    const whole = await undisturbed(make, stopped)
+    const whole = await runUninterrupted(make, stopped)
     const { reason } = whole.ended.terminal
     if (reason === 'completed') report('An abort was not heeded.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
@@ -103,7 +103,7 @@ const checks: Checks<CheckedStore> = {
       const found = await store.open()
       checkRecords(found.open ?? [], appended, flushed, at)
       const hasAbort = found.open?.some(({ type }) => type === 'control') === true
-      const ended = await toTheEnd(store, outside, {}, found)
+      const ended = await runToEnd(store, outside, {}, found)
       if (hasAbort && ended.terminal.reason !== reason)
         at(`an abort on record ended the run as ${ended.terminal.reason}, not as ${reason}.`)
       checkOutside(outside, at)
@@ -114,7 +114,7 @@ const checks: Checks<CheckedStore> = {
     const text = 'Mind this.'
     const steered = { steerAt: { callId: 'p1', text } }
     const count = ({ messages }: Ended): number => JSON.stringify(messages).split(text).length - 1
-    const whole = await undisturbed(make, steered)
+    const whole = await runUninterrupted(make, steered)
     if (count(whole.ended) !== 1) report('A message that was handed in did not come to the model once.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
@@ -124,7 +124,7 @@ const checks: Checks<CheckedStore> = {
       const found = await store.open()
       checkRecords(found.open ?? [], appended, flushed, at)
       const isRecorded = found.open?.some(({ type }) => type === 'control') === true
-      const ended = await toTheEnd(store, outside, steered, found)
+      const ended = await runToEnd(store, outside, steered, found)
       if (isRecorded && count(ended) !== 1) at('a message on record did not come to the model once.')
       checkEnd(ended, outside, at)
     }
@@ -134,10 +134,11 @@ const checks: Checks<CheckedStore> = {
     const script = [{ toolCalls: [{ name: 'Pay', id: 'p1' }] }]
     for (const answersCome of ['early', 'late'] as const) {
       const answered = { script, answers: ['allow', 'deny'], answersCome } as const
-      const whole = await undisturbed(make, answered)
+      const whole = await runUninterrupted(make, answered)
       const check = ({ results }: Ended, outside: Outside, at: Report): void => {
         const result = results.get('p1') ?? ''
-        if (!wasTold(result, 'p1', outside)) at(`the first answer allowed the call, and its result is ${result}.`)
+        if (!isReportedCorrectly(result, 'p1', outside))
+          at(`the first answer allowed the call, and its result is ${result}.`)
         checkOutside(outside, at)
       }
       check(whole.ended, whole.outside, report)
@@ -145,7 +146,7 @@ const checks: Checks<CheckedStore> = {
         const store = await make()
         const outside = nothingOutside()
         await runOnce(store, outside, { ...answered, killAfter })
-        const ended = await toTheEnd(store, outside, answered)
+        const ended = await runToEnd(store, outside, answered)
         check(ended, outside, (problem) => report(`Killed after ${killAfter} records: ${problem}`))
       }
     }
@@ -157,7 +158,7 @@ const checks: Checks<CheckedStore> = {
     await store.writeAsLaterVersion()
     await refused(
       async () => {
-        await toTheEnd(store, nothingOutside())
+        await runToEnd(store, nothingOutside())
       },
       report,
       'What a later version wrote was taken for its own.',
@@ -166,7 +167,7 @@ const checks: Checks<CheckedStore> = {
 
   mismatch: async (make, report) => {
     const store = await make()
-    const whole = await undisturbed(make)
+    const whole = await runUninterrupted(make)
     // Its first reply is recorded, and nothing after it.
     const killAfter = whole.appended.findIndex(isReply) + 1
     await runOnce(store, nothingOutside(), { killAfter })
@@ -177,7 +178,7 @@ const checks: Checks<CheckedStore> = {
       // An engine that stores nothing unflushed has no recorded reply here.
       return
     }
-    const { terminal } = await toTheEnd(store, nothingOutside(), { before: another }, found)
+    const { terminal } = await runToEnd(store, nothingOutside(), { before: another }, found)
     if (terminal.error?.code !== 'step_mismatch')
       report(`The record of another conversation ended the run as ${terminal.error?.code ?? terminal.reason}.`)
     const again = await store.open()
@@ -203,7 +204,7 @@ async function runOnce(store: CheckedStore, outside: Outside, options: ProcessOp
 }
 
 /** A run that one process completes. Another is started whenever the store takes the session from that process. */
-async function undisturbed(
+async function runUninterrupted(
   make: Make,
   options: ProcessOptions = {},
 ): Promise<{ readonly store: CheckedStore; readonly outside: Outside; readonly ended: Ended } & Once> {
@@ -216,7 +217,7 @@ async function undisturbed(
 }
 
 /** Starts processes for a session until one completes the run, since a store may take the session from each. `found`: how the first of them finds it. */
-async function toTheEnd(
+async function runToEnd(
   store: CheckedStore,
   outside: Outside,
   options: ProcessOptions = {},
@@ -231,7 +232,7 @@ async function toTheEnd(
     const last = worker.appended.at(-1)
     if (last?.type !== 'end' || session.open !== undefined) continue
     await session.close()
-    return endedAs(last.terminal, session.transcript.messages(), outside)
+    return endOfRun(last.terminal, session.transcript.messages(), outside)
   }
 }
 
@@ -254,13 +255,13 @@ function checkEnd(ended: Ended, outside: Outside, report: Report): void {
   }
   for (const id of ['p1', 'p2', 'p3']) {
     const result = ended.results.get(id) ?? ''
-    if (!wasTold(result, id, outside)) report(`The model was told of ${id}: ${result}`)
+    if (!isReportedCorrectly(result, id, outside)) report(`The model received a wrong result of ${id}: ${result}`)
   }
   checkOutside(outside, report)
 }
 
 /** Whether the model received the call's actual result if it took effect, or an unknown outcome. */
-function wasTold(result: string, id: string, { effects }: Outside): boolean {
+function isReportedCorrectly(result: string, id: string, { effects }: Outside): boolean {
   return result.includes('is unknown') || (result === `"paid by ${id}"` && effects.includes(id))
 }
 

@@ -280,8 +280,8 @@ const checks: Checks<CheckedSessionStore> = {
     await stored(store, 'whole', await recordsOfRun())
     await stored(store, 'broken', await recordsOfRun())
     await place.damageRecord('broken', 2)
-    for (const look of [() => store.read('broken'), () => store.open('broken')])
-      await refused(look, 'A damaged record was taken.', report, /(?=.*\bbroken\b).*\b2\b/s)
+    for (const attempt of [() => store.read('broken'), () => store.open('broken')])
+      await refused(attempt, 'A damaged record was taken.', report, /(?=.*\bbroken\b).*\b2\b/s)
     // A failed attempt to read must not lock the session.
     same(await store.remove('broken'), true, 'A damaged session was removed', report)
     await (await store.open('whole')).close()
@@ -366,14 +366,14 @@ const checks: Checks<CheckedSessionStore> = {
 async function recordsOfRun(): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const model = scriptedModel([{ toolCalls: [{ name: 'Look', id: 'l1' }] }, 'Done.'])
-  const look = {
+  const lookTool = {
     name: 'Look',
     description: 'Looks.',
     inputSchema: { type: 'object' },
     readOnly: true,
     execute: () => 'seen',
   } as const
-  await streamRun(startRun({ prompt: 'go', sessionId: 'session' }), { model, tools: [look], steps }).result
+  await streamRun(startRun({ prompt: 'go', sessionId: 'session' }), { model, tools: [lookTool], steps }).result
   // Records are JSON.
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
@@ -419,8 +419,8 @@ function isIsoTime(text: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)
 }
 
-function same(found: unknown, wanted: unknown, what: string, report: Report): void {
-  const [one, other] = [canonical(found), canonical(wanted)]
+function same(found: unknown, expected: unknown, what: string, report: Report): void {
+  const [one, other] = [canonical(found), canonical(expected)]
   if (one !== other) report(`${what}: ${shortened(one)}, not ${shortened(other)}.`)
 }
 

@@ -45,7 +45,7 @@ export interface Outside {
 
 export const nothingOutside = (): Outside => ({ effects: [], asked: [], problems: [] })
 
-class Died extends Error {}
+class ProcessKilled extends Error {}
 
 const forever = <T>(): Promise<T> => new Promise<T>(() => {})
 /** Longer than services display of a result, and than engines may want to store in one record. */
@@ -108,7 +108,7 @@ export class DriverProcess {
 
   /** Undefined if the process was killed or has lost the session. */
   async run(): Promise<Ended | undefined> {
-    const { open, drive = (given: StepEngineOptions) => new DurableStepEngine(given) } = this.#session
+    const { open, drive = (options: StepEngineOptions) => new DurableStepEngine(options) } = this.#session
     const transcript = this.#options.before ?? this.#session.transcript
     const log = this.#log()
     const options = this.#loopOptions()
@@ -132,7 +132,7 @@ export class DriverProcess {
     }
     // The end of the run is recorded.
     await Promise.race([this.#session.close(), lost])
-    return endedAs(ended.terminal, ended.state.transcript.messages(), this.#outside)
+    return endOfRun(ended.terminal, ended.state.transcript.messages(), this.#outside)
   }
 
   #log(): StepStore {
@@ -144,7 +144,7 @@ export class DriverProcess {
           this.#isDead = true
           this.#die()
         }
-        if (this.#isDead) throw new Died('The process is gone.')
+        if (this.#isDead) throw new ProcessKilled('The process is gone.')
         log.append(record)
         // A record is JSON: this is what a store may return.
         this.appended.push(JSON.parse(JSON.stringify(record)) as StepRecord)
@@ -257,7 +257,7 @@ export class DriverProcess {
 }
 
 /** How a run ended that has these messages. */
-export function endedAs(terminal: RunResult, messages: readonly ModelMessage[], { problems }: Outside): Ended {
+export function endOfRun(terminal: RunResult, messages: readonly ModelMessage[], { problems }: Outside): Ended {
   problems.push(...transcriptProblems(messages).map(String))
   const results = new Map<string, string>()
   for (const { content } of messages) {

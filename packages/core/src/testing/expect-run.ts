@@ -82,8 +82,8 @@ export function expectRun(run: RunStream | PromiseLike<EndedRunSubject>): RunExp
 export function expectRun(
   run: EndedRunSubject | RunStream | PromiseLike<EndedRunSubject>,
 ): RunExpectations<void> | RunExpectations<Promise<void>> {
-  const given: unknown = run
-  const fields = fieldsOf(given) ?? refuse('expectRun', 'given what run() returns, a RunStream or a promise', given)
+  const value: unknown = run
+  const fields = fieldsOf(value) ?? refuse('expectRun', 'given what run() returns, a RunStream or a promise', value)
   if (typeof fields['then'] === 'function') return later(() => run as PromiseLike<EndedRunSubject>, true)
   if (Symbol.asyncIterator in fields && 'result' in fields) return later(() => (run as RunStream).result, true)
   return atOnce(endedRun(run), true)
@@ -184,14 +184,14 @@ const used: Used = {
 }
 
 function takesAtMost(limits: RunLimitsExpected): Expectation {
-  const given = fieldsOf(limits) ?? refuse('The limits', 'an object, such as { turns: 3 }', limits)
-  const names = Object.keys(given).filter((name) => given[name] !== undefined)
+  const value = fieldsOf(limits) ?? refuse('The limits', 'an object, such as { turns: 3 }', limits)
+  const names = Object.keys(value).filter((name) => value[name] !== undefined)
   if (names.length === 0)
     throw new ConfigurationError('toTakeAtMost checks nothing. Give a limit, such as { turns: 3 }.')
   for (const name of names) {
     if (!Object.hasOwn(used, name))
       throw new ConfigurationError(`Unknown limit ${name}. There are ${Object.keys(used).join(', ')}.`)
-    if (given[name] !== 0) isPositive(`The limit on ${name}`, given[name])
+    if (value[name] !== 0) isPositive(`The limit on ${name}`, value[name])
   }
   // Validated above.
   const known = names as readonly (keyof RunLimitsExpected)[]

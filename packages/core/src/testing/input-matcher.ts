@@ -36,10 +36,10 @@ function fits(value: unknown, matcher: unknown): boolean {
     )
   const fields = fieldsOf(matcher)
   if (fields === undefined) return Object.is(value, matcher)
-  const given = fieldsOf(value)
-  if (given === undefined) return false
+  const input = fieldsOf(value)
+  if (input === undefined) return false
   // JSON has no undefined, so an undefined field must be absent.
   return Object.entries(fields).every(([name, each]) =>
-    each === undefined ? !Object.hasOwn(given, name) : Object.hasOwn(given, name) && fits(given[name], each),
+    each === undefined ? !Object.hasOwn(input, name) : Object.hasOwn(input, name) && fits(input[name], each),
   )
 }

@@ -24,7 +24,7 @@ export async function runChecks<Checked>(
   longestCheckMs: number,
 ): Promise<readonly StepEngineProblem[]> {
   const problems: StepEngineProblem[] = []
-  for (const [check, look] of Object.entries(checks)) {
+  for (const [check, runCheck] of Object.entries(checks)) {
     const report: Report = (problem) => void problems.push({ check, problem })
     let cancel = (): void => {}
     const late = new Promise<void>((resolve) => {
@@ -34,7 +34,7 @@ export async function runChecks<Checked>(
       })
     })
     // One check after another, because each may use a service that counts.
-    await Promise.race([look(make, report).catch((error: unknown) => report(messageOf(error))), late])
+    await Promise.race([runCheck(make, report).catch((error: unknown) => report(messageOf(error))), late])
     cancel()
   }
   return problems

@@ -76,11 +76,11 @@ function streamOfItems<Item>(
 
 function iteratorOf(source: EventSource): AsyncIterator<RunEvent, unknown, undefined> {
   // Plain JavaScript may pass anything.
-  const given: object = Object(source)
-  if (Symbol.asyncIterator in given) return (given as AsyncIterable<RunEvent>)[Symbol.asyncIterator]()
-  if (!(Symbol.iterator in given) || typeof source === 'string')
+  const value: object = Object(source)
+  if (Symbol.asyncIterator in value) return (value as AsyncIterable<RunEvent>)[Symbol.asyncIterator]()
+  if (!(Symbol.iterator in value) || typeof source === 'string')
     return refuse('What a stream for clients is made of', 'a run, such as streamRun(…) gives', source)
-  const events = (given as Iterable<RunEvent>)[Symbol.iterator]()
+  const events = (value as Iterable<RunEvent>)[Symbol.iterator]()
   return { next: async () => events.next() }
 }
 
@@ -167,7 +167,7 @@ export async function recordedEvents(
   if (last === undefined) throw new ConfigurationError('These are no records of a session: there is no run in them.')
   if (last.some((record) => record.type === 'lap' && record.folds !== undefined))
     throw new ConfigurationError(
-      'The past turns of this run were folded: their events cannot be told again. Read its messages instead.',
+      'The past turns of this run were folded: their events are not available any more. Read its messages instead.',
     )
   const { transcript } = foldSession(runs.slice(0, -1))
   const { events } = await replay(last, options, transcript)
@@ -177,11 +177,11 @@ export async function recordedEvents(
 
 /** Index of the first event of the open turn. A replay invents an end for what is not recorded. */
 function openTurnIn(events: readonly RunEvent[], records: readonly StepRecord[]): number {
-  let laps = records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
+  let remaining = records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
   for (const [index, { type }] of events.entries()) {
-    if (laps === 0 && type !== 'run_start' && type !== 'message') return index
-    if (type === 'lap') laps--
-    if (type === 'lap' && laps === 0) return index + 1
+    if (remaining === 0 && type !== 'run_start' && type !== 'message') return index
+    if (type === 'lap') remaining--
+    if (type === 'lap' && remaining === 0) return index + 1
   }
   return events.length
 }

@@ -1,5 +1,5 @@
 import { positionOf, setEventId, type StreamPosition } from './event-ids.ts'
-import type { PlacedChunk } from './ui-translator.ts'
+import type { PositionedChunk } from './ui-translator.ts'
 
 /**
  * Selects the chunks of a run that a reconnecting client still needs. A client that read up to a recorded chunk
@@ -14,14 +14,14 @@ export class MissedChunks {
   /** Outside a step there is nothing to discard: a message that the client continues has parts of its own. */
   #isInStep = false
   /** What was sent since then. */
-  #step: PlacedChunk[] = []
+  #step: PositionedChunk[] = []
 
   constructor(after: string | undefined) {
     this.#after = after === undefined ? undefined : positionOf(after)
     this.#isSending = this.#after === undefined
   }
 
-  take(item: PlacedChunk): readonly PlacedChunk[] {
+  take(item: PositionedChunk): readonly PositionedChunk[] {
     const after = this.#after
     if (this.#isSending || after === undefined) return [item]
     if (item.runId !== after.runId) return this.#send([item])
@@ -33,29 +33,29 @@ export class MissedChunks {
       this.#isInStep = item.chunk.type === 'start-step'
     } else this.#step.push(item)
     // The process that sent it ended, and may have sent something that was never recorded.
-    if (item.step === after.step && item.isRetold) this.#after = { ...after, part: 1 }
+    if (item.step === after.step && item.isRepeated) this.#after = { ...after, part: 1 }
     return []
   }
 
   /** There are no more chunks. A client that claims a later position has an invalid last step. */
-  end(): readonly PlacedChunk[] {
+  end(): readonly PositionedChunk[] {
     const last = this.#step.at(-1)
     const after = this.#after
     if (this.#isSending || after === undefined || last === undefined) return []
     return after.step > last.step || after.part > 0 ? [...this.#reset(last), ...this.#step] : []
   }
 
-  #send(items: readonly PlacedChunk[]): readonly PlacedChunk[] {
+  #send(items: readonly PositionedChunk[]): readonly PositionedChunk[] {
     this.#isSending = true
     this.#step = []
     return items
   }
 
   /** A client that disconnects here returns to the same position. */
-  #reset({ runId }: PlacedChunk): readonly PlacedChunk[] {
+  #reset({ runId }: PositionedChunk): readonly PositionedChunk[] {
     if (!this.#isInStep) return []
     const chunk = { type: 'reset-step' } as const
-    const placed = { chunk, runId, step: this.#begin, part: 1, isRetold: false }
+    const placed = { chunk, runId, step: this.#begin, part: 1, isRepeated: false }
     setEventId(chunk, placed)
     return [placed]
   }

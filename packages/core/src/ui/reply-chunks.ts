@@ -86,7 +86,7 @@ export class LiveReply {
   readonly #entryId: string
   readonly #withReasoning: boolean
   readonly #blocks = new Map<number, LiveBlock>()
-  #isAstray = false
+  #isInconsistent = false
 
   constructor(entryId: string, withReasoning: boolean) {
     this.#entryId = entryId
@@ -121,17 +121,17 @@ export class LiveReply {
 
   /** Whether the chunks sent so far are exactly the message. */
   isWhole(content: readonly ContentBlock[]): boolean {
-    if (this.#isAstray) return false
+    if (this.#isInconsistent) return false
     const sent = [...this.#blocks.values()].map(({ key }) => key)
-    const said = content.map((block) => keyOf(block, this.#withReasoning)).filter((key) => key !== '')
-    return sent.length === said.length && sent.every((key, index) => key === said[index])
+    const expected = content.map((block) => keyOf(block, this.#withReasoning)).filter((key) => key !== '')
+    return sent.length === expected.length && sent.every((key, index) => key === expected[index])
   }
 
   #delta(kind: 'text' | 'reasoning', index: number, delta: string): readonly UIMessageChunk[] {
     if (delta === '') return []
     const before = this.#blocks.get(index)
-    if (before !== undefined && (before.kind !== kind || before.key !== undefined)) this.#isAstray = true
-    if (this.#isAstray) return []
+    if (before !== undefined && (before.kind !== kind || before.key !== undefined)) this.#isInconsistent = true
+    if (this.#isInconsistent) return []
     const id = `${this.#entryId}:${index}`
     const open = before ?? { kind, id, text: '', key: undefined }
     open.text += delta
@@ -145,8 +145,8 @@ export class LiveReply {
     callId,
     name,
   }: Extract<ModelUpdate, { readonly type: 'tool_input_start' }>): readonly UIMessageChunk[] {
-    if (this.#blocks.has(index)) this.#isAstray = true
-    if (this.#isAstray) return []
+    if (this.#blocks.has(index)) this.#isInconsistent = true
+    if (this.#isInconsistent) return []
     this.#blocks.set(index, { kind: 'call', id: callId, text: '', key: undefined })
     return [{ type: 'tool-input-start', toolCallId: callId, toolName: name }]
   }
@@ -157,7 +157,7 @@ export class LiveReply {
     const key = keyOf(block, this.#withReasoning)
     if (open === undefined) {
       if (key !== '') this.#blocks.set(index, { kind: 'other', id: '', text: '', key })
-      return this.#isAstray ? [] : chunks
+      return this.#isInconsistent ? [] : chunks
     }
     const isText = open.kind === 'text' || open.kind === 'reasoning'
     const [, delta] = chunks
@@ -165,9 +165,9 @@ export class LiveReply {
     const isSame = isText
       ? delta !== undefined && 'delta' in delta && delta.delta === open.text
       : isToolUse(block) && block.id === open.id
-    if (open.key !== undefined || !isSame) this.#isAstray = true
+    if (open.key !== undefined || !isSame) this.#isInconsistent = true
     open.key = key
-    if (this.#isAstray) return []
+    if (this.#isInconsistent) return []
     return isText ? chunks.slice(2) : chunks
   }
 }

@@ -57,15 +57,15 @@ class EventLog {
   async fill(run: AsyncIterable<RunEvent>, flush: ShareRunOptions['flush']): Promise<void> {
     try {
       for await (const event of run) {
-        if (flush !== undefined && isCounted(event)) await stored(flush)
+        if (flush !== undefined && isCounted(event)) await flushQuietly(flush)
         this.#put(event)
-        this.#tell()
+        this.#notify()
       }
     } catch (thrown) {
       this.#error = { thrown }
     }
     this.#isOver = true
-    this.#tell()
+    this.#notify()
   }
 
   read(): AsyncIterator<RunEvent, undefined, undefined> {
@@ -109,7 +109,7 @@ class EventLog {
     for (let node = before.next; node !== undefined; node = node.next) {
       if (node.event !== undefined) {
         const { agent, event } = reporterOf(node.event)
-        if (isPassing(event) && (droppedAgent === '' || agent === droppedAgent)) continue
+        if (isTransient(event) && (droppedAgent === '' || agent === droppedAgent)) continue
       }
       if (before.next !== node) before.next = node
       before = node
@@ -124,7 +124,7 @@ class EventLog {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     const wake = this.#wake
     this.#more = this.#nextWake()
     wake?.()
@@ -138,7 +138,7 @@ class EventLog {
 }
 
 /** A run whose store fails ends for that reason, which its last event reports. */
-async function stored(flush: () => Promise<void> | void): Promise<void> {
+async function flushQuietly(flush: () => Promise<void> | void): Promise<void> {
   try {
     await flush()
   } catch {
@@ -175,6 +175,6 @@ function reporterOf(event: RunEvent): { readonly agent: string; readonly event: 
 }
 
 /** Events that a client that joins later does not need. */
-function isPassing(event: RunEvent): boolean {
+function isTransient(event: RunEvent): boolean {
   return event.type === 'model_update' || event.type === 'figures' || event.type === 'tool_update'
 }

@@ -153,16 +153,16 @@ class AssistantParts {
     const { type } = part
     if (type === 'step-start') return this.#endStep(false)
     if (isToolPart(part)) return this.#call(part, where)
-    if (type === 'text') return this.#say(textBlocks(part['text']))
-    if (type === 'reasoning') return this.#say(thoughts(part))
-    const said = saidMeanwhile(part, where)
-    if (said.length === 0) return
+    if (type === 'text') return this.#addText(textBlocks(part['text']))
+    if (type === 'reasoning') return this.#addText(thoughts(part))
+    const content = userMessageDuringRun(part, where)
+    if (content.length === 0) return
     this.#endStep(false)
-    this.#messages.push({ role: 'user', content: said })
+    this.#messages.push({ role: 'user', content: content })
   }
 
   /** Text after results belongs to the next answer, even if no part marks a new step. */
-  #say(blocks: readonly ContentBlock[]): void {
+  #addText(blocks: readonly ContentBlock[]): void {
     if (blocks.length > 0 && this.#results.length > 0 && this.#open.length === 0) this.#endStep(false)
     this.#content.push(...blocks)
   }
@@ -204,7 +204,7 @@ function toolName({ type, toolName: dynamic }: Fields, where: string): string {
   )
 }
 
-/** The result of a call; undefined if there is none yet. */
+/** The result of a call; undefined if it has not arrived yet. */
 function resultOf(
   id: string,
   { state, output, errorText, preliminary, approval }: Fields,
@@ -251,7 +251,7 @@ function thoughts({ text, providerMetadata }: Fields): readonly ContentBlock[] {
 }
 
 /** A message that the user sent during the run. */
-function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly ContentBlock[] {
+function userMessageDuringRun({ type, data, parts }: Fields, where: string): readonly ContentBlock[] {
   if (type === 'data-halting-message') return textBlocks(fieldsOf(data)?.['text'])
   if (type !== 'steering-message' || !Array.isArray(parts)) return []
   return userBlocks(
@@ -261,10 +261,10 @@ function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly C
 }
 
 /** An image or a PDF in a message of `useChat`. @throws ConfigurationError for any other file, and for an address that no service can read. */
-function filePart({ mediaType: given, url }: Fields, where: string): ContentBlock {
+function filePart({ mediaType: declaredType, url }: Fields, where: string): ContentBlock {
   if (typeof url !== 'string') throw new ConfigurationError(`${where} is a file without a URL. Give its url.`)
   const data = dataIn(url)
-  const mediaType = data?.mediaType ?? (typeof given === 'string' ? given.toLowerCase() : '')
+  const mediaType = data?.mediaType ?? (typeof declaredType === 'string' ? declaredType.toLowerCase() : '')
   const type = kindOf(mediaType)
   if (type === undefined)
     throw new ConfigurationError(

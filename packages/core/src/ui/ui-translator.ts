@@ -18,7 +18,7 @@ export interface UITranslatorOptions {
 }
 
 /** A chunk with its position, for reconnecting clients. */
-export interface PlacedChunk {
+export interface PositionedChunk {
   readonly chunk: UIMessageChunk
   readonly runId: string
   /** The number of the last chunk derived from the record alone, including this one. */
@@ -26,7 +26,7 @@ export interface PlacedChunk {
   /** 0 for a chunk derived from the record alone. */
   readonly part: number
   /** The chunk belongs to a turn that was open when its process ended, so clients may have received something else for it. */
-  readonly isRetold: boolean
+  readonly isRepeated: boolean
 }
 
 /**
@@ -41,7 +41,7 @@ export class UITranslator {
   #step = 0
   #part = 0
   #isStepOpen = false
-  #isRetold = false
+  #isRepeated = false
   /**
    * The last chunk before a step with nothing visible yet. Readers store a message when they render something new, so a
    * client that leaves now does not have the beginning of the step.
@@ -56,14 +56,14 @@ export class UITranslator {
     this.#options = options
   }
 
-  take(event: RunEvent): readonly PlacedChunk[] {
+  take(event: RunEvent): readonly PositionedChunk[] {
     switch (event.type) {
       case 'run_start':
         return this.#start(event)
       case 'turn_start':
         return [...this.#endStep(), ...this.#beginStep()]
       case 'model_start':
-        return this.#takeBack()
+        return this.#retract()
       case 'model_update': {
         this.#live ??= new LiveReply(event.entryId, this.#options.sendReasoning)
         return this.#live.take(event.update).map((chunk) => this.#between(chunk))
@@ -78,22 +78,24 @@ export class UITranslator {
         return this.#output(event.callId, event.output, event.isError, event.status === 'denied')
       case 'tool_update': {
         const { callId: toolCallId, name: toolName, data } = event
-        return [this.#passing('data-halting-progress', { toolCallId, toolName, data })]
+        return [this.#transient('data-halting-progress', { toolCallId, toolName, data })]
       }
       case 'figures': {
         const { type: _, ...figures } = event
-        return [this.#passing('data-halting-figures', figures)]
+        return [this.#transient('data-halting-figures', figures)]
       }
       case 'notice':
-        return [this.#passing('data-halting-notice', { message: event.message })]
+        return [this.#transient('data-halting-notice', { message: event.message })]
       case 'agent': {
         const { callId: toolCallId, agentType } = event
         const activity = activityOf(event.event)
-        return activity === undefined ? [] : [this.#passing('data-halting-agent', { toolCallId, agentType, activity })]
+        return activity === undefined
+          ? []
+          : [this.#transient('data-halting-agent', { toolCallId, agentType, activity })]
       }
       case 'lap': {
         const end = this.#endStep()
-        this.#isRetold = false
+        this.#isRepeated = false
         return end
       }
       case 'run_end':
@@ -103,35 +105,35 @@ export class UITranslator {
     }
   }
 
-  #start({ run, isResumed }: Extract<RunEvent, { readonly type: 'run_start' }>): readonly PlacedChunk[] {
-    this.#isRetold = isResumed === true
+  #start({ run, isResumed }: Extract<RunEvent, { readonly type: 'run_start' }>): readonly PositionedChunk[] {
+    this.#isRepeated = isResumed === true
     // A process that resumes the run reports its start again.
     if (this.#step > 0) return []
     this.#runId = run.runId
     return [this.#counted({ type: 'start', messageId: this.#options.messageId ?? run.runId })]
   }
 
-  #beginStep(): readonly PlacedChunk[] {
+  #beginStep(): readonly PositionedChunk[] {
     this.#isStepOpen = true
     this.#live = undefined
     return [this.#counted({ type: 'start-step' })]
   }
 
-  #endStep(): readonly PlacedChunk[] {
+  #endStep(): readonly PositionedChunk[] {
     if (!this.#isStepOpen) return []
     this.#isStepOpen = false
-    const back = this.#takeBack()
+    const back = this.#retract()
     return [...back, this.#counted({ type: 'finish-step' })]
   }
 
   /** U3: nothing of the streaming reply became part of the conversation. */
-  #takeBack(): readonly PlacedChunk[] {
+  #retract(): readonly PositionedChunk[] {
     const live = this.#live
     this.#live = undefined
     return live === undefined || live.isEmpty ? [] : [this.#between({ type: 'reset-step' })]
   }
 
-  #entry(entry: TranscriptEntry): readonly PlacedChunk[] {
+  #entry(entry: TranscriptEntry): readonly PositionedChunk[] {
     if (entry.kind === 'assistant')
       // A message about a failure is for people: the ending contains it.
       return entry.error === undefined ? this.#reply(entry.id, entry.message) : []
@@ -151,11 +153,11 @@ export class UITranslator {
     ]
   }
 
-  #reply(entryId: string, message: AssistantMessage): readonly PlacedChunk[] {
+  #reply(entryId: string, message: AssistantMessage): readonly PositionedChunk[] {
     const { content } = message
     const live = this.#live
     this.#live = undefined
-    const sent: PlacedChunk[] = []
+    const sent: PositionedChunk[] = []
     if (live === undefined || !live.isWhole(content)) {
       if (live?.isEmpty === false) sent.push(this.#between({ type: 'reset-step' }))
       for (const [index, block] of content.entries()) {
@@ -170,14 +172,18 @@ export class UITranslator {
   }
 
   /** A call of an earlier run: a client that does not continue its message has no part for it. */
-  #callOfBefore({ callId, name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>): readonly PlacedChunk[] {
+  #callOfBefore({
+    callId,
+    name,
+    input,
+  }: Extract<RunEvent, { readonly type: 'tool_start' }>): readonly PositionedChunk[] {
     if (this.#calls.has(callId)) return []
     this.#calls.add(callId)
     if (this.#options.continuesMessage) return []
     return [this.#counted({ type: 'tool-input-available', toolCallId: callId, toolName: name, input })]
   }
 
-  #approval(event: Extract<RunEvent, { readonly type: 'approval_needed' }>): readonly PlacedChunk[] {
+  #approval(event: Extract<RunEvent, { readonly type: 'approval_needed' }>): readonly PositionedChunk[] {
     const { callId: toolCallId, name, input, message: reason, key } = event
     const before = this.#callOfBefore({ type: 'tool_start', callId: toolCallId, name, input })
     this.#asked.add(toolCallId)
@@ -192,7 +198,7 @@ export class UITranslator {
     output: string | readonly ContentBlock[],
     isError: boolean,
     isDenied: boolean,
-  ): readonly PlacedChunk[] {
+  ): readonly PositionedChunk[] {
     if (this.#answered.has(toolCallId) || !this.#calls.has(toolCallId)) return []
     this.#answered.add(toolCallId)
     // Without an approval request, the part of a call cannot show a denial.
@@ -206,7 +212,7 @@ export class UITranslator {
     ]
   }
 
-  #end({ terminal }: Extract<RunEvent, { readonly type: 'run_end' }>): readonly PlacedChunk[] {
+  #end({ terminal }: Extract<RunEvent, { readonly type: 'run_end' }>): readonly PositionedChunk[] {
     const { reason, signal, costUsd, totalTokens, summary } = terminal
     const message = isFailure(reason) ? this.#options.errorText(terminal) : signal.message
     const data = { reason, category: signal.reason, message, costUsd, turns: summary.turns, totalTokens }
@@ -223,24 +229,24 @@ export class UITranslator {
     ]
   }
 
-  #passing<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PlacedChunk {
+  #transient<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PositionedChunk {
     // Type and data belong together, which the union type cannot show for a type that is not constant.
     return this.#between({ type, data, transient: true } as UIMessageChunk)
   }
 
-  #counted(chunk: UIMessageChunk): PlacedChunk {
+  #counted(chunk: UIMessageChunk): PositionedChunk {
     this.#step++
     this.#part = 0
     return this.#placed(chunk, 0)
   }
 
-  #between(chunk: UIMessageChunk): PlacedChunk {
+  #between(chunk: UIMessageChunk): PositionedChunk {
     this.#part++
     return this.#placed(chunk, this.#part)
   }
 
-  #placed(chunk: UIMessageChunk, part: number): PlacedChunk {
-    const placed = { chunk, runId: this.#runId, step: this.#step, part, isRetold: this.#isRetold }
+  #placed(chunk: UIMessageChunk, part: number): PositionedChunk {
+    const placed = { chunk, runId: this.#runId, step: this.#step, part, isRepeated: this.#isRepeated }
     if (chunk.type === 'start-step') this.#seen ??= this.#step - 1
     else if (isVisible(chunk)) this.#seen = undefined
     setEventId(chunk, this.#seen === undefined ? placed : { ...placed, step: this.#seen, part: 0 })

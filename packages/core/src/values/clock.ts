@@ -37,21 +37,21 @@ class SteadyClock implements Clock {
   readonly pause?: () => Promise<void> | undefined
   readonly #clock: Clock
   /** The last reading of the clock. */
-  #shown: number
+  #lastReading: number
   #now: number
 
   constructor(clock: Clock) {
     this.#clock = clock
-    const shown = clock.now()
-    this.#shown = this.#now = Number.isFinite(shown) ? shown : 0
+    const reading = clock.now()
+    this.#lastReading = this.#now = Number.isFinite(reading) ? reading : 0
     if (clock.pause !== undefined) this.pause = () => this.#pause()
   }
 
   now(): number {
-    const shown = this.#clock.now()
-    if (!Number.isFinite(shown)) return this.#now
-    if (shown > this.#shown) this.#now += shown - this.#shown
-    this.#shown = shown
+    const reading = this.#clock.now()
+    if (!Number.isFinite(reading)) return this.#now
+    if (reading > this.#lastReading) this.#now += reading - this.#lastReading
+    this.#lastReading = reading
     return this.#now
   }
 
@@ -80,7 +80,7 @@ class SteadyClock implements Clock {
 
   /** Waits for the pause, but no longer than a timer takes to fire. A pause that fails counts as done, since nothing in a run depends on it. */
   #pause(): Promise<void> | undefined {
-    const paused = this.#given()
+    const paused = this.#sourcePause()
     if (paused === undefined) return undefined
     return new Promise((resolve) => {
       const cancel = this.after(longestPauseMs, resolve)
@@ -93,10 +93,10 @@ class SteadyClock implements Clock {
   }
 
   /** The pause as a promise, whatever realm it comes from; undefined for a value that is not an object. */
-  #given(): Promise<unknown> | undefined {
+  #sourcePause(): Promise<unknown> | undefined {
     try {
-      const given: unknown = this.#clock.pause?.()
-      return typeof given === 'object' && given !== null ? Promise.resolve(given) : undefined
+      const pause: unknown = this.#clock.pause?.()
+      return typeof pause === 'object' && pause !== null ? Promise.resolve(pause) : undefined
     } catch {
       return undefined
     }
@@ -118,9 +118,9 @@ export const longestDurationMs: number = 2 ** 31 - 1
 
 /** Parses a duration as people write it (`500ms`, `90s`, `10m`, `1.5h`, `1h30m`) into whole milliseconds; undefined for an invalid one. */
 export function durationMs(text: string): number | undefined {
-  const given = text.trim()
-  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
+  const trimmed = text.trim()
+  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
   const milliseconds = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? Number.NaN), 0)
-  const isWhole = given !== '' && parts.map(([part]) => part).join('') === given
+  const isWhole = trimmed !== '' && parts.map(([part]) => part).join('') === trimmed
   return isWhole && Number.isSafeInteger(Math.round(milliseconds)) ? Math.round(milliseconds) : undefined
 }

@@ -32,13 +32,13 @@ export function uuidOf(name: string): string {
  * Returns a function for UUIDs of names with a common prefix: `uuidsUnder(a)(b)` is `uuidOf(a + b)`. The prefix is
  * hashed once, since each event of a stream has a UUID.
  */
-export function uuidsUnder(beginning: string): (rest: string) => string {
-  const begun = new HashLanes(3)
-  begun.add(beginning)
+export function uuidsUnder(prefix: string): (rest: string) => string {
+  const prefixLanes = new HashLanes(3)
+  prefixLanes.add(prefix)
   const lanes = new HashLanes(3)
   const digits = new Uint8Array(32)
   return (rest) => {
-    lanes.restart(begun)
+    lanes.restart(prefixLanes)
     lanes.add(rest)
     lanes.write(digits)
     return uuidOfDigits(digits)

@@ -25,12 +25,12 @@ type Error = Pick<JsonProblem, 'at' | 'expected'>
 
 /** White space and the next token: punctuation, a number or a literal. `stringEnd` scans strings, because a pattern would need a stack for them. */
 const token = /([ \t\n\r]*)(?:([{}[\],:"])|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))?/y
-const literalBegun = /^(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/
-const numberGoesOn = /^(?:\.|[eE][+-]?)$/
+const literalPrefix = /^(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/
+const numberContinues = /^(?:\.|[eE][+-]?)$/
 /** A quote, a backslash or a control character. */
 const special = /[^ !#-[\]-\uffff]/g
 const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
-const escapeBegun = /\\(?:u[\da-fA-F]{0,3})?/y
+const escapePrefix = /\\(?:u[\da-fA-F]{0,3})?/y
 
 type State = 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'moreItems' | 'moreFields' | 'end'
 
@@ -63,8 +63,8 @@ function firstError(text: string): Error | undefined {
     if (kind === '' || !allowed.includes(kind)) {
       if (from >= text.length) return state === 'end' ? undefined : { at: from, expected }
       const rest = text.slice(from, from + 5)
-      const mayGoOn = isNumber && gap === '' && numberGoesOn.test(rest)
-      const isCut = kind === '' && (mayGoOn || (allowed.includes('v') && literalBegun.test(rest)))
+      const mayContinue = isNumber && gap === '' && numberContinues.test(rest)
+      const isCut = kind === '' && (mayContinue || (allowed.includes('v') && literalPrefix.test(rest)))
       return { at: isCut ? text.length : from, expected }
     }
     at += whole.length
@@ -94,9 +94,9 @@ function stringEnd(text: string, from: number): { readonly at: number; readonly 
     const found = special.exec(text)
     if (found === null) return { at: text.length, isWhole: false }
     if (found[0] === '"') return { at: found.index + 1, isWhole: true }
-    escape.lastIndex = escapeBegun.lastIndex = found.index
+    escape.lastIndex = escapePrefix.lastIndex = found.index
     const whole = escape.exec(text)
-    if (whole === null) return { at: found.index + (escapeBegun.exec(text)?.[0].length ?? 0), isWhole: false }
+    if (whole === null) return { at: found.index + (escapePrefix.exec(text)?.[0].length ?? 0), isWhole: false }
     at = found.index + whole[0].length
   }
 }
@@ -105,7 +105,7 @@ const invalidField = 'INVALID_JSON'
 
 /**
  * The input of a call whose arguments are not a JSON object. The API accepts only objects, so the text is wrapped in a
- * field. Such a call never runs: the model is told what is wrong with its arguments. For model adapters.
+ * field. Such a call never runs: the model receives a description of the problem. For model adapters.
  * @param text The arguments as the model wrote them.
  */
 export function invalidJsonInput(text: string): {
@@ -116,10 +116,10 @@ export function invalidJsonInput(text: string): {
 }
 
 /** The input for arguments that may be JSON text or an object. Anything that is not an object becomes an input that never runs. */
-export function inputFromArguments(given: unknown): JsonObject {
-  const text = typeof given === 'string' ? given : JSON.stringify(given)
+export function inputFromArguments(value: unknown): JsonObject {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (text === undefined || text.trim() === '') return noArguments
-  const parsed = typeof given === 'string' ? parsedObject(text) : undefined
+  const parsed = typeof value === 'string' ? parsedObject(text) : undefined
   return parsed ?? Object.freeze(invalidJsonInput(text))
 }
 

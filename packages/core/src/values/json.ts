@@ -127,9 +127,9 @@ export function deepFreeze<T>(value: T): T {
 /**
  * Whether two values are the same JSON, regardless of the order of fields. It does not recurse, so values may be nested
  * to any depth.
- * @param mayGoOn Called before so many parts are compared. If it returns false, the values count as different.
+ * @param mayContinue Called before so many parts are compared. If it returns false, the values count as different.
  */
-export function isSameJson(one: unknown, other: unknown, mayGoOn: (parts: number) => boolean = always): boolean {
+export function isSameJson(one: unknown, other: unknown, mayContinue: (parts: number) => boolean = always): boolean {
   const pairs: (readonly [object, object])[] = []
   /** Whether two parts may still be equal. Parts that are objects or lists are compared later. */
   const maybeSame = (left: unknown, right: unknown): boolean => {
@@ -142,14 +142,14 @@ export function isSameJson(one: unknown, other: unknown, mayGoOn: (parts: number
   for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
     const [left, right] = pair
     if (Array.isArray(left) && Array.isArray(right)) {
-      if (!mayGoOn(1 + left.length) || left.length !== right.length) return false
+      if (!mayContinue(1 + left.length) || left.length !== right.length) return false
       for (let index = 0; index < left.length; index++) if (!maybeSame(left[index], right[index])) return false
       continue
     }
     if (Array.isArray(left) || Array.isArray(right)) return false
     const names = Object.keys(left)
     const { length } = Object.keys(right)
-    if (!mayGoOn(1 + names.length + length) || names.length !== length) return false
+    if (!mayContinue(1 + names.length + length) || names.length !== length) return false
     for (const name of names) {
       // Any object may have any field.
       if (!Object.hasOwn(right, name) || !maybeSame(Reflect.get(left, name), Reflect.get(right, name))) return false

@@ -2,43 +2,43 @@ import { ConfigurationError } from './errors.ts'
 
 // Validates stored data before it is used. An error names the path of the invalid part.
 
-/** Validates a stored value; throws `Misfit` if it is invalid. `path` is its location, for the message. */
+/** Validates a stored value; throws `InvalidValue` if it is invalid. `path` is its location, for the message. */
 export type Check = (value: unknown, path: string) => void
 
-class Misfit extends Error {}
+class InvalidValue extends Error {}
 
 /** Validates a stored value. @throws ConfigurationError with the path of the invalid part. */
 export function checkStored(what: string, value: unknown, check: Check): void {
-  const misfit = misfitOf(value, check)
-  if (misfit !== undefined)
-    throw new ConfigurationError(`The stored ${what} cannot be read: ${misfit}. Give what toJSON wrote.`)
+  const problem = misfitOf(value, check)
+  if (problem !== undefined)
+    throw new ConfigurationError(`The stored ${what} cannot be read: ${problem}. Give what toJSON wrote.`)
 }
 
 /** Where a value is invalid and why, in words; undefined when it is valid. */
 export function misfitOf(value: unknown, check: Check): string | undefined {
   // Nearly every value is valid, so paths are built only for invalid ones.
-  return problemAt(value, check, nowhere) === undefined ? undefined : problemAt(value, check, '')
+  return problemAt(value, check, noPath) === undefined ? undefined : problemAt(value, check, '')
 }
 
 function problemAt(value: unknown, check: Check, path: string): string | undefined {
   try {
     check(value, path)
   } catch (error) {
-    if (error instanceof Misfit) return error.message
+    if (error instanceof InvalidValue) return error.message
     throw error
   }
   return undefined
 }
 
 /** Stands for an unwanted path: no path begins with this character. */
-const nowhere = '\u0000'
+const noPath = '\u0000'
 
 function fieldOf(path: string, name: string): string {
-  return path === nowhere ? nowhere : path === '' ? name : `${path}.${name}`
+  return path === noPath ? noPath : path === '' ? name : `${path}.${name}`
 }
 
 function refuse(value: unknown, path: string, must: string): never {
-  throw new Misfit(`${path === '' ? 'it' : path} must be ${must}, but it is ${kindOf(value)}`)
+  throw new InvalidValue(`${path === '' ? 'it' : path} must be ${must}, but it is ${kindOf(value)}`)
 }
 
 function kindOf(value: unknown): string {
@@ -62,22 +62,22 @@ export const isBoolean: Check = (value, path) => {
 }
 
 /** Above this, sums of integers are not exact. */
-const most = Number.MAX_SAFE_INTEGER
+const maxAmount = Number.MAX_SAFE_INTEGER
 
 /** A number that is added to others. */
 export const isAmount: Check = isFrom(0)
 
 /** Milliseconds on a clock that may have started later. */
-export const isMoment: Check = isFrom(-most)
+export const isMoment: Check = isFrom(-maxAmount)
 
 /** A duration in milliseconds. Older versions measured it by a clock that may have been set back meanwhile. */
-export const isDuration: Check = isFrom(-most)
+export const isDuration: Check = isFrom(-maxAmount)
 
-function isFrom(least: number): Check {
+function isFrom(min: number): Check {
   return (value, path) => {
     isNumber(value, path)
-    if (Number(value) < least || Number(value) > most)
-      throw new Misfit(`${path} must be from ${least} to ${most}, but it is ${String(value)}`)
+    if (Number(value) < min || Number(value) > maxAmount)
+      throw new InvalidValue(`${path} must be from ${min} to ${maxAmount}, but it is ${String(value)}`)
   }
 }
 
@@ -100,7 +100,7 @@ export function isObject(fields: { readonly [field: string]: Check } = {}): Chec
 export function isMapOf(check: Check): Check {
   return (value, path) => {
     for (const [name, part] of Object.entries(asObject(value, path)))
-      check(part, path === nowhere ? nowhere : `${path}[${JSON.stringify(name)}]`)
+      check(part, path === noPath ? noPath : `${path}[${JSON.stringify(name)}]`)
   }
 }
 
@@ -108,7 +108,7 @@ export function isListOf(check: Check): Check {
   return (value, path) => {
     if (!Array.isArray(value)) refuse(value, path, 'a list')
     for (let index = 0; index < value.length; index++)
-      check(value[index], path === nowhere ? nowhere : `${path}[${index}]`)
+      check(value[index], path === noPath ? noPath : `${path}[${index}]`)
   }
 }
 
@@ -164,7 +164,7 @@ export function isKnownOrAny(field: string, kinds: { readonly [kind: string]: Ch
 }
 
 function refuseText(value: unknown, path: string, must: string): never {
-  if (typeof value === 'string') throw new Misfit(`${path} must be ${must}, but it is ${JSON.stringify(value)}`)
+  if (typeof value === 'string') throw new InvalidValue(`${path} must be ${must}, but it is ${JSON.stringify(value)}`)
   return refuse(value, path, must)
 }
 

@@ -23,7 +23,7 @@ const longestDelayMs = 2_147_483_647
 const longestTurnMs = 100
 
 /** The last reading of the clock, and whether it was taken since the last step. Reading the clock costs as much as calling a hook. */
-let shown = 0
+let lastReading = 0
 let hasRead = false
 
 /** The host's own clock: the default of step engines, never of the loop. */
@@ -31,7 +31,7 @@ export const systemClock: Clock = Object.freeze<Clock>({
   // Whole milliseconds, as in records.
   now() {
     hasRead = true
-    return (shown = Math.floor(performance.now()))
+    return (lastReading = Math.floor(performance.now()))
   },
   wallTime: () => Date.now(),
   after(ms, callback) {
@@ -56,7 +56,7 @@ let pausing: Promise<void> | undefined
 function pause(): Promise<void> | undefined {
   if (pausing !== undefined) return pausing
   // Step engines have just read the clock to measure the step.
-  const now = hasRead ? shown : systemClock.now()
+  const now = hasRead ? lastReading : systemClock.now()
   hasRead = false
   if (turnBegan === undefined) {
     turnBegan = now
@@ -95,9 +95,9 @@ export function onStalled(listener: () => boolean): () => void {
 }
 
 function hostStalled(): void {
-  const acted = [...stalled].filter((listener) => listener())
+  const handled = [...stalled].filter((listener) => listener())
   // An empty turn of the host, after which it calls `beforeExit` again.
-  if (acted.length > 0) inNextTurn(() => {})
+  if (handled.length > 0) inNextTurn(() => {})
 }
 
 function hostProcess(): typeof process {

@@ -99,7 +99,7 @@ export function patchPaths(text: unknown): string | undefined {
   return paths.length === 0 ? undefined : paths.join(', ')
 }
 
-const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
+const summaryFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
 
 /**
  * The part of a call's input that identifies it for a person, such as its command or path. If no field does, the input's
@@ -107,9 +107,11 @@ const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'que
  */
 export function inputSummary(input: unknown): string {
   if (!isJsonObject(input)) return ''
-  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
+  const summaryField = summaryFields.map((name) => input[name]).find((value) => typeof value === 'string')
   const { seconds } = input
-  return telling ?? patchPaths(input['input']) ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
+  return (
+    summaryField ?? patchPaths(input['input']) ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
+  )
 }
 
 /** Makes names unique: the second and later uses of a name get a number. Adding other names changes none of the results. */

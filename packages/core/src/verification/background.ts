@@ -92,14 +92,14 @@ export const isBackground: Given = isObject(
   },
 )
 
-const longestId = 200
-const longestText = 2_000
+const maxIdLength = 200
+const maxTextLength = 2_000
 const statuses: ReadonlySet<unknown> = new Set(['completed', 'failed', 'stopped', 'unknown'])
 
 /** Parses the task reports of a tool. Plain JavaScript may return anything. */
-export function taskNewsOf(given: unknown): readonly TaskNews[] {
-  if (!Array.isArray(given)) return []
-  return given.flatMap((each: unknown): readonly TaskNews[] => {
+export function taskNewsOf(value: unknown): readonly TaskNews[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((each: unknown): readonly TaskNews[] => {
     const { type, id, description, trace } = fieldsOf(each) ?? {}
     if (type !== 'started') return endsOf([each]).map(({ fileWork: _, ...end }) => end)
     if (!isId(id)) return []
@@ -108,8 +108,8 @@ export function taskNewsOf(given: unknown): readonly TaskNews[] {
 }
 
 /** The reports of ended tasks. */
-export function endsOf(given: readonly unknown[]): readonly TaskEnded[] {
-  return given.flatMap((each): readonly TaskEnded[] => {
+export function endsOf(values: readonly unknown[]): readonly TaskEnded[] {
+  return values.flatMap((each): readonly TaskEnded[] => {
     const { type, id, status, summary, fileWork } = fieldsOf(each) ?? {}
     if (type !== 'ended' || !isId(id) || !statuses.has(status)) return []
     const work = fileWorkOf(fileWork)
@@ -120,8 +120,8 @@ export function endsOf(given: readonly unknown[]): readonly TaskEnded[] {
 }
 
 /** Parses what a port returned from `leave`. */
-export function leftOf(given: readonly unknown[]): readonly TaskLeft[] {
-  return given.flatMap((each): readonly TaskLeft[] => {
+export function leftOf(values: readonly unknown[]): readonly TaskLeft[] {
+  return values.flatMap((each): readonly TaskLeft[] => {
     const { id, how, description } = fieldsOf(each) ?? {}
     if (how !== 'stopped' && how !== 'kept') return []
     return [{ type: 'left', id: isId(id) ? id : null, how, description: textOf(description) }]
@@ -129,9 +129,9 @@ export function leftOf(given: readonly unknown[]): readonly TaskLeft[] {
 }
 
 function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= longestId
+  return typeof id === 'string' && id !== '' && id.length <= maxIdLength
 }
 
-function textOf(given: unknown): string {
-  return typeof given === 'string' ? headOf(given, longestText) : ''
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? headOf(value, maxTextLength) : ''
 }

@@ -18,17 +18,17 @@ export type FileWork = {
   }
 }
 
-const longestCommand = 500
+const maxCommandLength = 500
 
 /** Parses the file work that a tool returned; undefined if it reports nothing. Never throws. */
-export function fileWorkOf(given: unknown): FileWork | undefined {
-  const { changedLines, check } = fieldsOf(given) ?? {}
+export function fileWorkOf(value: unknown): FileWork | undefined {
+  const { changedLines, check } = fieldsOf(value) ?? {}
   const { command, passed } = fieldsOf(check) ?? {}
   const isChange = typeof changedLines === 'number' && Number.isSafeInteger(changedLines) && changedLines > 0
   const isCheck = typeof command === 'string' && command.trim() !== '' && typeof passed === 'boolean'
   if (!isChange && !isCheck) return undefined
   return {
     ...(isChange && { changedLines }),
-    ...(isCheck && { check: { command: headOf(command.trim(), longestCommand), passed } }),
+    ...(isCheck && { check: { command: headOf(command.trim(), maxCommandLength), passed } }),
   }
 }

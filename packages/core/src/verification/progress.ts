@@ -42,9 +42,9 @@ export function afterAgent(
   changedAtStart: number,
 ): VerificationProgress {
   const { unchecked, changed, check, hasPassed, ...asked } = before ?? nothingDone
-  const uncheckedBeside = agent.hasPassed ? Math.min(unchecked, Math.max(0, changed - changedAtStart)) : unchecked
+  const uncheckedConcurrent = agent.hasPassed ? Math.min(unchecked, Math.max(0, changed - changedAtStart)) : unchecked
   return {
-    unchecked: uncheckedBeside + agent.unchecked,
+    unchecked: uncheckedConcurrent + agent.unchecked,
     changed: changed + agent.changed,
     check: agent.check ?? check,
     hasPassed: hasPassed || agent.hasPassed,
