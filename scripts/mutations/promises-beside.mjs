@@ -331,8 +331,8 @@ export const promisesOfWorkBeside = [
     ['after/after-run'],
     [
       'after/stage-run.ts',
-      "      throw new StageStop('failed', `Its beginning could not be recorded",
-      "      void new StageStop('failed', `Its beginning could not be recorded",
+      "      throw new StageStop('failed', `Its start could not be recorded",
+      "      void new StageStop('failed', `Its start could not be recorded",
     ],
   ],
   [

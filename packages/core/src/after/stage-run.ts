@@ -151,7 +151,7 @@ export class StageRun {
       (settlement) => settlement,
     )
     if (settled.kind === 'value') return parseOutcome(settled.value)
-    if (settled.kind === 'left') return this.#endingOfAbort(settled.cause, ' It did not heed that and was left behind.')
+    if (settled.kind === 'left') return this.#endingOfAbort(settled.cause, ' It ignored the abort and was abandoned.')
     const { error } = settled
     // The error may be a consequence of the abort.
     if (this.#abort.cause !== undefined) return this.#endingOfAbort(this.#abort.cause)
@@ -170,7 +170,7 @@ export class StageRun {
     // A question without tools has one turn, so that several can be asked in parallel.
     const needsTurns = question.tools !== undefined || output !== undefined
     const maxTurns = Math.min(this.#turnsLeft, question.maxTurns ?? (needsTurns ? Infinity : 1))
-    if (maxTurns < 1) throw new StageStop('max_turns', `It has asked in its ${this.#limits.maxTurns} turns already.`)
+    if (maxTurns < 1) throw new StageStop('max_turns', `It has used its ${this.#limits.maxTurns} turns.`)
     this.#turnsLeft -= maxTurns
     let turns = 0
     try {
@@ -236,7 +236,7 @@ export class StageRun {
     }
     const named = endings[reason].stageBound ?? 'failed'
     // The run of the question knows its own limits, but not what the session's limits leave.
-    if (named === 'max_budget_usd') return new StageStop(named, `No request fits into what is left: $${this.#leftUsd}.`)
+    if (named === 'max_budget_usd') return new StageStop(named, `No request fits into the remaining $${this.#leftUsd}.`)
     return new StageStop(named, signal.message === '' ? reason : signal.message)
   }
 
@@ -294,7 +294,7 @@ export class StageRun {
     try {
       await this.#record({ phase: 'began', ...this.#identity, most })
     } catch (error) {
-      throw new StageStop('failed', `Its beginning could not be recorded, so nothing was asked: ${messageOf(error)}`)
+      throw new StageStop('failed', `Its start could not be recorded, so it asked nothing: ${messageOf(error)}`)
     }
   }
 
@@ -362,7 +362,7 @@ function parseOutcome(given: unknown): StageEnding {
   try {
     return parseFields(given)
   } catch {
-    return endingOf('failed', 'What it gave cannot be read.')
+    return endingOf('failed', 'Its outcome cannot be read.')
   }
 }
 
@@ -372,7 +372,7 @@ function parseFields(given: unknown): StageEnding {
   const { kind, message, details, tells } = fieldsOf(given) ?? {}
   const text = typeof message === 'string' ? message : ''
   if (kind === 'skipped') return endingOf('skipped', text)
-  if (kind !== 'done') return endingOf('failed', "A stage must give { kind: 'done' } or { kind: 'skipped' }.")
+  if (kind !== 'done') return endingOf('failed', "A stage must return { kind: 'done' } or { kind: 'skipped' }.")
   const messages = Array.isArray(tells) ? tells.slice(0, maxMessages).flatMap(parseMessage) : []
   const ending: StageEnding = { ...endingOf('completed', text), messages }
   if (details === undefined) return ending

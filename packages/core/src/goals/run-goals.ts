@@ -80,7 +80,7 @@ export const isGoalFiles: Given = /* @__PURE__ */ isObject('an object with begin
 export function checkGoalTries(tries: number): void {
   if (Number.isInteger(tries) && tries >= 1 && tries <= mostGoalTries) return
   throw new ConfigurationError(
-    `maxGoalTries must be a whole number from 1 to ${mostGoalTries}, but it is ${plainTextOf(tries)}. A goal that may be tried without end would be no bound.`,
+    `maxGoalTries must be a whole number from 1 to ${mostGoalTries}, but it is ${plainTextOf(tries)}. Unlimited tries are no bound.`,
   )
 }
 

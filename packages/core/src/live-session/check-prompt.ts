@@ -20,8 +20,10 @@ export function checkPrompt(content: MessageContent): void {
       throw new ConfigurationError('A block of a prompt is an object with a type, such as {"type":"text","text":"…"}.')
     const { type, text } = block
     if (replyBlockTypes.has(type))
-      throw new ConfigurationError(`A prompt has no block of the type ${type}: those are of replies and results.`)
+      throw new ConfigurationError(
+        `A prompt cannot have a block of the type ${type}: such blocks are part of replies and results.`,
+      )
     if (type === 'text' && (typeof text !== 'string' || text === ''))
-      throw new ConfigurationError('A block of the type text needs its text, and not an empty one.')
+      throw new ConfigurationError('A block of the type text needs its text, which must not be empty.')
   }
 }

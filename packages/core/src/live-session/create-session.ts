@@ -312,12 +312,12 @@ class LiveSession implements Session {
   }
 
   #checkOpen(): void {
-    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to go on.')
+    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to continue.')
   }
 
   #checkIdle(): void {
     this.#checkOpen()
-    if (this.#running !== undefined) throw new ConfigurationError('A run goes on. Wait for it, or interrupt it.')
+    if (this.#running !== undefined) throw new ConfigurationError('A run is active. Wait for it, or interrupt it.')
   }
 
   #enqueue(starter: RunStarter): void {
@@ -446,7 +446,7 @@ const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
 })
 
 function notStoredError(): ConfigurationError {
-  return new ConfigurationError('This session is not kept on disk, so there is nothing to go back to or to copy.')
+  return new ConfigurationError('This session is not stored on disk, so it cannot be rewound or copied.')
 }
 
 interface StageListener {

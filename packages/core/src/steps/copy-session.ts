@@ -15,13 +15,13 @@ export async function copySession(from: SessionStore, to: SessionStore, sessionI
   if (info.isLocked)
     throw new HaltingError(
       'driver',
-      `The session ${sessionId} is open elsewhere. Close it first: a copy of an open run would do its work a second time.`,
+      `The session ${sessionId} is open elsewhere. Close it first: a copy of an open run would repeat its work.`,
     )
   const target = await to.open(sessionId, headOf(info))
   // An interrupted copy has left no records.
   if (target.ended.length > 0 || target.open !== undefined) {
     await target.close()
-    throw new ConfigurationError(`The session ${sessionId} is in the target already. Remove it there first.`)
+    throw new ConfigurationError(`The target already has the session ${sessionId}. Remove it there first.`)
   }
   try {
     // In one turn of the event loop, so that they are one batch.

@@ -435,7 +435,7 @@ class ScopedSteps implements StepEngine {
 }
 
 function notOnRecord(key: StepKey): HaltingError {
-  return new HaltingError('replay_exhausted', `What happens at ${key} is not known: the record ends before it.`)
+  return new HaltingError('replay_exhausted', `The step ${key} is unknown: the record ends before it.`)
 }
 
 /** Tracks the steps in progress, and reports when all of them are waiting. */
@@ -535,7 +535,7 @@ export class RecordedAnswers {
     if (found.type !== 'control' && found.digest !== digest) {
       throw new HaltingError(
         'step_mismatch',
-        `The record of ${key} is of another prompt or another call. Nothing was written: resume it over the transcript that it was made over.`,
+        `The record of ${key} belongs to another prompt or another call. Nothing was written. Resume the run with its original transcript.`,
       )
     }
     return found

@@ -73,9 +73,13 @@ function foldedOf(sessionId: string, records: readonly StepRecord[]): FoldedSess
   try {
     return foldSession(runsOf(records))
   } catch (error) {
-    throw new HaltingError('driver', `The records of the session ${sessionId} make no session: ${messageOf(error)}`, {
-      cause: error,
-    })
+    throw new HaltingError(
+      'driver',
+      `The records of the session ${sessionId} do not form a session: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

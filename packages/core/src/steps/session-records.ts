@@ -51,7 +51,7 @@ export function sessionTakenOver(sessionId: string, by?: string): HaltingError {
   const who = by === undefined ? 'another process' : by
   return new HaltingError(
     'driver',
-    `The session ${sessionId} was taken over by ${who}, or removed, while this process had it open. Nothing more is stored from here; open the session again.`,
+    `The session ${sessionId} was taken over by ${who}, or removed, while this process had it open. This process stores nothing more; open the session again.`,
   )
 }
 
@@ -94,9 +94,7 @@ export function checkListGiven(options: SessionListOptions): void {
 
 /** The error if the session after which a list continues was removed. */
 export function noSuchPage(after: string): ConfigurationError {
-  return new ConfigurationError(
-    `There is no session ${after} to list from. Leave out \`after\` to list from the newest.`,
-  )
+  return new ConfigurationError(`There is no session ${after} to list from. Omit \`after\` to list from the newest.`)
 }
 
 /** Rejects characters that databases store differently: control characters and lone surrogates. */

@@ -57,7 +57,7 @@ const checks: Checks<CheckedStore> = {
       const before = outside.asked.length
       const ended = await runToEnd(store, outside, {}, found)
       for (const turn of outside.asked.slice(before))
-        if (turn < replies) at(`the reply of turn ${turn + 1} was on record, and was asked for again.`)
+        if (turn < replies) at(`the recorded reply of turn ${turn + 1} was requested again.`)
       checkEnd(ended, outside, at)
     }
   },
@@ -68,11 +68,12 @@ const checks: Checks<CheckedStore> = {
     if (outside.effects.join() !== 'p1,p2,p3')
       report(`The calls took effect as ${outside.effects.join()}, not as p1,p2,p3.`)
     const order = [...ended.results.keys()].join()
-    if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`Results stand in the order ${order}, not in that of the calls.`)
+    if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`The results are in the order ${order}, not in that of the calls.`)
     const found = await store.open()
-    if (found.open !== undefined) report('The run ended, and is open.')
+    if (found.open !== undefined) report('The run has ended but is still open.')
     const messages = found.transcript.messages()
-    if (canonical(messages) !== canonical(ended.messages)) report('The transcript of the session is not what was said.')
+    if (canonical(messages) !== canonical(ended.messages))
+      report('The transcript of the session differs from the conversation.')
     await found.close()
   },
 
@@ -84,9 +85,10 @@ const checks: Checks<CheckedStore> = {
     const found = await store.open()
     checkRecords(found.open ?? [], appended, 0, report)
     const ended = await runToEnd(store, nothingOutside(), { script }, found)
-    if (ended.results.get('b1') !== JSON.stringify(oversizedText)) report('A result of 2.5 MB did not come back whole.')
+    if (ended.results.get('b1') !== JSON.stringify(oversizedText)) report('A result of 2.5 MB was not read completely.')
     const again = await store.open()
-    if (canonical(again.transcript.messages()) !== canonical(ended.messages)) report('It is not whole in the session.')
+    if (canonical(again.transcript.messages()) !== canonical(ended.messages))
+      report('It is not complete in the session.')
     await again.close()
   },
 
@@ -94,7 +96,7 @@ const checks: Checks<CheckedStore> = {
     const stopped = { abortAt: 'p1' }
     const whole = await runUninterrupted(make, stopped)
     const { reason } = whole.ended.terminal
-    if (reason === 'completed') report('An abort was not heeded.')
+    if (reason === 'completed') report('An abort was ignored.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
       const outside = nothingOutside()
@@ -105,7 +107,7 @@ const checks: Checks<CheckedStore> = {
       const hasAbort = found.open?.some(({ type }) => type === 'control') === true
       const ended = await runToEnd(store, outside, {}, found)
       if (hasAbort && ended.terminal.reason !== reason)
-        at(`an abort on record ended the run as ${ended.terminal.reason}, not as ${reason}.`)
+        at(`a recorded abort ended the run as ${ended.terminal.reason}, not as ${reason}.`)
       checkOutside(outside, at)
     }
   },
@@ -115,7 +117,7 @@ const checks: Checks<CheckedStore> = {
     const steered = { steerAt: { callId: 'p1', text } }
     const count = ({ messages }: Ended): number => JSON.stringify(messages).split(text).length - 1
     const whole = await runUninterrupted(make, steered)
-    if (count(whole.ended) !== 1) report('A message that was handed in did not come to the model once.')
+    if (count(whole.ended) !== 1) report('A submitted message did not reach the model exactly once.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
       const outside = nothingOutside()
@@ -125,7 +127,7 @@ const checks: Checks<CheckedStore> = {
       checkRecords(found.open ?? [], appended, flushed, at)
       const isRecorded = found.open?.some(({ type }) => type === 'control') === true
       const ended = await runToEnd(store, outside, steered, found)
-      if (isRecorded && count(ended) !== 1) at('a message on record did not come to the model once.')
+      if (isRecorded && count(ended) !== 1) at('a recorded message did not reach the model exactly once.')
       checkEnd(ended, outside, at)
     }
   },
@@ -138,7 +140,7 @@ const checks: Checks<CheckedStore> = {
       const check = ({ results }: Ended, outside: Outside, at: Report): void => {
         const result = results.get('p1') ?? ''
         if (!isReportedCorrectly(result, 'p1', outside))
-          at(`the first answer allowed the call, and its result is ${result}.`)
+          at(`the first answer allowed the call, but its result is ${result}.`)
         checkOutside(outside, at)
       }
       check(whole.ended, whole.outside, report)
@@ -161,7 +163,7 @@ const checks: Checks<CheckedStore> = {
         await runToEnd(store, nothingOutside())
       },
       report,
-      'What a later version wrote was taken for its own.',
+      'Data of a later version was accepted.',
     )
   },
 
@@ -243,9 +245,9 @@ function checkRecords(
   flushed: number,
   report: Report,
 ): void {
-  if (found.length < flushed) report(`${flushed} records were flushed, and ${found.length} are there.`)
+  if (found.length < flushed) report(`${flushed} records were flushed, but ${found.length} were read.`)
   const wrong = found.findIndex((record, index) => canonical(record) !== canonical(appended[index]))
-  if (wrong >= 0) report(`Record ${wrong} did not come back as it was appended.`)
+  if (wrong >= 0) report(`Record ${wrong} was read differently than it was appended.`)
 }
 
 function checkEnd(ended: Ended, outside: Outside, report: Report): void {
@@ -275,7 +277,8 @@ async function refused(attempt: () => Promise<void>, report: Report, problem: st
   try {
     await attempt()
   } catch (error) {
-    if (!(error instanceof HaltingError)) report(`It was refused with ${messageOf(error)}, which is no HaltingError.`)
+    if (!(error instanceof HaltingError))
+      report(`It was refused with ${messageOf(error)}, which is not a HaltingError.`)
     return
   }
   report(problem)

@@ -67,7 +67,7 @@ const checks: Checks<CheckedSessionStore> = {
     const other = await place.connect()
     const again = await other.store.open('one', { title: 'Another' })
     const read = await other.store.read('one')
-    same(read?.records, records, 'The records did not come back as they were appended', report)
+    same(read?.records, records, 'The records that were read differ from those appended', report)
     same(
       again.ended.map(({ terminal }) => terminal.reason),
       ['completed'],
@@ -91,8 +91,8 @@ const checks: Checks<CheckedSessionStore> = {
       await kill()
       const { store: other } = await place.connect()
       const found = (await other.read('one'))?.records ?? []
-      if (found.length < flushed) report(`${flushed} records were flushed, and ${found.length} are there.`)
-      same(found, records.slice(0, found.length), 'What is left is no beginning of what was appended', report)
+      if (found.length < flushed) report(`${flushed} records were flushed, but ${found.length} were read.`)
+      same(found, records.slice(0, found.length), 'The remaining records are not the first appended ones', report)
       await other.close()
     }
   },
@@ -108,7 +108,7 @@ const checks: Checks<CheckedSessionStore> = {
     if (second.fence <= session.fence) report('The number of a lock did not rise.')
     // Closing twice must not release the second lock.
     await session.close()
-    await refused(() => one.store.open('one'), 'A session closed twice gave back the lock of another process', report)
+    await refused(() => one.store.open('one'), 'A session closed twice released the lock of another process', report)
     await Promise.all([one.store.close(), two.store.close()])
   },
 
@@ -149,7 +149,7 @@ const checks: Checks<CheckedSessionStore> = {
     append(present, ...rest)
     await present.log.flush()
     await old.close().catch(() => {})
-    await refused(() => slow.store.open('one'), 'A process that lost its lock gave back that of another.', report)
+    await refused(() => slow.store.open('one'), 'A process that lost its lock released that of another.', report)
     same(
       (await slow.store.read('one'))?.records,
       [first, ...rest],
@@ -166,7 +166,7 @@ const checks: Checks<CheckedSessionStore> = {
     await quick.store.remove('one')
     const anew = await quick.store.open('one')
     append(stale, first)
-    await refused(async () => stale.log.flush(), 'A process wrote to a session that was removed since.', report)
+    await refused(async () => stale.log.flush(), 'A process wrote to a removed session.', report)
     if (anew.fence <= taken.fence) report('The number of a lock did not rise over a removal.')
     await stale.close().catch(() => {})
     await slow.store.close().catch(() => {})
@@ -226,13 +226,13 @@ const checks: Checks<CheckedSessionStore> = {
     await stored(store, 'one', records)
     await stored(store, 'two', records)
     const open = await store.open('one')
-    await refused(() => store.remove('one'), 'A session that is open was removed.', report)
+    await refused(() => store.remove('one'), 'An open session was removed.', report)
     await open.close()
-    same([await store.remove('one'), await store.remove('one')], [true, false], 'Removed twice, it was there', report)
-    same(await store.read('one'), undefined, 'A session that was removed reads as', report)
+    same([await store.remove('one'), await store.remove('one')], [true, false], 'It was removed twice', report)
+    same(await store.read('one'), undefined, 'A removed session reads as', report)
     same((await store.read('two'))?.records.length, records.length, 'Another one has records', report)
     const anew = await store.open('one')
-    same([anew.open, anew.ended], [undefined, []], 'A session that was removed begins with', report)
+    same([anew.open, anew.ended], [undefined, []], 'A removed session starts with', report)
     await store.close()
   },
 
@@ -281,7 +281,7 @@ const checks: Checks<CheckedSessionStore> = {
     await stored(store, 'broken', await recordsOfRun())
     await place.damageRecord('broken', 2)
     for (const attempt of [() => store.read('broken'), () => store.open('broken')])
-      await refused(attempt, 'A damaged record was taken.', report, /(?=.*\bbroken\b).*\b2\b/s)
+      await refused(attempt, 'A damaged record was accepted.', report, /(?=.*\bbroken\b).*\b2\b/s)
     // A failed attempt to read must not lock the session.
     same(await store.remove('broken'), true, 'A damaged session was removed', report)
     await (await store.open('whole')).close()
@@ -297,7 +297,7 @@ const checks: Checks<CheckedSessionStore> = {
     const record: StepRecord = { type: 'result', key: 'k', digest: null, value, at: 1, durationMs: 2 }
     const records = [...(await recordsOfRun()).slice(0, 1), record, record]
     await stored(store, 'one', records)
-    same((await store.read('one'))?.records, records, 'Large records did not come back as they were', report)
+    same((await store.read('one'))?.records, records, 'Large records that were read differ from those appended', report)
     await store.close()
   },
 
@@ -317,7 +317,12 @@ const checks: Checks<CheckedSessionStore> = {
       )
     }
     for (const id of ['', 'a\u0000b', '\ud800', 'x'.repeat(201)])
-      await rejectsWith(ConfigurationError, () => store.open(id), `${JSON.stringify(id)} was taken for an id.`, report)
+      await rejectsWith(
+        ConfigurationError,
+        () => store.open(id),
+        `${JSON.stringify(id)} was accepted as an id.`,
+        report,
+      )
     await store.close()
   },
 
@@ -329,10 +334,10 @@ const checks: Checks<CheckedSessionStore> = {
     for (const session of sessions) append(session, ...records)
     await store.close()
     await store.close()
-    await refused(() => store.open('three'), 'A store that is closed opened a session.', report)
+    await refused(() => store.open('three'), 'A closed store opened a session.', report)
     const { store: other } = await place.connect()
     for (const id of ['one', 'two'])
-      same((await other.read(id))?.records, records, 'What was appended before the end did not come back', report)
+      same((await other.read(id))?.records, records, 'Records appended before the end were not read', report)
     await (await other.open('one')).close()
     await other.close()
   },
@@ -346,17 +351,12 @@ const checks: Checks<CheckedSessionStore> = {
     same(after?.records, before?.records, 'The records of a copy are not those of the original', report)
     same(after?.info.createdAt, '2020-02-03T04:05:06.000Z', 'A copy began', report)
     same([after?.info.cwd, after?.info.lastReason], ['/work', 'completed'], 'A copy is', report)
-    await rejectsWith(
-      ConfigurationError,
-      () => copySession(from, to, 'one'),
-      'A copy took the place of a session.',
-      report,
-    )
+    await rejectsWith(ConfigurationError, () => copySession(from, to, 'one'), 'A copy replaced a session.', report)
     await rejectsWith(ConfigurationError, () => copySession(from, to, 'nothing'), 'Nothing was copied.', report)
     await to.remove('one')
     const open = await from.open('one')
     await refused(() => copySession(from, to, 'one'), 'An open session was copied.', report)
-    same(await to.read('one'), undefined, 'What was not copied reads as', report)
+    same(await to.read('one'), undefined, 'A session that was not copied reads as', report)
     await open.close()
     await Promise.all([from.close(), to.close()])
   },
@@ -442,7 +442,7 @@ async function rejectsWith(
   try {
     await attempt()
   } catch (error) {
-    if (!(error instanceof type)) report(`It was refused with ${messageOf(error)}, which is no ${type.name}.`)
+    if (!(error instanceof type)) report(`It was refused with ${messageOf(error)}, which is not a ${type.name}.`)
     else if (says !== undefined && !says.test(error.message)) report(`It was refused with ${error.message}`)
     return
   }

@@ -29,7 +29,7 @@ export async function runChecks<Checked>(
     let cancel = (): void => {}
     const late = new Promise<void>((resolve) => {
       cancel = systemClock.after(longestCheckMs, () => {
-        report(`It did not come to an end in ${longestCheckMs / 1000} s.`)
+        report(`It did not end within ${longestCheckMs / 1000} s.`)
         resolve()
       })
     })

@@ -71,7 +71,7 @@ export function scriptedModel(
   const requests: ModelRequest[] = []
   const id = options.id ?? 'scripted'
   const used: ScriptedReply = {
-    error: { kind: 'invalid_request', message: 'The script has no reply left for this request.', status: 400 },
+    error: { kind: 'invalid_request', message: 'The script has no more replies for this request.', status: 400 },
   }
   const model: ScriptedModel = {
     id,

@@ -164,7 +164,7 @@ export async function recordedEvents(
 ): Promise<readonly RunEvent[]> {
   const runs = runsOf(records)
   const last = runs.at(-1)
-  if (last === undefined) throw new ConfigurationError('These are no records of a session: there is no run in them.')
+  if (last === undefined) throw new ConfigurationError('These are not the records of a session: they contain no run.')
   if (last.some((record) => record.type === 'lap' && record.folds !== undefined))
     throw new ConfigurationError(
       'The past turns of this run were folded: their events are not available any more. Read its messages instead.',
