@@ -84,5 +84,8 @@ function decisionsOf(outcome: HookOutcome | StopHookOutcome): readonly string[] 
     ['error', outcome.error !== undefined],
     ['aborted', outcome.aborted !== undefined],
   ]
-  return [...(permission === undefined ? [] : [permission]), ...found.flatMap(([name, isSo]) => (isSo ? [name] : []))]
+  return [
+    ...(permission === undefined ? [] : [permission]),
+    ...found.flatMap(([name, isDecided]) => (isDecided ? [name] : [])),
+  ]
 }

@@ -25,6 +25,7 @@ import {
   type StageContext,
   type StageLimits,
   type StageMessage,
+  type StageOutcome,
   type StageQuestion,
 } from './stage.ts'
 import type { StageIdentity, StageRecord, StageReport, StageReason } from '../steps/stage-record.ts'
@@ -358,18 +359,21 @@ function endingOf(reason: StageReason, message: string): StageEnding {
 }
 
 /** Parses the outcome of a stage, within limits; plain JavaScript may return anything. */
-function parseOutcome(given: unknown): StageEnding {
+function parseOutcome(value: unknown): StageEnding {
   try {
-    return parseFields(given)
+    return parseFields(value)
   } catch {
     return endingOf('failed', 'Its outcome cannot be read.')
   }
 }
 
-function parseFields(given: unknown): StageEnding {
+/** Fields of an unchecked outcome. */
+type DoneFields = { readonly [field in keyof Extract<StageOutcome, { readonly kind: 'done' }>]?: unknown }
+
+function parseFields(value: unknown): StageEnding {
   // A stage of plain JavaScript that returns nothing has completed.
-  if (given === undefined || given === null) return endingOf('completed', '')
-  const { kind, message, details, tells } = fieldsOf(given) ?? {}
+  if (value === undefined || value === null) return endingOf('completed', '')
+  const { kind, message, details, tells }: DoneFields = fieldsOf(value) ?? {}
   const text = typeof message === 'string' ? message : ''
   if (kind === 'skipped') return endingOf('skipped', text)
   if (kind !== 'done') return endingOf('failed', "A stage must return { kind: 'done' } or { kind: 'skipped' }.")
@@ -384,8 +388,8 @@ function parseFields(given: unknown): StageEnding {
 const types: ReadonlySet<unknown> = new Set<StageMessage['type']>(['prompt_suggestion', 'system'])
 const subtypes: ReadonlySet<unknown> = new Set(['informational', 'hook_summary'])
 
-function parseMessage(given: unknown): readonly StageMessage[] {
-  const message = jsonObjectOf(given)
+function parseMessage(value: unknown): readonly StageMessage[] {
+  const message = jsonObjectOf(value)
   const { type, subtype } = message
   if (!types.has(type) || (type === 'system' && !subtypes.has(subtype)) || !isShort(message)) return []
   // The type was checked; the other fields are JSON.

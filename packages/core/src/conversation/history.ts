@@ -51,7 +51,7 @@ function readEntries(
       `messages must be a list of messages of the Messages API, but it is ${shown(messages)}.`,
     )
   const entries: TranscriptEntry[] = []
-  const calls = new CallsInHistory()
+  const calls = new CallTracker()
   for (let index = 0; index < messages.length; index++) {
     const where = `messages[${index}]`
     reading.where = where
@@ -229,7 +229,7 @@ function isPartOfResult(part: Json): boolean {
 }
 
 /** Checks that each call has one result, in the next user message. Calls of the last answer may be open. */
-class CallsInHistory {
+class CallTracker {
   readonly #all = new Set<string>()
   /** Calls of the newest answer without a result, with the message of each call. */
   readonly #open = new Map<string, string>()

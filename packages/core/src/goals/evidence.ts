@@ -1,7 +1,7 @@
 import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../model/messages.ts'
 import type { Changes } from '../verification/goal-progress.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
-import { formsOf, longestShared, ModelText, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
+import { variantsOf, longestShared, ModelText, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
 import { minQuoteLength } from './evidence-limits.ts'
 import {
   quoteAssembled,
@@ -39,10 +39,10 @@ const maxQuoteLength = 2_000
 /** Minimum number of letters: a quote of punctuation proves nothing. */
 const minLetters = 8
 /** A run of this many letters and digits that occurs in an earlier input may have come from there. */
-const maxSharedLetters = 10
+const minSharedLetters = 10
 /** Length of a word, for words that occur in earlier inputs in any order or in the input of the same call. */
-const wordOfInput = 5
-const wordOfCall = 3
+const inputWordLength = 5
+const callWordLength = 3
 /** Minimum number of letters and digits of a quote that must be new. */
 const minNewLetters = 4
 
@@ -53,7 +53,7 @@ export class Evidence {
   readonly results: readonly RecordedResult[]
   readonly #modelText: ModelText
   /** Texts of results without white space. */
-  readonly #dense = new Map<string, string>()
+  readonly #denseTexts = new Map<string, string>()
 
   constructor(transcript: Transcript, changes: Changes | undefined, noEvidence: NoEvidence) {
     this.#modelText = new ModelText(transcript)
@@ -86,8 +86,8 @@ export class Evidence {
 
   /** The part of a text that equals the quote except for white space; undefined if no part does. */
   #passageOf(text: string, denseQuote: string): string | undefined {
-    const dense = this.#dense.get(text) ?? text.replaceAll(/\s+/g, '')
-    this.#dense.set(text, dense)
+    const dense = this.#denseTexts.get(text) ?? text.replaceAll(/\s+/g, '')
+    this.#denseTexts.set(text, dense)
     const at = dense.indexOf(denseQuote)
     if (at === -1) return undefined
     let [count, start] = [0, 0]
@@ -103,7 +103,7 @@ export class Evidence {
 
   #problemOf(passage: string, result: RecordedResult): string | undefined {
     if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < minQuoteLength) return quoteTooShort
-    for (const letters of formsOf(passage)) {
+    for (const letters of variantsOf(passage)) {
       const problem = this.#problemOfLetters(letters, result)
       if (problem !== undefined) return problem
     }
@@ -112,11 +112,23 @@ export class Evidence {
 
   #problemOfLetters(letters: string, { call, at }: RecordedResult): string | undefined {
     if (letters.length < minLetters) return quoteWithoutWords
-    if (this.#modelText.hasWhole(letters)) return quoteOfAgent
-    const shared = longestShared(letters, this.#modelText.sharedBefore(letters, at, maxSharedLetters), maxSharedLetters)
+    if (this.#modelText.containsWhole(letters)) return quoteOfAgent
+    const shared = longestShared(
+      letters,
+      this.#modelText.sharedWithEarlier(letters, at, minSharedLetters),
+      minSharedLetters,
+    )
     if (shared !== undefined) return quotePartOfAgent(shared)
-    const isNew = withoutShared(letters, this.#modelText.sharedBefore(letters, at, wordOfInput), wordOfInput)
-    const isNewInCall = withoutShared(letters, this.#modelText.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
+    const isNew = withoutShared(
+      letters,
+      this.#modelText.sharedWithEarlier(letters, at, inputWordLength),
+      inputWordLength,
+    )
+    const isNewInCall = withoutShared(
+      letters,
+      this.#modelText.sharedWithCall(letters, call.id, callWordLength),
+      callWordLength,
+    )
     const count = isNew.filter((each, index) => each && isNewInCall[index] === true).length
     return count < minNewLetters ? quoteAssembled : undefined
   }
@@ -129,7 +141,7 @@ function resultsOf(
   noEvidence: NoEvidence,
 ): readonly RecordedResult[] {
   const byId = new Map(calls.map((call, index) => [call.id, index]))
-  const fresh = freshFrom(transcript, changes)
+  const fresh = firstFreshResult(transcript, changes)
   const prompt = lastPromptOf(transcript)
   const results: RecordedResult[] = []
   for (let at = prompt; at < transcript.length; at++) {
@@ -139,7 +151,7 @@ function resultsOf(
       const call = place === undefined ? undefined : calls[place]
       if (place === undefined || call === undefined || call.at >= at) continue
       const isStale = at < fresh.at || (at === fresh.at && index < fresh.index)
-      const refusal = isStale ? quoteStale : refusalBy(noEvidence, call, calls.slice(0, place))
+      const refusal = isStale ? quoteStale : callNoEvidence(noEvidence, call, calls.slice(0, place))
       results.push({ call, at, texts: textsOf(block), refusal })
     }
   }
@@ -147,7 +159,7 @@ function resultsOf(
 }
 
 /** Calls `noEvidence` of the program. If it throws, the result is not evidence. */
-function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly CalledTool[]): string | undefined {
+function callNoEvidence(noEvidence: NoEvidence, call: CalledTool, earlier: readonly CalledTool[]): string | undefined {
   try {
     return noEvidence(call, earlier)
   } catch {
@@ -159,7 +171,7 @@ function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly C
  * Position of the first fresh result: entry and index. The result of the last change itself is fresh, since a command
  * that runs tests may change files.
  */
-function freshFrom(
+function firstFreshResult(
   transcript: Transcript,
   changes: Changes | undefined,
 ): { readonly at: number; readonly index: number } {

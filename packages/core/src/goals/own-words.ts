@@ -11,7 +11,7 @@ export function lettersOf(text: string): string {
 }
 
 /** The same for a part of a result: unchanged, without escapes and colours, and without line numbers, which programs that show files add. */
-export function formsOf(passage: string): readonly string[] {
+export function variantsOf(passage: string): readonly string[] {
   const plain = unescaped(passage)
   const unnumbered = passage.includes('\n') ? plain.replaceAll(/^\s*\d+\s*[:|)-]?/gm, '') : plain
   return [...new Set([lettersOf(passage), lettersOf(plain), lettersOf(unnumbered)])]
@@ -70,7 +70,7 @@ export class ModelText {
   }
 
   /** Whether the model wrote all of it in one place, at any time. */
-  hasWhole(letters: string): boolean {
+  containsWhole(letters: string): boolean {
     const { texts, inputs } = this.#letters
     return (
       texts.some((text) => text.includes(letters)) ||
@@ -82,7 +82,7 @@ export class ModelText {
    * For each position in `letters`, whether the next `length` characters occur in an input before this entry. They could
    * then have entered its results.
    */
-  sharedBefore(letters: string, at: number, length: number): readonly boolean[] {
+  sharedWithEarlier(letters: string, at: number, length: number): readonly boolean[] {
     const key = `${length} ${letters}`
     const first = this.#first.get(key) ?? this.#firstEntries(letters, length)
     this.#first.set(key, first)
@@ -133,8 +133,8 @@ function readingsOf(input: unknown): readonly string[] {
   const readings = [plain, lettersOf(named), lettersOf(unescaped(text)), lettersOf(unescaped(named))]
   const decoded = decodedParts(text)
   if (decoded !== '')
-    readings.push(lettersOf(decoded), lettersOf(unescaped(decoded)), lettersOf(unescaped(turned(decoded))))
-  readings.push(turned(plain), lettersOf(unescaped(turned(text))), shifted(plain))
+    readings.push(lettersOf(decoded), lettersOf(unescaped(decoded)), lettersOf(unescaped(reversed(decoded))))
+  readings.push(reversed(plain), lettersOf(unescaped(reversed(text))), rot13(plain))
   return [...new Set(readings)].filter((reading) => reading !== '')
 }
 
@@ -208,11 +208,11 @@ function printable(code: number): string {
   return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : ' '
 }
 
-function turned(text: string): string {
+function reversed(text: string): string {
   return Array.from(text).toReversed().join('')
 }
 
-function shifted(letters: string): string {
+function rot13(letters: string): string {
   return letters.replaceAll(/[a-z]/g, (letter) => {
     const place = letter.charCodeAt(0) - 97
     return String.fromCharCode(97 + ((place + 13) % 26))

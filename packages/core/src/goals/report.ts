@@ -27,11 +27,11 @@ export function tailOfReport(report: string): string {
 }
 
 /** Lines that a package manager prints around the program it runs. */
-const isPackageManagerLine = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
+const packageManagerLine = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
 /** Lines that it prints when it ran nothing, such as for a missing script. */
-const isPackageManagerError = /^(?:npm|pnpm|yarn) (?:err!?|error) .*[a-z]/i
+const packageManagerError = /^(?:npm|pnpm|yarn) (?:err!?|error) .*[a-z]/i
 /** A count of failures, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
-const isFailureCount =
+const failureCount =
   /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
 
 /**
@@ -40,13 +40,13 @@ const isFailureCount =
  */
 export function lineOfCheck({ tail, judged }: Pick<GoalCheck, 'tail' | 'judged'>): string {
   const all = tail.split('\n').map((line) => line.trim())
-  const lines = all.filter((line) => line !== '' && !isPackageManagerLine.test(line))
+  const lines = all.filter((line) => line !== '' && !packageManagerLine.test(line))
   if (judged === true) return lines[0] ?? ''
-  const summary = lines.findLast((line) => isFailureCount.test(line)) ?? lines.at(-1)
+  const summary = lines.findLast((line) => failureCount.test(line)) ?? lines.at(-1)
   // If the package manager ran a program, a line "> test" shows it, and its error only says that the program failed.
   return (
     summary ??
-    (all.some((line) => line.startsWith('> ')) ? '' : (all.find((line) => isPackageManagerError.test(line)) ?? ''))
+    (all.some((line) => line.startsWith('> ')) ? '' : (all.find((line) => packageManagerError.test(line)) ?? ''))
   )
 }
 

@@ -96,9 +96,9 @@ export interface HookRegistry {
   for(trigger: HookTrigger, toolName?: string): readonly RegisteredHook[]
 }
 
-const nobody: readonly RegisteredHook[] = Object.freeze([])
+const noHooksForTrigger: readonly RegisteredHook[] = Object.freeze([])
 
-const noHooks: HookRegistry = Object.freeze<HookRegistry>({ all: nobody, for: () => nobody })
+const noHooks: HookRegistry = Object.freeze<HookRegistry>({ all: noHooksForTrigger, for: () => noHooksForTrigger })
 
 export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
   if (hooks.length === 0) return noHooks
@@ -113,14 +113,14 @@ export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
     all: ordered,
     for(trigger, toolName) {
       const found = byTrigger.get(trigger)
-      if (found === undefined) return nobody
+      if (found === undefined) return noHooksForTrigger
       if (toolName === undefined) return found
-      return found.filter(({ hook }) => isFor(hook, toolName))
+      return found.filter(({ hook }) => appliesTo(hook, toolName))
     },
   }
 }
 
-function isFor({ tools }: Hook, toolName: string): boolean {
+function appliesTo({ tools }: Hook, toolName: string): boolean {
   if (tools === undefined) return true
   return typeof tools === 'function' ? tools(toolName) : tools.includes(toolName)
 }

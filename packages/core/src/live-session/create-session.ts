@@ -69,14 +69,14 @@ class LiveSession implements Session {
     const emit = (message: SdkMessage): void => this.#emit({ type: 'message', message })
     this.#emitMessage = parts.through?.(emit) ?? emit
     const { options, permissions } = parts
-    const onStage = { emit: (event: SessionEvent) => this.#emit(event), changed: () => this.#markChanged() }
-    this.#stages = new StagesAfterRuns(parts.afterRun, onStage)
-    const ask = (event: SessionEvent): void => {
+    const stageListener = { emit: (event: SessionEvent) => this.#emit(event), changed: () => this.#markChanged() }
+    this.#stages = new StagesAfterRuns(parts.afterRun, stageListener)
+    const emitQuestion = (event: SessionEvent): void => {
       this.#emit(event)
       this.#markChanged()
     }
-    this.#questions = new Questions(ask)
-    this.#limits = new LimitQuestions(ask)
+    this.#questions = new Questions(emitQuestion)
+    this.#limits = new LimitQuestions(emitQuestion)
     this.#queue = new MessageQueue(() => this.#engine)
     this.#engine = this.#newEngine()
     const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
@@ -232,7 +232,7 @@ class LiveSession implements Session {
     if (journal === undefined) throw notStoredError()
     const wantsFiles = what !== 'conversation'
     if (wantsFiles && takeBackFiles === undefined) throw new ConfigurationError('File rewinding is not enabled.')
-    return this.#whileIdle(async () => {
+    return this.#runWhileIdle(async () => {
       const message = await journal.messageOf(before)
       const change =
         wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, { isDryRun }) : nothingChanged
@@ -272,7 +272,7 @@ class LiveSession implements Session {
   }
 
   /** Does work while no run may start. A message that arrives meanwhile starts a run afterwards. */
-  async #whileIdle<T>(work: () => Promise<T>): Promise<T> {
+  async #runWhileIdle<T>(work: () => Promise<T>): Promise<T> {
     this.#running = newActiveWork({})
     try {
       return await work()

@@ -247,7 +247,7 @@ function hookResponseOf(
   { hook, trigger, outcome }: Extract<RunEvent, { readonly type: 'hook_end' }>,
   base: ReturnType<MakeBase>,
 ): SdkMessage {
-  const failed = outcome.error ?? ''
+  const errorText = outcome.error ?? ''
   return {
     type: 'system',
     subtype: 'hook_response',
@@ -255,9 +255,9 @@ function hookResponseOf(
     hook_name: hook,
     hook_event: trigger,
     stdout: '',
-    stderr: failed,
+    stderr: errorText,
     output: JSON.stringify(outcome),
-    outcome: outcome.aborted !== undefined ? 'cancelled' : failed === '' ? 'success' : 'error',
+    outcome: outcome.aborted !== undefined ? 'cancelled' : errorText === '' ? 'success' : 'error',
     ...base,
   }
 }
@@ -269,7 +269,7 @@ function serviceWaitOf(
   base: MakeBase,
 ): readonly SdkMessage[] {
   const { model, error } = event
-  const about = {
+  const common = {
     type: 'system',
     subtype: 'service_wait',
     model,
@@ -280,11 +280,11 @@ function serviceWaitOf(
   } as const
   if (event.type === 'service_waited') {
     const { outcome, waitedMs } = event
-    return [{ ...about, state: 'ended', outcome, waited_ms: waitedMs, ...base() }]
+    return [{ ...common, state: 'ended', outcome, waited_ms: waitedMs, ...base() }]
   }
   if (!event.isWaiting) return noMessages
   const [since, until] = [isoTimeOf(event.sinceMs) ?? '', isoTimeOf(event.untilMs) ?? '']
-  return [{ ...about, state: 'waiting', since, until, ...base() }]
+  return [{ ...common, state: 'waiting', since, until, ...base() }]
 }
 
 function goalCheckOf(

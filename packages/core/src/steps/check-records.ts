@@ -49,7 +49,7 @@ function nameOf(type: string): string {
 }
 
 /** Validators of the required fields, by type of entry. */
-const needs: {
+const fieldProblems: {
   readonly [type in StepRecord['type']]: (entry: { readonly [field: string]: unknown }) => string | undefined
 } = {
   start: ({ start }) =>
@@ -73,7 +73,8 @@ function keyed({ key }: { readonly [field: string]: unknown }): string | undefin
 function problemOf(entry: unknown): string | undefined {
   if (!isJsonObject(entry)) return entry === null ? 'is null' : 'is no object'
   const { type } = entry
-  if (typeof type !== 'string' || !Object.hasOwn(needs, type)) return `has an unknown type: ${JSON.stringify(type)}`
+  if (typeof type !== 'string' || !Object.hasOwn(fieldProblems, type))
+    return `has an unknown type: ${JSON.stringify(type)}`
   // A key of the table is a type of entry.
-  return needs[type as StepRecord['type']](entry)
+  return fieldProblems[type as StepRecord['type']](entry)
 }

@@ -55,7 +55,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
   readonly #clock: Clock
   readonly #options: StepEngineOptions
   readonly #log: StepStore
-  readonly #main: RecordedAnswers
+  readonly #mainAnswers: RecordedAnswers
   readonly #mainScope: ScopeRecord
   readonly #idleTracker: IdleTracker | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
@@ -70,14 +70,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
     this.#log = options.log
     this.#clock = steadyClock(options.clock ?? systemClock)
     const { agents = [], replay = [] } = options
-    this.#main = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
-    this.#mainScope = { scope: '', answers: this.#main }
+    this.#mainAnswers = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
+    this.#mainScope = { scope: '', answers: this.#mainAnswers }
     this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)
     if (this.#log.rests !== undefined) this.#idleTracker = new IdleTracker((ms) => this.#log.rests?.(ms), this.#clock)
   }
 
   get replaying(): boolean {
-    return this.#main.replaying
+    return this.#mainAnswers.replaying
   }
 
   get #now(): number {
@@ -88,12 +88,12 @@ export class DurableStepEngine implements AnswerableStepEngine {
     this.#log.append(record)
   }
 
-  peek(key: StepKey, answers: RecordedAnswers = this.#main): 'done' | 'begun' | 'absent' {
+  peek(key: StepKey, answers: RecordedAnswers = this.#mainAnswers): 'done' | 'begun' | 'absent' {
     const found = answers.find(key)
     return found === undefined ? 'absent' : found.type === 'intent' ? 'begun' : 'done'
   }
 
-  abandon(prefix: StepKey, answers: RecordedAnswers = this.#main): readonly AbandonedStep[] {
+  abandon(prefix: StepKey, answers: RecordedAnswers = this.#mainAnswers): readonly AbandonedStep[] {
     return answers.abandon(prefix)
   }
 
@@ -172,7 +172,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
       this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
       return { value, replayed: true, at, durationMs: 0 }
     }
-    if (this.#options.recordedOnly === true) throw this.#recordedFailure(scopeRecord) ?? notOnRecord(key)
+    if (this.#options.recordedOnly === true) throw this.#recordedFailure(scopeRecord) ?? notRecordedError(key)
     answers.goLive()
     const at = this.#now
     // A step that runs again already has a recorded intent.
@@ -183,14 +183,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
       const value = effect(this.#scopeOf(key, options, intent))
       if (!(value instanceof Promise)) return this.#recorded(key, digest, value, at)
       const recorded = value.then((value) => this.#recorded(key, digest, value, at))
-      return this.#idleTracker === undefined ? recorded : this.#idleTracker.during(key, recorded)
+      return this.#idleTracker === undefined ? recorded : this.#idleTracker.track(key, recorded)
     }
     return durable instanceof Promise ? durable.then(run) : run()
   }
 
   /** The error that broke the recorded run in this scope, once everything before it is answered. */
   #recordedFailure({ scope, answers }: ScopeRecord): HaltingError | undefined {
-    if (answers.hasOf(scope)) return undefined
+    if (answers.hasKeyContaining(scope)) return undefined
     for (const record of this.#options.replay ?? []) {
       if (record.type !== 'end' || record.scope !== scope) continue
       const { reason, error } = record.terminal
@@ -210,20 +210,20 @@ export class DurableStepEngine implements AnswerableStepEngine {
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
-    return new ScopedSteps(this, { scope: name, answers: this.#main.split(prefix) })
+    return new ScopedSteps(this, { scope: name, answers: this.#mainAnswers.split(prefix) })
   }
 
   lap(lap: Iteration): void {
     this.#record({ type: 'lap', lap })
     // The rest of the open turn belongs to hooks that no longer exist. Their requests to models were charged (`chargeOrphanedRequests`).
-    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
+    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()
   }
 
   control(
     key: StepKey,
     poll: () => PolledExternalInput,
     { isOpen = false }: ExternalInputOptions = {},
-    answers: RecordedAnswers = this.#main,
+    answers: RecordedAnswers = this.#mainAnswers,
   ): PolledExternalInput {
     try {
       if (answers.hasAny) {
@@ -232,14 +232,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
         if (answers.replaying && !isOpen) return undefined
       }
       if (this.#options.recordedOnly === true) return undefined
-      const polled = poll()
-      return after(polled, (control) => this.#delivered(key, control))
+      const input = poll()
+      return after(input, (control) => this.#recordExternalInput(key, control))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #delivered(key: StepKey, control: ExternalInput | undefined): Eventually<ExternalInput | undefined> {
+  #recordExternalInput(key: StepKey, control: ExternalInput | undefined): Eventually<ExternalInput | undefined> {
     if (control === undefined) return undefined
     this.#record({ type: 'control', key, control, at: this.#now })
     return after(this.#log.flush(), () => control)
@@ -268,13 +268,13 @@ export class DurableStepEngine implements AnswerableStepEngine {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel()
-        this.#idleTracker?.wakes(key)
+        this.#idleTracker?.endWait(key)
         signal.removeEventListener('abort', wake)
         resolve(null)
       }
       const ms = Math.max(0, deadline - this.#now)
       const cancel = this.#clock.after(ms, wake)
-      this.#idleTracker?.waits(key, this.#clock.now() + ms)
+      this.#idleTracker?.startWait(key, this.#clock.now() + ms)
       signal.addEventListener('abort', wake)
       if (signal.aborted) wake()
     })
@@ -290,7 +290,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const recorded = open?.type === 'intent' ? waitTimesIn(open.intent) : undefined
     const times = recorded ?? (longestMs === undefined ? undefined : waitTimesFrom(this.#clock, longestMs))
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'intent' } as const
-    const wait = (): Promise<WaitEnd> => this.#endOfWait(key, waitOptions, times)
+    const wait = (): Promise<WaitEnd> => this.#waitForEnd(key, waitOptions, times)
     const step = await this.run(key, wait, { ...options, intent: () => times ?? null }, scopeRecord)
     const { outcome, answer, why, waitedMs = 0, endedMs = 0 } = step.value
     return {
@@ -304,7 +304,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     }
   }
 
-  #endOfWait(key: StepKey, { signal, wakeOn, onBegin }: WaitOptions, times: WaitTimes | undefined): Promise<WaitEnd> {
+  #waitForEnd(key: StepKey, { signal, wakeOn, onBegin }: WaitOptions, times: WaitTimes | undefined): Promise<WaitEnd> {
     const timed = times === undefined ? undefined : new WallWait(this.#clock, times)
     const ended = (outcome: Waited<Json>['outcome'], value: WaitEnd = {}): WaitEnd =>
       timed === undefined && wakeOn === undefined
@@ -319,7 +319,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
         if (isOver) return
         isOver = true
         this.#waiting?.delete(key)
-        this.#idleTracker?.wakes(key)
+        this.#idleTracker?.endWait(key)
         signal.removeEventListener('abort', onAbort)
         timed?.cancel()
         stop.waking?.()
@@ -329,7 +329,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
       const onAbort = (): void => settle(ended('aborted'))
       this.#waitingSince ??= this.#clock.now()
       ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle(ended('answered', { answer: value })))
-      this.#idleTracker?.waits(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
+      this.#idleTracker?.startWait(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
       signal.addEventListener('abort', onAbort)
       if (times !== undefined) onBegin?.({ sinceMs: times.since, untilMs: times.until })
       timed?.start(() => settle(ended('over')))
@@ -434,7 +434,7 @@ class ScopedSteps implements StepEngine {
   }
 }
 
-function notOnRecord(key: StepKey): HaltingError {
+function notRecordedError(key: StepKey): HaltingError {
   return new HaltingError('replay_exhausted', `The step ${key} is unknown: the record ends before it.`)
 }
 
@@ -453,7 +453,7 @@ export class IdleTracker {
   }
 
   /** Tracks the step until it settles, unless it waits. */
-  during<T>(key: string, step: Promise<T>): Promise<T> {
+  track<T>(key: string, step: Promise<T>): Promise<T> {
     return this.#waits.has(key) ? step : this.#trackWork(step)
   }
 
@@ -469,12 +469,12 @@ export class IdleTracker {
   }
 
   /** Marks the step as waiting. `until`: milliseconds of the clock; Infinity for a person. */
-  waits(key: string, until: number): void {
+  startWait(key: string, until: number): void {
     this.#waits.set(key, until)
     this.#update()
   }
 
-  wakes(key: string): void {
+  endWait(key: string): void {
     this.#waits.delete(key)
     this.#update()
   }
@@ -566,7 +566,7 @@ export class RecordedAnswers {
   }
 
   /** Whether an answer's key contains the name. */
-  hasOf(name: string): boolean {
+  hasKeyContaining(name: string): boolean {
     for (const key of this.#answers?.keys() ?? []) if (key.includes(name)) return true
     return false
   }

@@ -42,7 +42,7 @@ type WakeReason = 'retried' | 'model' | 'stopped'
 type WakeListener = (why: WakeReason, model?: string | null) => void
 
 /** A submitted message. */
-interface HandedInMessage {
+interface SubmittedMessage {
   readonly kind: InboxMessage['kind']
   readonly content: MessageContent
   /** An id of the caller's choice. Default: a derived one. */
@@ -55,7 +55,7 @@ export interface OpenInbox extends Inbox {
    * Submits a message and returns its id. A message whose id was used before is ignored, so it is taken once.
    * @throws ConfigurationError for an invalid id.
    */
-  put(message: HandedInMessage): string
+  put(message: SubmittedMessage): string
   /** Withdraws a message. False if a run takes or has taken it, or the id is unknown. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
@@ -81,10 +81,10 @@ class MessageInbox implements OpenInbox {
   #taken: Set<string> | undefined
   #waiting: readonly InboxMessage[] = noMessages
   /** Messages that a step engine took and has not recorded yet. */
-  #beingTaken: readonly InboxMessage[] = noMessages
+  #unrecorded: readonly InboxMessage[] = noMessages
   #signals: StopSignalJson[] | undefined
   #settings: SettingsChange | undefined
-  #derived = 0
+  #lastNumber = 0
   #listeners: Set<() => void> | undefined
   #settingsListeners: Set<() => void> | undefined
   #waiters: Set<WakeListener> | undefined
@@ -94,19 +94,19 @@ class MessageInbox implements OpenInbox {
   }
 
   get waiting(): readonly InboxMessage[] {
-    return this.#beingTaken.length === 0 ? this.#waiting : [...this.#beingTaken, ...this.#waiting]
+    return this.#unrecorded.length === 0 ? this.#waiting : [...this.#unrecorded, ...this.#waiting]
   }
 
-  put({ kind, content, id = this.#newId() }: HandedInMessage): string {
+  put({ kind, content, id = this.#newId() }: SubmittedMessage): string {
     isName('The id of a message', id)
     if (this.#isKnown(id)) return id
     this.#waiting = [...this.#waiting, { id, kind, content: messageContentOf(content) }]
-    this.#arrived()
+    this.#notifyArrival()
     return id
   }
 
   retract(id: string): boolean {
-    const others = without(this.#waiting, new Set([id]))
+    const others = excluding(this.#waiting, new Set([id]))
     const isFound = others.length < this.#waiting.length
     this.#waiting = others
     return isFound
@@ -114,7 +114,7 @@ class MessageInbox implements OpenInbox {
 
   stop(signal: StopSignal): void {
     ;(this.#signals ??= []).push(signal.toJSON())
-    this.#arrived()
+    this.#notifyArrival()
     this.#wake('stopped')
   }
 
@@ -157,7 +157,7 @@ class MessageInbox implements OpenInbox {
     return () => listeners.delete(listener)
   }
 
-  #arrived(): void {
+  #notifyArrival(): void {
     for (const listener of this.#listeners ?? []) listener()
   }
 
@@ -176,15 +176,15 @@ class MessageInbox implements OpenInbox {
     const taken = all ? this.#waiting : this.#waiting.filter(({ kind }) => kind === 'steer')
     if (taken.length === 0) return undefined
     this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')
-    this.#beingTaken = [...this.#beingTaken, ...taken]
+    this.#unrecorded = [...this.#unrecorded, ...taken]
     return taken
   }
 
   enterTaken(messages: readonly InboxMessage[]): void {
     const ids = new Set(messages.map(({ id }) => id))
-    for (const id of ids) this.#known().add(id)
-    this.#waiting = without(this.#waiting, ids)
-    this.#beingTaken = without(this.#beingTaken, ids)
+    for (const id of ids) this.#takenIds().add(id)
+    this.#waiting = excluding(this.#waiting, ids)
+    this.#unrecorded = excluding(this.#unrecorded, ids)
   }
 
   takeSignals(): readonly StopSignalJson[] | undefined {
@@ -200,24 +200,24 @@ class MessageInbox implements OpenInbox {
   }
 
   giveBack(): void {
-    if (this.#beingTaken.length === 0) return
-    this.#waiting = [...this.#beingTaken, ...this.#waiting]
-    this.#beingTaken = noMessages
+    if (this.#unrecorded.length === 0) return
+    this.#waiting = [...this.#unrecorded, ...this.#waiting]
+    this.#unrecorded = noMessages
   }
 
-  #known(): Set<string> {
+  #takenIds(): Set<string> {
     return (this.#taken ??= new Set(this.#idsTaken()))
   }
 
   #isKnown(id: string): boolean {
-    const isOfThis = (message: InboxMessage): boolean => message.id === id
-    return this.#known().has(id) || this.#waiting.some(isOfThis) || this.#beingTaken.some(isOfThis)
+    const hasId = (message: InboxMessage): boolean => message.id === id
+    return this.#takenIds().has(id) || this.#waiting.some(hasId) || this.#unrecorded.some(hasId)
   }
 
   /** Core draws no random numbers, so this is the next number whose id is free. */
   #newId(): string {
     let id: string
-    do id = `message${++this.#derived}`
+    do id = `message${++this.#lastNumber}`
     while (this.#isKnown(id))
     return id
   }
@@ -225,7 +225,7 @@ class MessageInbox implements OpenInbox {
 
 const noMessages: readonly InboxMessage[] = Object.freeze([])
 
-function without(messages: readonly InboxMessage[], ids: ReadonlySet<string>): readonly InboxMessage[] {
+function excluding(messages: readonly InboxMessage[], ids: ReadonlySet<string>): readonly InboxMessage[] {
   return messages.length === 0 ? messages : messages.filter(({ id }) => !ids.has(id))
 }
 

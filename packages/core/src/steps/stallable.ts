@@ -30,25 +30,25 @@ class PendingSteps {
   #last: Pending | undefined
   error: HaltingError | undefined
 
-  guarded<T>(what: StepDescription, start: () => Promise<T>): Promise<T>
-  guarded<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T>
-  guarded<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T> {
+  startStep<T>(what: StepDescription, start: () => Promise<T>): Promise<T>
+  startStep<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T>
+  startStep<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T> {
     if (this.error !== undefined) return Promise.reject(this.error)
-    return this.watched(what, start())
+    return this.trackStep(what, start())
   }
 
-  watched<T>(what: StepDescription, value: Promise<T>): Promise<T>
-  watched<T>(what: StepDescription, value: Eventually<T>): Eventually<T>
-  watched<T>(what: StepDescription, value: Eventually<T>): Eventually<T> {
+  trackStep<T>(what: StepDescription, value: Promise<T>): Promise<T>
+  trackStep<T>(what: StepDescription, value: Eventually<T>): Eventually<T>
+  trackStep<T>(what: StepDescription, value: Eventually<T>): Eventually<T> {
     if (!(value instanceof Promise)) return value
     return new Promise<T>((resolve, reject) => {
       const pending: Pending = { what, reject, before: this.#last, after: undefined }
       if (this.#last !== undefined) this.#last.after = pending
       this.#last = pending
       value.then(
-        (value) => {
+        (result) => {
           this.#remove(pending)
-          resolve(value)
+          resolve(result)
         },
         (thrown: unknown) => {
           this.#remove(pending)
@@ -62,9 +62,9 @@ class PendingSteps {
   break(): boolean {
     const last = this.#last
     if (last === undefined) return false
-    let waits = false
-    for (let each: Pending | undefined = last; each !== undefined; each = each.before) waits ||= each.what === 'wait'
-    this.error ??= stalledError(waits)
+    let hasWait = false
+    for (let each: Pending | undefined = last; each !== undefined; each = each.before) hasWait ||= each.what === 'wait'
+    this.error ??= stalledError(hasWait)
     this.#remove(last)
     last.reject(this.error)
     return true
@@ -122,7 +122,7 @@ export class StallableSteps implements StepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#pending.guarded('step', () => this.#steps.run(key, effect, options))
+    return this.#pending.startStep('step', () => this.#steps.run(key, effect, options))
   }
 
   scope(name: string): StepEngine {
@@ -141,19 +141,19 @@ export class StallableSteps implements StepEngine {
     if (this.#pending.error !== undefined) return Promise.reject(this.#pending.error)
     // Mostly there is no input, and the answer is synchronous.
     const polled = this.#steps.control(key, poll, options)
-    return polled instanceof Promise ? this.#pending.watched('step', polled) : polled
+    return polled instanceof Promise ? this.#pending.trackStep('step', polled) : polled
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#pending.guarded('step', () => this.#steps.sleep(key, ms, options))
+    return this.#pending.startStep('step', () => this.#steps.sleep(key, ms, options))
   }
 
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
-    return this.#pending.guarded('wait', () => this.#steps.wait<T>(key, options))
+    return this.#pending.startStep('wait', () => this.#steps.wait<T>(key, options))
   }
 
   end(end: RunEnd): Promise<void> {
-    return this.#pending.watched('step', this.#steps.end(end))
+    return this.#pending.trackStep('step', this.#steps.end(end))
   }
 }
 

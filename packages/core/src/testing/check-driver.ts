@@ -46,19 +46,19 @@ const checks: Checks<CheckedStore> = {
   'kill between every two records': async (make, report) => {
     const whole = await runUninterrupted(make)
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
-      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const reportAt = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const store = await make()
       const outside = nothingOutside()
       const { appended, flushed } = await runOnce(store, outside, { killAfter })
       const found = await store.open()
       const records = found.open ?? []
-      checkRecords(records, appended, flushed, at)
+      checkRecords(records, appended, flushed, reportAt)
       const replies = records.filter(isReply).length
       const before = outside.asked.length
       const ended = await runToEnd(store, outside, {}, found)
       for (const turn of outside.asked.slice(before))
-        if (turn < replies) at(`the recorded reply of turn ${turn + 1} was requested again.`)
-      checkEnd(ended, outside, at)
+        if (turn < replies) reportAt(`the recorded reply of turn ${turn + 1} was requested again.`)
+      checkEnd(ended, outside, reportAt)
     }
   },
 
@@ -100,15 +100,15 @@ const checks: Checks<CheckedStore> = {
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
       const outside = nothingOutside()
-      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const reportAt = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const { appended, flushed } = await runOnce(store, outside, { ...stopped, killAfter })
       const found = await store.open()
-      checkRecords(found.open ?? [], appended, flushed, at)
+      checkRecords(found.open ?? [], appended, flushed, reportAt)
       const hasAbort = found.open?.some(({ type }) => type === 'control') === true
       const ended = await runToEnd(store, outside, {}, found)
       if (hasAbort && ended.terminal.reason !== reason)
-        at(`a recorded abort ended the run as ${ended.terminal.reason}, not as ${reason}.`)
-      checkOutside(outside, at)
+        reportAt(`a recorded abort ended the run as ${ended.terminal.reason}, not as ${reason}.`)
+      checkOutside(outside, reportAt)
     }
   },
 
@@ -121,14 +121,14 @@ const checks: Checks<CheckedStore> = {
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
       const outside = nothingOutside()
-      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const reportAt = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const { appended, flushed } = await runOnce(store, outside, { ...steered, killAfter })
       const found = await store.open()
-      checkRecords(found.open ?? [], appended, flushed, at)
+      checkRecords(found.open ?? [], appended, flushed, reportAt)
       const isRecorded = found.open?.some(({ type }) => type === 'control') === true
       const ended = await runToEnd(store, outside, steered, found)
-      if (isRecorded && count(ended) !== 1) at('a recorded message did not reach the model exactly once.')
-      checkEnd(ended, outside, at)
+      if (isRecorded && count(ended) !== 1) reportAt('a recorded message did not reach the model exactly once.')
+      checkEnd(ended, outside, reportAt)
     }
   },
 
@@ -137,11 +137,11 @@ const checks: Checks<CheckedStore> = {
     for (const answersCome of ['early', 'late'] as const) {
       const answered = { script, answers: ['allow', 'deny'], answersCome } as const
       const whole = await runUninterrupted(make, answered)
-      const check = ({ results }: Ended, outside: Outside, at: Report): void => {
+      const check = ({ results }: Ended, outside: Outside, reportAt: Report): void => {
         const result = results.get('p1') ?? ''
         if (!isReportedCorrectly(result, 'p1', outside))
-          at(`the first answer allowed the call, but its result is ${result}.`)
-        checkOutside(outside, at)
+          reportAt(`the first answer allowed the call, but its result is ${result}.`)
+        checkOutside(outside, reportAt)
       }
       check(whole.ended, whole.outside, report)
       for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {

@@ -10,7 +10,7 @@ export class MissedChunks {
   #after: StreamPosition | undefined
   #isSending = false
   /** Where the current step started. */
-  #begin = 1
+  #stepStart = 1
   /** Outside a step there is nothing to discard: a message that the client continues has parts of its own. */
   #isInStep = false
   /** What was sent since then. */
@@ -29,7 +29,7 @@ export class MissedChunks {
       return this.#send(after.part > 0 ? [...this.#reset(item), ...this.#step, item] : [item])
     if (item.chunk.type === 'start' || item.chunk.type === 'start-step') {
       this.#step = []
-      this.#begin = item.step
+      this.#stepStart = item.step
       this.#isInStep = item.chunk.type === 'start-step'
     } else this.#step.push(item)
     // The process that sent it ended, and may have sent something that was never recorded.
@@ -55,8 +55,8 @@ export class MissedChunks {
   #reset({ runId }: PositionedChunk): readonly PositionedChunk[] {
     if (!this.#isInStep) return []
     const chunk = { type: 'reset-step' } as const
-    const placed = { chunk, runId, step: this.#begin, part: 1, isRepeated: false }
-    setEventId(chunk, placed)
-    return [placed]
+    const positioned = { chunk, runId, step: this.#stepStart, part: 1, isRepeated: false }
+    setEventId(chunk, positioned)
+    return [positioned]
   }
 }

@@ -43,15 +43,15 @@ export function toSse<Item extends object>(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const beat = (): void => {
+        const startHeartbeat = (): void => {
           if (heartbeatMs === undefined) return
           stopTimer = clock.after(heartbeatMs, () => {
             // One unread heartbeat is enough.
             if ((controller.desiredSize ?? 0) >= 0) controller.enqueue(encoder.encode(': heartbeat\n\n'))
-            beat()
+            startHeartbeat()
           })
         }
-        beat()
+        startHeartbeat()
         try {
           const next = await reader.read()
           if (next.done) {

@@ -46,7 +46,7 @@ export class UITranslator {
    * The last chunk before a step with nothing visible yet. Readers store a message when they render something new, so a
    * client that leaves now does not have the beginning of the step.
    */
-  #seen: number | undefined
+  #lastVisibleStep: number | undefined
   #live: LiveReply | undefined
   readonly #calls = new Set<string>()
   readonly #answered = new Set<string>()
@@ -66,12 +66,12 @@ export class UITranslator {
         return this.#retract()
       case 'model_update': {
         this.#live ??= new LiveReply(event.entryId, this.#options.sendReasoning)
-        return this.#live.take(event.update).map((chunk) => this.#between(chunk))
+        return this.#live.take(event.update).map((chunk) => this.#uncounted(chunk))
       }
       case 'message':
         return this.#entry(event.entry)
       case 'tool_start':
-        return this.#callOfBefore(event)
+        return this.#announceEarlierCall(event)
       case 'approval_needed':
         return this.#approval(event)
       case 'tool_end':
@@ -122,15 +122,15 @@ export class UITranslator {
   #endStep(): readonly PositionedChunk[] {
     if (!this.#isStepOpen) return []
     this.#isStepOpen = false
-    const back = this.#retract()
-    return [...back, this.#counted({ type: 'finish-step' })]
+    const retraction = this.#retract()
+    return [...retraction, this.#counted({ type: 'finish-step' })]
   }
 
   /** U3: nothing of the streaming reply became part of the conversation. */
   #retract(): readonly PositionedChunk[] {
     const live = this.#live
     this.#live = undefined
-    return live === undefined || live.isEmpty ? [] : [this.#between({ type: 'reset-step' })]
+    return live === undefined || live.isEmpty ? [] : [this.#uncounted({ type: 'reset-step' })]
   }
 
   #entry(entry: TranscriptEntry): readonly PositionedChunk[] {
@@ -159,10 +159,10 @@ export class UITranslator {
     this.#live = undefined
     const sent: PositionedChunk[] = []
     if (live === undefined || !live.isWhole(content)) {
-      if (live?.isEmpty === false) sent.push(this.#between({ type: 'reset-step' }))
+      if (live?.isEmpty === false) sent.push(this.#uncounted({ type: 'reset-step' }))
       for (const [index, block] of content.entries()) {
         const chunks = chunksOfBlock(block, `${entryId}:${index}`, this.#options.sendReasoning)
-        sent.push(...chunks.map((chunk) => this.#between(chunk)))
+        sent.push(...chunks.map((chunk) => this.#uncounted(chunk)))
       }
     }
     for (const block of content) if (block.type === 'tool_use' && 'id' in block) this.#calls.add(block.id)
@@ -172,7 +172,7 @@ export class UITranslator {
   }
 
   /** A call of an earlier run: a client that does not continue its message has no part for it. */
-  #callOfBefore({
+  #announceEarlierCall({
     callId,
     name,
     input,
@@ -185,10 +185,10 @@ export class UITranslator {
 
   #approval(event: Extract<RunEvent, { readonly type: 'approval_needed' }>): readonly PositionedChunk[] {
     const { callId: toolCallId, name, input, message: reason, key } = event
-    const before = this.#callOfBefore({ type: 'tool_start', callId: toolCallId, name, input })
+    const announcement = this.#announceEarlierCall({ type: 'tool_start', callId: toolCallId, name, input })
     this.#asked.add(toolCallId)
     return [
-      ...before,
+      ...announcement,
       this.#counted({ type: 'tool-approval-request', approvalId: key ?? toolCallId, toolCallId, reason }),
     ]
   }
@@ -231,26 +231,29 @@ export class UITranslator {
 
   #transient<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PositionedChunk {
     // Type and data belong together, which the union type cannot show for a type that is not constant.
-    return this.#between({ type, data, transient: true } as UIMessageChunk)
+    return this.#uncounted({ type, data, transient: true } as UIMessageChunk)
   }
 
   #counted(chunk: UIMessageChunk): PositionedChunk {
     this.#step++
     this.#part = 0
-    return this.#placed(chunk, 0)
+    return this.#positioned(chunk, 0)
   }
 
-  #between(chunk: UIMessageChunk): PositionedChunk {
+  #uncounted(chunk: UIMessageChunk): PositionedChunk {
     this.#part++
-    return this.#placed(chunk, this.#part)
+    return this.#positioned(chunk, this.#part)
   }
 
-  #placed(chunk: UIMessageChunk, part: number): PositionedChunk {
-    const placed = { chunk, runId: this.#runId, step: this.#step, part, isRepeated: this.#isRepeated }
-    if (chunk.type === 'start-step') this.#seen ??= this.#step - 1
-    else if (isVisible(chunk)) this.#seen = undefined
-    setEventId(chunk, this.#seen === undefined ? placed : { ...placed, step: this.#seen, part: 0 })
-    return placed
+  #positioned(chunk: UIMessageChunk, part: number): PositionedChunk {
+    const positioned = { chunk, runId: this.#runId, step: this.#step, part, isRepeated: this.#isRepeated }
+    if (chunk.type === 'start-step') this.#lastVisibleStep ??= this.#step - 1
+    else if (isVisible(chunk)) this.#lastVisibleStep = undefined
+    setEventId(
+      chunk,
+      this.#lastVisibleStep === undefined ? positioned : { ...positioned, step: this.#lastVisibleStep, part: 0 },
+    )
+    return positioned
   }
 }
 

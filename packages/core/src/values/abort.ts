@@ -80,28 +80,28 @@ export function whenAborted(signal: AbortSignal, callback: () => void): () => vo
     callback()
     return () => {}
   }
-  const followed = followers.get(signal) ?? followedBy(signal)
+  const entry = followers.get(signal) ?? followSignal(signal)
   // A wrapper, because the same function may be registered twice.
   const call = (): void => callback()
-  followed.calls.add(call)
+  entry.calls.add(call)
   return () => {
-    if (!followed.calls.delete(call) || followed.calls.size > 0 || followers.get(signal) !== followed) return
+    if (!entry.calls.delete(call) || entry.calls.size > 0 || followers.get(signal) !== entry) return
     followers.delete(signal)
-    signal.removeEventListener('abort', followed.onAbort)
+    signal.removeEventListener('abort', entry.onAbort)
   }
 }
 
-function followedBy(signal: AbortSignal): { readonly calls: Set<() => void>; readonly onAbort: () => void } {
+function followSignal(signal: AbortSignal): { readonly calls: Set<() => void>; readonly onAbort: () => void } {
   const calls = new Set<() => void>()
   const onAbort = (): void => {
     followers.delete(signal)
     signal.removeEventListener('abort', onAbort)
     for (const call of calls) call()
   }
-  const followed = { calls, onAbort }
-  followers.set(signal, followed)
+  const entry = { calls, onAbort }
+  followers.set(signal, entry)
   signal.addEventListener('abort', onAbort, { once: true })
-  return followed
+  return entry
 }
 
 /** Notified once, when the run is aborted. */
@@ -122,7 +122,7 @@ export class AbortScope {
   #cause: AbortCause | undefined
   #unfollow: (() => void) | undefined
   /** The first other cause that arrived after an abort by the time limit. */
-  #causeSince: AbortCause | undefined
+  #laterCause: AbortCause | undefined
   #check: (() => void) | undefined
 
   get signal(): AbortSignal {
@@ -151,7 +151,7 @@ export class AbortScope {
   /** Aborts once; later causes are ignored. */
   abort(cause: AbortCause): void {
     if (this.#cause !== undefined) {
-      if (cause !== 'time') this.#causeSince ??= cause
+      if (cause !== 'time') this.#laterCause ??= cause
       return
     }
     this.#cause = cause
@@ -194,7 +194,7 @@ export class AbortScope {
     if (this.#cause !== 'time') return
     this.#cause = undefined
     this.#controller = sharedAbort()
-    if (this.#causeSince !== undefined) this.abort(this.#causeSince)
+    if (this.#laterCause !== undefined) this.abort(this.#laterCause)
   }
 
   /** Unsubscribes from the caller's signal. */

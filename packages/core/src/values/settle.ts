@@ -24,7 +24,7 @@ export interface Grace {
 export function settleWithin<T, R>(
   work: () => PromiseLike<T> | T,
   grace: Grace,
-  meaning: (settled: Settled<T>) => Eventually<R>,
+  mapSettlement: (settled: Settled<T>) => Eventually<R>,
 ): Eventually<R> {
   let result: PromiseLike<T> | T
   let isPending: boolean
@@ -32,25 +32,25 @@ export function settleWithin<T, R>(
     result = work()
     isPending = isThenable(result)
   } catch (error) {
-    return meaning({ kind: 'threw', error })
+    return mapSettlement({ kind: 'threw', error })
   }
   // `isThenable` was checked above. If a getter `then` answers differently the next time, the waiter handles it.
-  if (!isPending) return meaning({ kind: 'value', value: result as T })
-  return new Waiter(result as PromiseLike<T>, grace, meaning).settled
+  if (!isPending) return mapSettlement({ kind: 'value', value: result as T })
+  return new Waiter(result as PromiseLike<T>, grace, mapSettlement).settled
 }
 
 /** One wait. It settles once, by whichever comes first: the work, or the end of the grace time after an abort. */
 class Waiter<T, R> implements AbortListener {
   readonly settled: Promise<R>
   readonly #grace: Grace
-  readonly #meaning: (settled: Settled<T>) => Eventually<R>
+  readonly #mapSettlement: (settled: Settled<T>) => Eventually<R>
   #resolve: ((result: Eventually<R>) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
   #stopTimer: (() => void) | undefined
 
-  constructor(work: PromiseLike<T>, grace: Grace, meaning: (settled: Settled<T>) => Eventually<R>) {
+  constructor(work: PromiseLike<T>, grace: Grace, mapSettlement: (settled: Settled<T>) => Eventually<R>) {
     this.#grace = grace
-    this.#meaning = meaning
+    this.#mapSettlement = mapSettlement
     this.settled = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -87,7 +87,7 @@ class Waiter<T, R> implements AbortListener {
     this.#grace.abort.unlisten(this)
     this.#stopTimer?.()
     try {
-      resolve(this.#meaning(settled))
+      resolve(this.#mapSettlement(settled))
     } catch (error) {
       this.#reject?.(error)
     }

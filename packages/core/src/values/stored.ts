@@ -17,7 +17,7 @@ export function checkStored(what: string, value: unknown, check: Check): void {
 /** Where a value is invalid and why, in words; undefined when it is valid. */
 export function misfitOf(value: unknown, check: Check): string | undefined {
   // Nearly every value is valid, so paths are built only for invalid ones.
-  return problemAt(value, check, noPath) === undefined ? undefined : problemAt(value, check, '')
+  return problemAt(value, check, unneededPath) === undefined ? undefined : problemAt(value, check, '')
 }
 
 function problemAt(value: unknown, check: Check, path: string): string | undefined {
@@ -31,10 +31,10 @@ function problemAt(value: unknown, check: Check, path: string): string | undefin
 }
 
 /** Stands for an unwanted path: no path begins with this character. */
-const noPath = '\u0000'
+const unneededPath = '\u0000'
 
 function fieldOf(path: string, name: string): string {
-  return path === noPath ? noPath : path === '' ? name : `${path}.${name}`
+  return path === unneededPath ? unneededPath : path === '' ? name : `${path}.${name}`
 }
 
 function refuse(value: unknown, path: string, must: string): never {
@@ -100,7 +100,7 @@ export function isObject(fields: { readonly [field: string]: Check } = {}): Chec
 export function isMapOf(check: Check): Check {
   return (value, path) => {
     for (const [name, part] of Object.entries(asObject(value, path)))
-      check(part, path === noPath ? noPath : `${path}[${JSON.stringify(name)}]`)
+      check(part, path === unneededPath ? unneededPath : `${path}[${JSON.stringify(name)}]`)
   }
 }
 
@@ -108,7 +108,7 @@ export function isListOf(check: Check): Check {
   return (value, path) => {
     if (!Array.isArray(value)) refuse(value, path, 'a list')
     for (let index = 0; index < value.length; index++)
-      check(value[index], path === noPath ? noPath : `${path}[${index}]`)
+      check(value[index], path === unneededPath ? unneededPath : `${path}[${index}]`)
   }
 }
 

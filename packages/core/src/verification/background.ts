@@ -1,4 +1,4 @@
-import { fieldsOf, isEither, isFunction, isObject, isPositive, type Given } from '../values/given.ts'
+import { fieldsOf, isEither, isFunction, isObject, isPositive, listOf, type Given } from '../values/given.ts'
 import { headOf } from '../values/text.ts'
 import { type FileWork, fileWorkOf } from './file-work.ts'
 
@@ -64,7 +64,7 @@ export interface Background {
   readonly waitMs: number
   /** Running tasks. */
   running(): readonly TaskStarted[]
-  /** Ended tasks whose end was not reported. They are returned again until `told` is called. */
+  /** Ended tasks whose end was not reported. They are returned again until they are marked as reported. */
   ended(): readonly TaskEnded[]
   /** The record now contains the ends of these tasks as reported, by this process or an earlier one. */
   told(ids: readonly string[]): void
@@ -78,19 +78,18 @@ export interface Background {
   leave(why: 'ended' | 'aborted'): readonly TaskLeft[]
 }
 
-export const isBackground: Given = isObject(
-  'an object with atEnd, waitMs, running, ended, told, knows, onEnd and leave',
-  {
-    atEnd: isEither('wait', 'stop', 'keep'),
-    waitMs: isPositive,
-    running: isFunction,
-    ended: isFunction,
-    told: isFunction,
-    knows: isFunction,
-    onEnd: isFunction,
-    leave: isFunction,
-  },
-)
+const backgroundChecks: { readonly [field in keyof Background]?: Given } = {
+  atEnd: isEither('wait', 'stop', 'keep'),
+  waitMs: isPositive,
+  running: isFunction,
+  ended: isFunction,
+  told: isFunction,
+  knows: isFunction,
+  onEnd: isFunction,
+  leave: isFunction,
+}
+
+export const isBackground: Given = isObject(`an object with ${listOf(Object.keys(backgroundChecks))}`, backgroundChecks)
 
 const maxIdLength = 200
 const maxTextLength = 2_000
