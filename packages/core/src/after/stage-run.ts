@@ -373,11 +373,11 @@ type DoneFields = { readonly [field in keyof Extract<StageOutcome, { readonly ki
 function parseFields(value: unknown): StageEnding {
   // A stage of plain JavaScript that returns nothing has completed.
   if (value === undefined || value === null) return endingOf('completed', '')
-  const { kind, message, details, tells }: DoneFields = fieldsOf(value) ?? {}
+  const { kind, message, details, tells: sent }: DoneFields = fieldsOf(value) ?? {}
   const text = typeof message === 'string' ? message : ''
   if (kind === 'skipped') return endingOf('skipped', text)
   if (kind !== 'done') return endingOf('failed', "A stage must return { kind: 'done' } or { kind: 'skipped' }.")
-  const messages = Array.isArray(tells) ? tells.slice(0, maxMessages).flatMap(parseMessage) : []
+  const messages = Array.isArray(sent) ? sent.slice(0, maxMessages).flatMap(parseMessage) : []
   const ending: StageEnding = { ...endingOf('completed', text), messages }
   if (details === undefined) return ending
   const facts = jsonObjectOf(details)
