@@ -25,14 +25,14 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
   if (session.isRunning) throw new ConfigurationError('A run goes on. Stages start when its result is out.')
   const isDue = last?.terminal.reason === 'completed'
   const { prices, tokens, clock, mediaLimits, graceMs, standing, model } = session.options
-  const given = { prices, tokens, clock, mediaLimits, graceMs, standing }
+  const runOptions = { prices, tokens, clock, mediaLimits, graceMs, standing }
   const host = {
     sessionId: engine.sessionId,
     runId: last?.state.run.runId ?? '',
     terminal: last?.terminal ?? null,
     transcript: engine.transcript,
     model,
-    options: withoutUndefined(given),
+    options: withoutUndefined(runOptions),
     ledger: session.account.ledger,
     lease: session.options.lease ?? null,
     signal: session.options.signal,
@@ -62,8 +62,8 @@ export interface AloneOptions
 export function runStages(stages: readonly Stage[], options: AloneOptions): RunningStages {
   const { model, prices, tokens, clock, mediaLimits, graceMs, standing } = options
   const { sessionId, maxBudgetUsd, transcript, log } = options
-  const given = withoutUndefined({ prices, tokens, clock, mediaLimits, graceMs, standing })
-  settingsOf({ model, ...given })
+  const runOptions = withoutUndefined({ prices, tokens, clock, mediaLimits, graceMs, standing })
+  settingsOf({ model, ...runOptions })
   optional(isPositive)('maxBudgetUsd', maxBudgetUsd)
   const host = {
     sessionId,
@@ -71,7 +71,7 @@ export function runStages(stages: readonly Stage[], options: AloneOptions): Runn
     terminal: null,
     transcript: transcript ?? Transcript.empty(),
     model,
-    options: given,
+    options: runOptions,
     ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd ?? Infinity) }, { isMeasured: standing !== undefined }),
     lease: null,
     signal: undefined,
@@ -83,9 +83,9 @@ export function runStages(stages: readonly Stage[], options: AloneOptions): Runn
   return startStages(stages, host, signal === undefined ? {} : { signal })
 }
 
-type Present<Given> = { [Name in keyof Given]?: Exclude<Given[Name], undefined> }
+type Present<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
 
-function withoutUndefined<Given extends object>(given: Given): Present<Given> {
+function withoutUndefined<Values extends object>(values: Values): Present<Values> {
   // Only undefined values are removed.
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Present<Given>
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<Values>
 }

@@ -40,7 +40,7 @@ export function compactionRoom(
   refused: number = Infinity,
 ): CompactionRoom {
   const fits = Math.max(0, usableTokens(model, contextWindow) - fixedTokens)
-  // A size that a service refused does not fit, whatever the window is said to be.
+  // A size that a service refused does not fit, whatever window the model declares.
   const available = Math.min(fits, refused)
   return {
     // The service may count far more than estimated, so less is preserved then.

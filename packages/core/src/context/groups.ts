@@ -1,9 +1,9 @@
 import { isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../model/messages.ts'
 
 /**
- * Whether a conversation may be cut before this message, so that the rest is self-contained. Not between a call and its
- * result, nor inside a reply that the service paused, nor within code that runs at the service and calls tools over
- * several replies.
+ * Whether a conversation may be cut before this message, so that the rest is self-contained. A cut must not separate a
+ * call from its result, or split a paused reply. Code that runs at the service may call tools over several replies,
+ * which must not be split either.
  */
 export function isCutPoint(messages: readonly ModelMessage[], index: number): boolean {
   const message = messages[index]

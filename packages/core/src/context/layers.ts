@@ -145,7 +145,7 @@ function thrashOf(view: ContextView): Thrash | undefined {
 }
 
 // Spec R-CTX-17.
-/** The same check, but only by the replies after compactions: for a request that the service refused, whatever its window is said to be. */
+/** The same check, but only by the replies after compactions: for a request that the service refused, whatever window the model declares. */
 function uselessCompactions(view: ContextView): Thrash | undefined {
   if (consecutiveCompactions(view) < compactionsInARow) return undefined
   const message = fullAgain(newReplies, compactionsInARow, view.contextWindow)

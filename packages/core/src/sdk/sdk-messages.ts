@@ -181,7 +181,7 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly max_retries: number
         /** Milliseconds until the next attempt. */
         readonly retry_delay_ms: number
-        /** HTTP status; null where there was no answer. */
+        /** HTTP status; null without a response. */
         readonly error_status: number | null
         /** Kind of the failure. */
         readonly error: string

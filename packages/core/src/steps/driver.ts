@@ -40,7 +40,7 @@ export interface StepEngineOptions {
 
 /** A step engine that accepts answers of people. */
 export interface AnswerableStepEngine extends StepEngine {
-  /** Gives a person's answer to a `wait`. */
+  /** Submits a person's answer to a `wait`. */
   answer(key: StepKey, value: Json): void
 }
 
