@@ -57,7 +57,11 @@ export const promisesOfJudges = [
   [
     'judge: a quote that the model wrote counts',
     ['goals/own-words'],
-    ['goals/evidence.ts', 'if (this.#modelText.containsWhole(letters))', 'if (letters.length < 0 && this.#modelText.containsWhole(letters))'],
+    [
+      'goals/evidence.ts',
+      'if (this.#modelText.containsWhole(letters))',
+      'if (letters.length < 0 && this.#modelText.containsWhole(letters))',
+    ],
   ],
   [
     'judge: a quote with a part that the model wrote counts',

@@ -260,7 +260,11 @@ export const promisesOfResumes = [
     'another program: nothing is heard while records of hooks that are gone are left',
     ['steps/another-program'],
     ['steps/driver.ts', '    answers.goLive()\n', ''],
-    ['steps/driver.ts', "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()\n", ''],
+    [
+      'steps/driver.ts',
+      "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()\n",
+      '',
+    ],
   ],
   [
     'time: goes on while another still waits for a person',
