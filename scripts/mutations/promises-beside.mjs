@@ -335,8 +335,8 @@ export const promisesOfWorkBeside = [
     ['after/after-run'],
     [
       'after/stage-run.ts',
-      "      throw new StageStop('failed', `Its beginning could not be recorded",
-      "      void new StageStop('failed', `Its beginning could not be recorded",
+      "      throw new StageStop('failed', `Its start could not be recorded",
+      "      void new StageStop('failed', `Its start could not be recorded",
     ],
   ],
   [
@@ -349,8 +349,8 @@ export const promisesOfWorkBeside = [
     ['after/after-run'],
     [
       'after/stage-run.ts',
-      "return (this.#begunPriced ??= this.#recordMost('priced'))",
-      "return (this.#begunPriced ??= this.#begun ?? this.#recordMost('priced'))",
+      "return (this.#startedPriced ??= this.#recordLimit('priced'))",
+      "return (this.#startedPriced ??= this.#started ?? this.#recordLimit('priced'))",
     ],
   ],
   [
@@ -399,14 +399,14 @@ export const promisesOfWorkBeside = [
   [
     'stages: a model is asked for longer replies than it has',
     ['after/after-run'],
-    ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
+    ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, maxReplyTokens)', 'maxReplyTokens'],
   ],
   [
     'stages: a report may have any length',
     ['after/after-run'],
     [
       'after/stage-run.ts',
-      'return JSON.stringify(value).length <= mostBytes',
+      'return JSON.stringify(value).length <= maxBytes',
       'return JSON.stringify(value).length >= 0',
     ],
   ],

@@ -52,12 +52,16 @@ export const promisesOfJudges = [
     'judge: what was typed in between makes a quote longer',
     ['goals/judged-goal'],
     ['goals/evidence.ts', "passage.replaceAll(/\\s+/g, ' ').trim()", 'passage'],
-    ['goals/evidence-limits.ts', 'const leastQuote = 20', 'const leastQuote = 12'],
+    ['goals/evidence-limits.ts', 'const minQuoteLength = 20', 'const minQuoteLength = 12'],
   ],
   [
     'judge: a quote that the model wrote counts',
     ['goals/own-words'],
-    ['goals/evidence.ts', 'if (this.#own.hasWhole(letters))', 'if (letters.length < 0 && this.#own.hasWhole(letters))'],
+    [
+      'goals/evidence.ts',
+      'if (this.#modelText.containsWhole(letters))',
+      'if (letters.length < 0 && this.#modelText.containsWhole(letters))',
+    ],
   ],
   [
     'judge: a quote with a part that the model wrote counts',
@@ -67,7 +71,7 @@ export const promisesOfJudges = [
   [
     'judge: a quote of pieces of inputs counts',
     ['goals/own-words'],
-    ['goals/evidence.ts', 'return count < leastNew ?', 'return count < 0 ?'],
+    ['goals/evidence.ts', 'return count < minNewLetters ?', 'return count < 0 ?'],
   ],
   [
     'judge: what base64 comes to is not read',
@@ -77,6 +81,6 @@ export const promisesOfJudges = [
   [
     'judge: thoughts of the model are none of its words',
     ['goals/own-words'],
-    ['goals/own-words.ts', 'said.push(block.thinking)', "said.push('')"],
+    ['goals/own-words.ts', 'texts.push(block.thinking)', "texts.push('')"],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

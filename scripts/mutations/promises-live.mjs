@@ -199,7 +199,7 @@ export const promisesOfLiveRuns = [
   [
     'inbox: an id that was taken is taken again',
     ['live/inbox'],
-    ['steps/inbox.ts', '    for (const id of ids) this.#known().add(id)\n', ''],
+    ['steps/inbox.ts', '    for (const id of ids) this.#takenIds().add(id)\n', ''],
   ],
   [
     'inbox: a derived id that was taken before',

@@ -96,7 +96,7 @@ export const promisesOfLooking = [
   [
     'past goals: a round of checks may be of any type',
     ['steps/stored-record'],
-    ['steps/stored-record.ts', "came['asks'] !== true) isGoalRound", "came['asks'] === true) isGoalRound"],
+    ['steps/stored-record.ts', "outcome['asks'] !== true) isGoalRound", "outcome['asks'] === true) isGoalRound"],
   ],
   [
     'past goals: a round that an abort cut counts',

@@ -174,7 +174,7 @@ export const promisesOfRequests = [
   [
     'time: a clock that is set back takes time away',
     ['steps/clocks'],
-    ['values/clock.ts', 'if (shown > this.#shown) this.#now +=', 'this.#now +='],
+    ['values/clock.ts', 'if (reading > this.#lastReading) this.#now +=', 'this.#now +='],
   ],
   [
     'time: an attempt without room is refused after an abort',

@@ -254,13 +254,17 @@ export const promisesOfResumes = [
   [
     'time: steps that follow each other at once starve timers',
     ['steps/starved-timers'],
-    ['steps/driver.ts', 'pause === undefined ? came : pause.then(() => came)', 'came'],
+    ['steps/driver.ts', 'pause === undefined ? result : pause.then(() => result)', 'result'],
   ],
   [
     'another program: nothing is heard while records of hooks that are gone are left',
     ['steps/another-program'],
     ['steps/driver.ts', '    answers.goLive()\n', ''],
-    ['steps/driver.ts', "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()\n", ''],
+    [
+      'steps/driver.ts',
+      "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()\n",
+      '',
+    ],
   ],
   [
     'time: goes on while another still waits for a person',

@@ -165,11 +165,11 @@ export const promisesOfVerification = [
   [
     'verification: a call of a tool leaves the answer',
     ['verification/file-work'],
-    ['conversation/kept-answer.ts', 'isHookHeard || entry.message.content.some(isToolUse)', 'isHookHeard'],
+    ['conversation/kept-answer.ts', 'isHookAnswered || entry.message.content.some(isToolUse)', 'isHookAnswered'],
   ],
   [
     'verification: a hook that asks to go on gets nothing',
     ['verification/verify'],
-    ['conversation/kept-answer.ts', 'if (isHookHeard || entry', 'if (entry'],
+    ['conversation/kept-answer.ts', 'if (isHookAnswered || entry', 'if (entry'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -13,9 +13,11 @@ import type { StageReport } from '../steps/stage-record.ts'
 
 // Spec R-AFTER-1.
 /**
- * Starts what comes after the last run of an engine, and gives what it tells. Call it when the result is out; it waits for nothing.
- * Nothing starts unless that run completed. What stages spend is on the ledger of the session: its budget bounds them, and later results count it.
- * @throws ConfigurationError for what is no list of stages, and while a run goes on.
+ * Starts the stages after the last run of an engine, and returns their messages. Call it when the result is available;
+ * it does not wait.
+ * No stage starts unless that run completed. Stages spend from the ledger of the session: its budget limits them, and
+ * later results include their costs.
+ * @throws ConfigurationError for an invalid list of stages, and while a run is active.
  */
 export function afterRun(engine: QueryEngine, stages: readonly Stage[], options: StagesOptions = {}): RunningStages {
   const session = engineSession(engine)
@@ -23,14 +25,14 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
   if (session.isRunning) throw new ConfigurationError('A run goes on. Stages start when its result is out.')
   const isDue = last?.terminal.reason === 'completed'
   const { prices, tokens, clock, mediaLimits, graceMs, standing, model } = session.options
-  const given = { prices, tokens, clock, mediaLimits, graceMs, standing }
+  const runOptions = { prices, tokens, clock, mediaLimits, graceMs, standing }
   const host = {
     sessionId: engine.sessionId,
     runId: last?.state.run.runId ?? '',
     terminal: last?.terminal ?? null,
     transcript: engine.transcript,
     model,
-    options: withoutAbsent(given),
+    options: withoutUndefined(runOptions),
     ledger: session.account.ledger,
     lease: session.options.lease ?? null,
     signal: session.options.signal,
@@ -41,27 +43,27 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
   return startStages(isDue ? stages : [], host, options)
 }
 
-/** What a stage is run with where no run was before it. */
+/** The environment of stages that do not follow a run. */
 export interface AloneOptions
   extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs' | 'standing'> {
   /** The model that stages ask unless they name another. */
   readonly model: RunOptions['model']
   /** Id of the session. */
   readonly sessionId: string
-  /** Of all of them together; no limit but their own when absent. */
+  /** Budget of all stages together; only their own limits apply when absent. */
   readonly maxBudgetUsd?: number
   /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
-  /** Where the records of stages go. Default: nowhere. */
+  /** Where the records of stages are stored. Default: nowhere. */
   readonly log?: StepStore
 }
 
-/** Runs stages by themselves: a command of a person, for instance. The same bounds hold. @throws ConfigurationError */
+/** Runs stages without a preceding run: for a command of a person, for instance. The same limits apply. @throws ConfigurationError */
 export function runStages(stages: readonly Stage[], options: AloneOptions): RunningStages {
   const { model, prices, tokens, clock, mediaLimits, graceMs, standing } = options
   const { sessionId, maxBudgetUsd, transcript, log } = options
-  const given = withoutAbsent({ prices, tokens, clock, mediaLimits, graceMs, standing })
-  settingsOf({ model, ...given })
+  const runOptions = withoutUndefined({ prices, tokens, clock, mediaLimits, graceMs, standing })
+  settingsOf({ model, ...runOptions })
   optional(isPositive)('maxBudgetUsd', maxBudgetUsd)
   const host = {
     sessionId,
@@ -69,7 +71,7 @@ export function runStages(stages: readonly Stage[], options: AloneOptions): Runn
     terminal: null,
     transcript: transcript ?? Transcript.empty(),
     model,
-    options: given,
+    options: runOptions,
     ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd ?? Infinity) }, { isMeasured: standing !== undefined }),
     lease: null,
     signal: undefined,
@@ -81,9 +83,9 @@ export function runStages(stages: readonly Stage[], options: AloneOptions): Runn
   return startStages(stages, host, signal === undefined ? {} : { signal })
 }
 
-type Present<Given> = { [Name in keyof Given]?: Exclude<Given[Name], undefined> }
+type Present<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
 
-function withoutAbsent<Given extends object>(given: Given): Present<Given> {
-  // What is left out is undefined, and nothing else is.
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Present<Given>
+function withoutUndefined<Values extends object>(values: Values): Present<Values> {
+  // Only undefined values are removed.
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<Values>
 }

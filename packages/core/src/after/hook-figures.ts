@@ -5,7 +5,7 @@ import type { SdkHookFigures } from '../sdk/sdk-messages.ts'
 import { headOf } from '../values/text.ts'
 import type { StageMessage } from './stage.ts'
 
-/** One call of a hook, whoever runs it. */
+/** One call of a hook, by the loop or by a caller. */
 export interface HookCall {
   /** Name of the hook. */
   readonly hook: string
@@ -13,28 +13,28 @@ export interface HookCall {
   readonly event: string
   /** Milliseconds that it took. */
   readonly durationMs: number
-  /** What it decided, in a word each; nothing for a hook that let things be. */
+  /** Its decisions, in a word each; empty for a hook that changed nothing. */
   readonly decisions: readonly string[]
 }
 
-const mostRows = 50
-const longestName = 120
+const maxRows = 50
+const maxNameLength = 120
 
 // Spec R-AFTER-9.
-/** Adds up what the hooks of a run did. It asks nobody. */
+/** Sums up what the hooks of a run did, without side effects. */
 export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
-  readonly #isTold: (hook: string) => boolean
+  readonly #isCounted: (hook: string) => boolean
 
-  /** `isTold`: hooks of the loop that count; all when absent. Others are added by whoever runs them. */
-  constructor(isTold: (hook: string) => boolean = () => true) {
-    this.#isTold = isTold
+  /** `isCounted`: which hooks of the loop count; all when absent. Callers add other hooks through `add`. */
+  constructor(isCounted: (hook: string) => boolean = () => true) {
+    this.#isCounted = isCounted
   }
 
-  /** Takes an event of the run, those of subagents too. */
+  /** Receives an event of the run, including events of subagents. */
   onEvent(event: RunEvent): void {
     if (event.type === 'agent') this.onEvent(event.event)
-    if (event.type !== 'hook_end' || !this.#isTold(event.hook)) return
+    if (event.type !== 'hook_end' || !this.#isCounted(event.hook)) return
     const { hook, trigger, durationMs, outcome } = event
     this.add({ hook, event: trigger, durationMs, decisions: decisionsOf(outcome) })
   }
@@ -43,7 +43,7 @@ export class HookFigures {
   add({ hook, event, durationMs, decisions }: HookCall): void {
     const key = JSON.stringify([hook, event])
     const row = this.#rows.get(key) ?? {
-      hook_name: headOf(hook, longestName),
+      hook_name: headOf(hook, maxNameLength),
       hook_event: event,
       count: 0,
       total_ms: 0,
@@ -60,16 +60,16 @@ export class HookFigures {
     this.#rows.set(key, row)
   }
 
-  /** What came together, those that took most first, and begins anew; undefined where no hook ran. */
+  /** Returns the sums, longest duration first, and resets them; undefined if no hook ran. */
   take(runId: string): Extract<StageMessage, { readonly subtype: 'hook_summary' }> | undefined {
     const hooks = [...this.#rows.values()].toSorted((one, other) => other.total_ms - one.total_ms)
     this.#rows.clear()
     if (hooks.length === 0) return undefined
-    return { type: 'system', subtype: 'hook_summary', run_id: runId, hooks: hooks.slice(0, mostRows) }
+    return { type: 'system', subtype: 'hook_summary', run_id: runId, hooks: hooks.slice(0, maxRows) }
   }
 }
 
-/** What a hook decided, in a word each. */
+/** The decisions of a hook, in a word each. */
 function decisionsOf(outcome: HookOutcome | StopHookOutcome): readonly string[] {
   const { signals, continued, messages, blocked, permission, input, output, prevented, replaced } =
     outcome as HookOutcome
@@ -84,5 +84,8 @@ function decisionsOf(outcome: HookOutcome | StopHookOutcome): readonly string[] 
     ['error', outcome.error !== undefined],
     ['aborted', outcome.aborted !== undefined],
   ]
-  return [...(permission === undefined ? [] : [permission]), ...found.flatMap(([name, isSo]) => (isSo ? [name] : []))]
+  return [
+    ...(permission === undefined ? [] : [permission]),
+    ...found.flatMap(([name, isDecided]) => (isDecided ? [name] : [])),
+  ]
 }

@@ -1,4 +1,4 @@
-// `@halting/core/after`: what comes after a run, bounded by itself (docs/guide/after-the-run.md).
+// `@halting/core/after`: work after a run, with its own limits (docs/guide/after-the-run.md).
 export { HookFigures, type HookCall } from './hook-figures.ts'
 export { afterRun, runStages, type AloneOptions } from './after-run.ts'
 export type { RunningStages, StagesOptions } from './run-stages.ts'

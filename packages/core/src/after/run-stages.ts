@@ -12,58 +12,58 @@ import type { Stage, StageLimits } from './stage.ts'
 import { StageRun, type EndedStage, type StageSurroundings } from './stage-run.ts'
 import type { StageReport } from '../steps/stage-record.ts'
 
-/** Stages that go on, and what they tell as it comes. Whoever leaves the iteration ends them. */
+/** Running stages, and their messages as they arrive. Leaving the iteration ends the stages. */
 export interface RunningStages extends AsyncIterable<SdkMessage<never>> {
-  /** How each went, in their order, once all have ended. Never rejects. */
+  /** The report of each stage in order, once all have ended. Never rejects. */
   readonly ended: Promise<readonly StageReport[]>
-  /** Ends them. Each has the grace time to heed it. */
+  /** Ends the stages. Each has the grace time to react. */
   abort(cause?: 'user' | 'interrupt' | 'terminated'): void
 }
 
-/** What a caller decides for all of a list. */
+/** Options of a caller for all stages of a list. */
 export interface StagesOptions {
-  /** Ends them: with the program, for instance. */
+  /** Ends the stages when aborted: with the program, for instance. */
   readonly signal?: AbortSignal
-  /** Asked by stages that name no model: a small one, mostly. That of the session when absent. */
+  /** The model for stages that name none, mostly a small one. Default: that of the session. */
   readonly model?: Model
 }
 
-/** What the list needs of where it runs. */
+/** What stages need from the session. */
 export interface StagesHost extends Omit<StageSurroundings, 'signal' | 'model' | 'lease'> {
   readonly model: Model
   readonly lease: BudgetLease | null
   readonly ledger: Ledger
-  /** Ends the runs of the session, and what comes after them. */
+  /** Ends the runs of the session and its stages when aborted. */
   readonly signal: AbortSignal | undefined
-  /** A name that no other stage of the session has. */
+  /** A name that is unique among the stages of the session. */
   idOf(name: string): string
-  /** Told as each ends, before anybody else. */
+  /** Called as each stage ends, before anyone else is notified. */
   onEnded(report: StageReport): void
 }
 
-/** Starts all of them beside each other. @throws ConfigurationError for what is no list of stages; then none starts. */
+/** Starts all stages in parallel. @throws ConfigurationError for an invalid list of stages; then none starts. */
 export function startStages(stages: readonly Stage[], host: StagesHost, options: StagesOptions): RunningStages {
   checkStages(stages)
   checkStagesOptions(options)
   const abort = new AbortScope()
-  const ending = [host.signal, options.signal].flatMap((signal) =>
-    signal === undefined ? [] : [followed(signal, abort)],
+  const followers = [host.signal, options.signal].flatMap((signal) =>
+    signal === undefined ? [] : [followSignal(signal, abort)],
   )
   const queue = new EventQueue<SdkMessage<never>>()
   queue.listen()
   const { sessionId, runId } = host
   const lease = host.lease && { lease: host.lease, askedNanos: 0 }
-  const around = { ...host, model: options.model ?? host.model, signal: abort.signal, lease }
+  const surroundings = { ...host, model: options.model ?? host.model, signal: abort.signal, lease }
   const ended = Promise.all(
     stages.map(async (stage): Promise<StageReport> => {
       const id = host.idOf(stage.name)
-      const { report, tells } = await new StageRun(stage, { id, runId, name: stage.name }, around).run()
+      const { report, messages } = await new StageRun(stage, { id, runId, name: stage.name }, surroundings).run()
       host.onEnded(report)
-      for (const message of messagesOf({ report, tells }, sessionId)) queue.put(message)
+      for (const message of messagesOf({ report, messages }, sessionId)) queue.put(message)
       return report
     }),
   ).finally(() => {
-    for (const scope of ending) scope.dispose()
+    for (const scope of followers) scope.dispose()
     queue.close()
   })
   return {
@@ -80,21 +80,21 @@ export function startStages(stages: readonly Stage[], host: StagesHost, options:
   }
 }
 
-/** Aborts the stages when the signal does, or has. */
-function followed(signal: AbortSignal, abort: AbortScope): AbortScope {
+/** Aborts the stages when the signal does, immediately if it already has. */
+function followSignal(signal: AbortSignal, abort: AbortScope): AbortScope {
   const scope = new AbortScope()
   scope.listen({ onAbort: (cause) => abort.abort(cause) })
   scope.follow(signal)
   return scope
 }
 
-function messagesOf({ report, tells }: EndedStage, sessionId: string): readonly SdkMessage<never>[] {
+function messagesOf({ report, messages }: EndedStage, sessionId: string): readonly SdkMessage<never>[] {
   const idsOf = (name: string) => ({
     uuid: uuidOf(`${sessionId}/${report.id}/${name}`),
     session_id: sessionId,
   })
-  const told = tells.map((message, index) => ({ ...message, ...idsOf(String(index)) }))
-  return [...told, endedMessage(report, idsOf('ended'))]
+  const withIds = messages.map((message, index) => ({ ...message, ...idsOf(String(index)) }))
+  return [...withIds, endedMessage(report, idsOf('ended'))]
 }
 
 function endedMessage(report: StageReport, ids: { readonly uuid: string; readonly session_id: string }): SdkStageEnded {
@@ -135,7 +135,7 @@ const isLimits: Given = (name, value) => {
   const limits = fieldsOf(value) ?? refuse(name, 'an object', value)
   for (const limit in limits) {
     if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`There is no limit ${name}.${limit}.`)
-    // It was just looked at.
+    // Checked above.
     optional(limitChecks[limit as keyof StageLimits])(`${name}.${limit}`, limits[limit])
   }
 }

@@ -25,6 +25,7 @@ import {
   type StageContext,
   type StageLimits,
   type StageMessage,
+  type StageOutcome,
   type StageQuestion,
 } from './stage.ts'
 import type { StageIdentity, StageRecord, StageReport, StageReason } from '../steps/stage-record.ts'
@@ -33,20 +34,20 @@ import { fieldsOf } from '../values/given.ts'
 import { jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { headOf } from '../values/text.ts'
 
-/** What stages of one list share. */
+/** What the stages of one list share. */
 export interface StageSurroundings {
   readonly sessionId: string
   readonly runId: string
   readonly terminal: RunResult | null
   readonly transcript: Transcript
-  /** Asked where a stage names no other. */
+  /** The model for stages that name no other. */
   readonly model: Model
   readonly options: Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'>
-  /** The line of the session: what a stage reserves, this one reserves too. */
+  /** The ledger of the session: a stage's reservations count here, too. */
   readonly ledger: Ledger
   readonly log: StepStore | undefined
   readonly signal: AbortSignal
-  /** Where what the session may spend is shared with others, and what stages of this list have asked of it. */
+  /** Set if others share the session's budget: the shared lease, and what stages of this list have requested from it. */
   readonly lease: SharedLease | null
 }
 
@@ -55,13 +56,13 @@ interface SharedLease {
   askedNanos: NanoUsd
 }
 
-/** What a stage came to, and what it has to tell. */
+/** The result of a stage, and its messages. */
 export interface EndedStage {
   readonly report: StageReport
-  readonly tells: readonly StageMessage[]
+  readonly messages: readonly StageMessage[]
 }
 
-/** The bounds of a stage, with those that it does not name. */
+/** The limits of a stage, with defaults. */
 export function stageLimits({ limits }: Pick<Stage, 'limits'>): Required<StageLimits> {
   return { ...defaults, ...limits }
 }
@@ -78,67 +79,68 @@ const minUsefulTokens = 64
 const maxRetries = 2
 
 /**
- * One stage. It never rejects.
- * S1: nothing is asked before its beginning is on record. S2: a question takes its turns before it is asked. S3: when it has ended, no question of it goes on
- * and none is asked any more.
+ * One stage. Its promise never rejects.
+ * S1: it asks nothing before its start is recorded.
+ * S2: a question reserves its turns before it is asked.
+ * S3: when it has ended, none of its questions is still running, and it asks no more.
  */
 export class StageRun {
   readonly #stage: Stage
   readonly #identity: StageIdentity
-  readonly #around: StageSurroundings
+  readonly #surroundings: StageSurroundings
   readonly #limits: Required<StageLimits>
   readonly #ledger: Ledger
   readonly #abort = new AbortScope()
   readonly #running = new Set<RunStream>()
   #turnsLeft: number
   #turns = 0
-  #asked = 0
+  #requests = 0
   #usage: StageReport['modelUsage'] = {}
-  #begun: Promise<void> | undefined
-  /** With dollars: a model with a price was asked. */
-  #begunPriced: Promise<void> | undefined
-  /** What it may spend of a lease is held until its end is on record. */
+  #started: Promise<void> | undefined
+  /** With dollars: it asked a model with a price. */
+  #startedPriced: Promise<void> | undefined
+  /** Releases its part of a lease, once its end is recorded. */
   #endSpending: (() => void) | undefined
 
-  constructor(stage: Stage, identity: StageIdentity, around: StageSurroundings) {
+  constructor(stage: Stage, identity: StageIdentity, surroundings: StageSurroundings) {
     this.#stage = stage
     this.#identity = identity
-    this.#around = around
+    this.#surroundings = surroundings
     this.#limits = stageLimits(stage)
     this.#turnsLeft = this.#limits.maxTurns
-    this.#ledger = around.ledger.branch({
+    this.#ledger = surroundings.ledger.branch({
       nanos: nanosOf(this.#limits.maxBudgetUsd),
       tokens: this.#limits.maxTotalTokens,
     })
   }
 
   async run(): Promise<EndedStage> {
-    const { options, signal } = this.#around
+    const { options, signal } = this.#surroundings
     const clock = steadyClock(options.clock ?? systemClock)
     const beganAt = clock.now()
     this.#abort.follow(signal)
     const times = { usedMs: 0, limitMs: this.#limits.maxDurationMs }
     const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
     this.#abort.checkBy(() => deadline.check())
-    const { tells, ...outcome } = await this.#outcome()
-    // What it asked and did not wait for ends, and nothing is asked any more.
+    const { messages, ...outcome } = await this.#outcome()
+    // Aborts the questions that it did not wait for; no more can be asked.
     this.#abort.abort('parent')
     await Promise.all([...this.#running].map(({ ended }) => ended))
     deadline.cancel()
     this.#abort.dispose()
     const durationMs = clock.now() - beganAt
     const report: StageReport = { ...this.#identity, ...outcome, ...this.#figures(), durationMs }
-    const isNews = report.reason !== 'skipped' || (this.#begunPriced ?? this.#begun) !== undefined
-    // What it cost is charged as its beginning says, if nobody can write down its end.
-    if (isNews) await this.#record({ phase: 'ended', ...report }).catch(() => {})
+    const mustBeRecorded = report.reason !== 'skipped' || (this.#startedPriced ?? this.#started) !== undefined
+    // If the end cannot be recorded, the stage is charged what its start record says.
+    if (mustBeRecorded) await this.#record({ phase: 'ended', ...report }).catch(() => {})
     this.#endSpending?.()
-    return { report, tells }
+    return { report, messages }
   }
 
   async #outcome(): Promise<StageEnding> {
     const cause = this.#abort.causeNow()
-    if (cause !== undefined) return this.#cut(cause)
-    const { options, sessionId, runId, terminal, transcript } = this.#around
+    if (cause !== undefined) return this.#endingOfAbort(cause)
+    const { options, sessionId, runId, terminal, transcript } = this.#surroundings
     const { clock: timers = systemClock, graceMs = 250 } = options
     const { signal } = this.#abort
     const ask: StageContext['ask'] = (question) => this.#ask(question)
@@ -147,18 +149,18 @@ export class StageRun {
     const settled = await settleWithin<unknown, Settled<unknown>>(
       () => this.#stage.run(context),
       grace,
-      (came) => came,
+      (settlement) => settlement,
     )
-    if (settled.kind === 'value') return givenOutcome(settled.value)
-    if (settled.kind === 'left') return this.#cut(settled.cause, ' It did not heed that and was left behind.')
+    if (settled.kind === 'value') return parseOutcome(settled.value)
+    if (settled.kind === 'left') return this.#endingOfAbort(settled.cause, ' It ignored the abort and was abandoned.')
     const { error } = settled
-    // What it threw may be what the abort came to.
-    if (this.#abort.cause !== undefined) return this.#cut(this.#abort.cause)
+    // The error may be a consequence of the abort.
+    if (this.#abort.cause !== undefined) return this.#endingOfAbort(this.#abort.cause)
     if (isInstance(error, StageStop)) return endingOf(error.reason, error.message)
     return endingOf('failed', messageOf(error))
   }
 
-  #cut(cause: AbortCause, more = ''): StageEnding {
+  #endingOfAbort(cause: AbortCause, more = ''): StageEnding {
     if (cause !== 'time') return endingOf('aborted', `It was aborted (${cause}).${more}`)
     return endingOf('time_limit', `It took longer than ${this.#limits.maxDurationMs} ms.${more}`)
   }
@@ -166,17 +168,17 @@ export class StageRun {
   async #ask<Output>(question: StageQuestion<Output>): Promise<StageAnswer<Output>> {
     this.#checkOpen()
     const { output, transcript, prompt } = question
-    // A question without tools has one turn, so that several can be asked beside each other.
+    // A question without tools has one turn, so that several can be asked in parallel.
     const needsTurns = question.tools !== undefined || output !== undefined
     const maxTurns = Math.min(this.#turnsLeft, question.maxTurns ?? (needsTurns ? Infinity : 1))
-    if (maxTurns < 1) throw new StageStop('max_turns', `It has asked in its ${this.#limits.maxTurns} turns already.`)
+    if (maxTurns < 1) throw new StageStop('max_turns', `It has used its ${this.#limits.maxTurns} turns.`)
     this.#turnsLeft -= maxTurns
     let turns = 0
     try {
-      await this.#begin(this.#modelOf(question))
+      await this.#start(this.#modelOf(question))
       this.#checkOpen()
-      const { sessionId } = this.#around
-      const runId = `${this.#identity.id}/${++this.#asked}`
+      const { sessionId } = this.#surroundings
+      const runId = `${this.#identity.id}/${++this.#requests}`
       const start = startRun({ prompt, sessionId, runId, ...(transcript !== undefined && { transcript }) })
       const running = streamRun(start, this.#optionsOf(question, maxTurns), { ledger: this.#ledger })
       this.#running.add(running)
@@ -184,7 +186,7 @@ export class StageRun {
       this.#running.delete(running)
       turns = terminal.summary.turns
       this.#addUsage(terminal)
-      // What an empty answer means the stage decides.
+      // The stage decides what an empty answer means.
       if (endings[terminal.reason].parentResult === 'failed') throw this.#stopOf(terminal)
       const text = output === undefined ? lastAnswer(state) : lastReplyText(state)
       const checked = output?.check(text)
@@ -198,7 +200,7 @@ export class StageRun {
   #checkOpen(): void {
     const cause = this.#abort.causeNow()
     if (cause === undefined) return
-    const { reason, message } = this.#cut(cause)
+    const { reason, message } = this.#endingOfAbort(cause)
     throw new StageStop(reason, message)
   }
 
@@ -207,8 +209,8 @@ export class StageRun {
     const { system, tools, permissions, thinking, output, maxOutputTokens = 4_096 } = question
     const model = this.#modelOf(question)
     const { maxBudgetUsd, maxTotalTokens } = this.#limits
-    const { options, ledger } = this.#around
-    // A model without a price costs nothing that anybody could count: tokens bound it. With a budget for the session it cannot be asked.
+    const { options, ledger } = this.#surroundings
+    // The cost of a model without a price is unknown, so the token limit applies. With a session budget it cannot be asked.
     const isPriced = hasPrice(model, options.prices)
     const mustBePriced = ledger.isBounded
     return {
@@ -230,12 +232,12 @@ export class StageRun {
 
   #stopOf({ reason, signal }: RunResult): StageStop {
     if (this.#abort.cause !== undefined) {
-      const cut = this.#cut(this.#abort.cause)
+      const cut = this.#endingOfAbort(this.#abort.cause)
       return new StageStop(cut.reason, cut.message)
     }
     const named = endings[reason].stageBound ?? 'failed'
-    // The run of the question knows its own limits, and not what is left of those of the session.
-    if (named === 'max_budget_usd') return new StageStop(named, `No request fits into what is left: $${this.#leftUsd}.`)
+    // The run of the question knows its own limits, but not what the session's limits leave.
+    if (named === 'max_budget_usd') return new StageStop(named, `No request fits into the remaining $${this.#leftUsd}.`)
     return new StageStop(named, signal.message === '' ? reason : signal.message)
   }
 
@@ -272,122 +274,128 @@ export class StageRun {
   }
 
   #modelOf({ model }: Pick<StageQuestion, 'model'>): Model {
-    return model ?? this.#stage.model ?? this.#around.model
+    return model ?? this.#stage.model ?? this.#surroundings.model
   }
 
-  /** The most that it may spend is on disk before it spends anything: again, with dollars, before the first model with a price. */
-  #begin(model: Model): Promise<void> {
-    if (hasPrice(model, this.#around.options.prices)) return (this.#begunPriced ??= this.#recordMost('priced'))
-    return this.#begunPriced ?? (this.#begun ??= this.#recordMost('unpriced'))
+  /** Records the most it may spend before it spends anything. With dollars, it records again before the first model with a price. */
+  #start(model: Model): Promise<void> {
+    if (hasPrice(model, this.#surroundings.options.prices)) return (this.#startedPriced ??= this.#recordLimit('priced'))
+    return this.#startedPriced ?? (this.#started ??= this.#recordLimit('unpriced'))
   }
 
-  async #recordMost(kind: 'priced' | 'unpriced'): Promise<void> {
-    const { lease } = this.#around
+  async #recordLimit(kind: 'priced' | 'unpriced'): Promise<void> {
+    const { lease } = this.#surroundings
     if (kind === 'priced' && lease !== null) {
       this.#endSpending ??= this.#ledger.lease?.spend()
       await this.#growLease(lease)
     }
-    // What others have only taken aside they may give back.
+    // Others may give back what they have only reserved.
     const { nanos, tokens } = this.#ledger.unspent()
     const most: Amount = { nanos: kind === 'priced' ? Math.max(0, nanos) : 0, tokens: Math.max(0, tokens) }
     try {
       await this.#record({ phase: 'began', ...this.#identity, most })
     } catch (error) {
-      throw new StageStop('failed', `Its beginning could not be recorded, so nothing was asked: ${messageOf(error)}`)
+      throw new StageStop('failed', `Its start could not be recorded, so it asked nothing: ${messageOf(error)}`)
     }
   }
 
   // Spec R-BUD-17c.
-  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend. */
+  /**
+   * Requests its budget from the lease before the start record names it. If its end is never seen, that amount is
+   * charged, and the session must be allowed to spend it.
+   */
   async #growLease(shared: SharedLease): Promise<void> {
     const { lease } = shared
-    const { ledger } = this.#around
+    const { ledger } = this.#surroundings
     shared.askedNanos += nanosOf(this.#limits.maxBudgetUsd)
-    const wanted = Math.min(shared.askedNanos, ledger.availableBesideLease().nanos)
-    const missing = wanted - ledger.available().nanos
+    const target = Math.min(shared.askedNanos, ledger.availableBesideLease().nanos)
+    const missing = target - ledger.available().nanos
     if (missing <= 0) return
     await lease.growTo(usdOf(nanosOf(lease.usd) + missing), { signal: this.#abort.signal })
     this.#checkOpen()
   }
 
   async #record(stage: StageRecord): Promise<void> {
-    const { log } = this.#around
+    const { log } = this.#surroundings
     log?.append({ type: 'stage', stage })
     await log?.flush()
   }
 }
 
-function hasPrice(model: Model, given: Prices | undefined): boolean {
-  const prices = pricesWith(given, () => [model])
+function hasPrice(model: Model, ownPrices: Prices | undefined): boolean {
+  const prices = pricesWith(ownPrices, () => [model])
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
 }
 
-/** The same model, of which replies of at most so many tokens are asked. */
-export function cappedModel(model: Model, mostOutputTokens: number): Model {
-  const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
-  // The cap is the default, too.
+/** The same model, with a lower cap for replies. */
+export function cappedModel(model: Model, maxReplyTokens: number): Model {
+  const maxOutputTokens = Math.min(model.maxOutputTokens, maxReplyTokens)
+  // The cap is also the default.
   const { defaultOutputTokens: _, ...facts } = modelFacts(model)
   const admit = model.admit?.bind(model)
   return {
     ...facts,
     maxOutputTokens,
-    // The cap is in the request that its call is given.
+    // The cap is in the request that `call` receives.
     ...(admit !== undefined && { admit }),
     call: (request, options) => model.call(request, options),
   }
 }
 
-/** How a stage ended, and what it has to tell. */
+/** How a stage ended, and its messages. */
 export interface StageEnding {
   readonly reason: StageReason
   readonly message: string
   readonly details?: JsonObject
-  readonly tells: readonly StageMessage[]
+  readonly messages: readonly StageMessage[]
 }
 
-const longestMessage = 1_000
-const mostTells = 20
-const mostBytes = 16_000
+const maxMessageLength = 1_000
+const maxMessages = 20
+const maxBytes = 16_000
 
 function endingOf(reason: StageReason, message: string): StageEnding {
-  return { reason, message: headOf(message, longestMessage), tells: [] }
+  return { reason, message: headOf(message, maxMessageLength), messages: [] }
 }
 
-/** What a stage gave, bounded; plain JavaScript may give anything. */
-function givenOutcome(given: unknown): StageEnding {
+/** Parses the outcome of a stage, within limits; plain JavaScript may return anything. */
+function parseOutcome(value: unknown): StageEnding {
   try {
-    return read(given)
+    return parseFields(value)
   } catch {
-    return endingOf('failed', 'What it gave cannot be read.')
+    return endingOf('failed', 'Its outcome cannot be read.')
   }
 }
 
-function read(given: unknown): StageEnding {
-  // A stage of plain JavaScript that gives nothing has done its work.
-  if (given === undefined || given === null) return endingOf('completed', '')
-  const { kind, message, details, tells } = fieldsOf(given) ?? {}
+/** Fields of an unchecked outcome. */
+type DoneFields = { readonly [field in keyof Extract<StageOutcome, { readonly kind: 'done' }>]?: unknown }
+
+function parseFields(value: unknown): StageEnding {
+  // A stage of plain JavaScript that returns nothing has completed.
+  if (value === undefined || value === null) return endingOf('completed', '')
+  const { kind, message, details, tells: sent }: DoneFields = fieldsOf(value) ?? {}
   const text = typeof message === 'string' ? message : ''
   if (kind === 'skipped') return endingOf('skipped', text)
-  if (kind !== 'done') return endingOf('failed', "A stage must give { kind: 'done' } or { kind: 'skipped' }.")
-  const told = Array.isArray(tells) ? tells.slice(0, mostTells).flatMap(tellOf) : []
-  const ending = { ...endingOf('completed', text), tells: told }
+  if (kind !== 'done') return endingOf('failed', "A stage must return { kind: 'done' } or { kind: 'skipped' }.")
+  const messages = Array.isArray(sent) ? sent.slice(0, maxMessages).flatMap(parseMessage) : []
+  const ending: StageEnding = { ...endingOf('completed', text), messages }
   if (details === undefined) return ending
   const facts = jsonObjectOf(details)
   return isShort(facts) ? { ...ending, details: facts } : ending
 }
 
-/** The types are those of the messages that a stage may tell. */
+/** The types of messages that a stage may send. */
 const types: ReadonlySet<unknown> = new Set<StageMessage['type']>(['prompt_suggestion', 'system'])
 const subtypes: ReadonlySet<unknown> = new Set(['informational', 'hook_summary'])
 
-function tellOf(given: unknown): readonly StageMessage[] {
-  const message = jsonObjectOf(given)
+function parseMessage(value: unknown): readonly StageMessage[] {
+  const message = jsonObjectOf(value)
   const { type, subtype } = message
   if (!types.has(type) || (type === 'system' && !subtypes.has(subtype)) || !isShort(message)) return []
-  // Its type is one of those; what else it holds is JSON.
+  // The type was checked; the other fields are JSON.
   return [message as unknown as StageMessage]
 }
 
 function isShort(value: JsonObject): boolean {
-  return JSON.stringify(value).length <= mostBytes
+  return JSON.stringify(value).length <= maxBytes
 }

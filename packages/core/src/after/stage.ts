@@ -10,87 +10,90 @@ import type { StageReason } from '../steps/stage-record.ts'
 
 // Spec R-AFTER-1.
 /**
- * Work that begins when a run has completed and its result is out. It is bounded by itself: in turns, dollars, tokens and time.
- * What it throws ends it and nothing else.
+ * Work that starts when a run has completed and its result is available. It has its own limits on turns, dollars, tokens
+ * and time.
+ * If it throws, it ends, with no other effect.
  */
 export interface Stage {
-  /** By which it is told and recorded, such as `memory`; each of a list has another. */
+  /** Its name in messages and records, such as `memory`; unique in a list. */
   readonly name: string
-  /** Bounds of the stage; those that are left out have their defaults. */
+  /** Limits of the stage; each has a default. */
   readonly limits?: StageLimits
-  /** The model that it asks; that of `afterRun`, else that of the session, when absent. */
+  /** The model that it asks. Default: that of `afterRun`, else that of the session. */
   readonly model?: Model
-  /** Does the work, and returns what came of it. */
+  /** Does the work and returns its outcome. */
   run(after: StageContext): Promise<StageOutcome> | StageOutcome
 }
 
-/** The bounds of one stage, over all that it asks. */
+/** The limits of one stage, for all of its questions together. */
 export interface StageLimits {
-  /** Turns; 1 when absent. */
+  /** Maximum number of turns. Default: 1. */
   readonly maxTurns?: number
-  /** US dollars; 0.05 when absent. The budget of the session holds beside it. Of a model without a price the tokens alone are bounded. */
+  /** US dollars. Default: 0.05. The budget of the session applies, too. A model without a price is limited by tokens only. */
   readonly maxBudgetUsd?: number
-  /** Input and output; 50,000 when absent. */
+  /** Input and output tokens. Default: 50,000. */
   readonly maxTotalTokens?: number
-  /** Milliseconds from its start, whatever it does; 30,000 when absent. */
+  /** Milliseconds from its start. Default: 30,000. */
   readonly maxDurationMs?: number
 }
 
-/** What a stage is given. */
+/** What a stage receives. */
 export interface StageContext {
   /** Id of the session. */
   readonly sessionId: string
-  /** The run that it comes after. */
+  /** The run before the stage. */
   readonly runId: string
-  /** How that ended; null where no run was before it. */
+  /** The result of that run; null if there was none. */
   readonly terminal: RunResult | null
   /** The session as it was when that run ended. */
   readonly transcript: Transcript
-  /** Aborted when its time is over, or the program ends. What heeds it within the grace time still counts. */
+  /** Aborted at the time limit, and when the program ends. A result within the grace time still counts. */
   readonly signal: AbortSignal
   /**
-   * Asks a model, through the same loop and ledger as any run. One after another or beside each other: the bounds are those of the stage.
-   * Rejects with a `StageStop` where a bound, an abort or a failure came before the answer. Let it through: it is how the stage ends then.
+   * Asks a model through the same loop and ledger as any run. Questions may run in sequence or in parallel; the limits
+   * are those of the stage.
+   * Rejects with a `StageStop` if a limit, an abort or a failure prevents the answer. Do not catch it: it reports to the
+   * runtime how the stage ended.
    */
   readonly ask: <Output = unknown>(question: StageQuestion<Output>) => Promise<StageAnswer<Output>>
 }
 
-/** What a stage asks. Nothing of the session goes along but what is given here. */
+/** A question of a stage. Nothing of the session is sent except these fields. */
 export interface StageQuestion<Output = unknown> extends Pick<
   RunOptions,
   'system' | 'tools' | 'permissions' | 'thinking'
 > {
   /** The question. */
   readonly prompt: MessageContent
-  /** What the answer must fit; it is sent back within the turns that are left. */
+  /** The schema of the answer. An answer that does not match is sent back within the remaining turns. */
   readonly output?: OutputSchema<Output>
-  /** A conversation that the prompt goes on with. */
+  /** A conversation that the prompt continues. */
   readonly transcript?: Transcript
   /** The model to ask. Default: that of the stage. */
   readonly model?: Model
-  /** Turns of this question; one without tools and schema, else all that are left, when absent. */
+  /** Turns of this question. Default: one without tools and schema, else all remaining turns. */
   readonly maxTurns?: number
-  /** Of each reply; 4,096 when absent. A reply that is cut there ends the question as `token_limit`. */
+  /** Maximum output tokens of each reply. Default: 4,096. A reply that is cut there ends the question as `token_limit`. */
   readonly maxOutputTokens?: number
 }
 
-/** What a model answered to a question of a stage. */
+/** A model's answer to a question of a stage. */
 export interface StageAnswer<Output = unknown> {
   /** The last text of the model. */
   readonly text: string
-  /** What the schema made of it; undefined without one. */
+  /** The parsed output; undefined without a schema. */
   readonly output: Output | undefined
 }
 
-/** What a stage came to: done, or nothing to do, which is told and recorded as such. */
+/** The outcome of a stage: done, or nothing to do. Both are reported and recorded. */
 export type StageOutcome =
   | {
       readonly kind: 'done'
-      /** In a sentence, for people. */
+      /** A sentence for people. */
       readonly message?: string
-      /** For programs: part of the `stage_ended` message and of the record. Bounded to 16 kB. */
+      /** For programs: part of the `stage_ended` message and of the record. At most 16 kB. */
       readonly details?: JsonObject
-      /** Told before the end of the stage; at most 20 of 16 kB each. */
+      /** Messages sent before the end of the stage; at most 20 of 16 kB each. */
       readonly tells?: readonly StageMessage[]
     }
   | {
@@ -99,10 +102,10 @@ export type StageOutcome =
       readonly message: string
     }
 
-type Untold<Message> = Message extends unknown ? Omit<Message, 'uuid' | 'session_id'> : never
+type WithoutIds<Message> = Message extends unknown ? Omit<Message, 'uuid' | 'session_id'> : never
 
-/** An SDK message of a stage, without the ids that it is given. */
-export type StageMessage = Untold<
+/** An SDK message of a stage, without the ids that are added to it. */
+export type StageMessage = WithoutIds<
   | SdkPromptSuggestion
   | Extract<
       SdkSystem,
@@ -112,7 +115,7 @@ export type StageMessage = Untold<
     >
 >
 
-/** Why a question of a stage has no answer, and with it why the stage ends. */
+/** Why a question of a stage has no answer, which is also why the stage ends. */
 export class StageStop extends Error {
   override readonly name = 'StageStop'
   /** Why the stage ends. */

@@ -7,16 +7,16 @@ import { conversationContinues, workQuestion, workQuestionFor, workSummary } fro
 
 type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>
 
-/** Share of the threshold from which on finished work is summarized beside the turns. */
+/** Share of the threshold from which finished work is summarized in parallel with the turns. */
 const stageFrom = 0.85
-/** Share of the threshold that a span of finished work has at least, and about. */
+/** Approximate minimum share of the threshold that a span of finished work takes. */
 const spanShare = 0.6
-/** Share of the threshold that the newest messages have, which are not finished yet. */
+/** Share of the threshold for the newest messages, which count as unfinished. */
 const openShare = 0.2
-/** Most tokens of such a summary. */
+/** Maximum tokens of such a summary. */
 const summaryTokens = 1_000
 
-/** Summaries that were made beside turns since the conversation was last made shorter, in order. */
+/** Summaries that were made in parallel with turns since the last compaction, in order. */
 function stagedOf({ state }: ContextView): readonly Staged[] {
   const staged: Staged[] = []
   for (let index = state.transcript.length - 1; index >= 0; index--) {
@@ -27,7 +27,7 @@ function stagedOf({ state }: ContextView): readonly Staged[] {
   return staged.toReversed()
 }
 
-/** The oldest work that has no summary yet, if there is enough of it and it is finished. */
+/** The oldest finished work without a summary, if there is enough of it. */
 export function nextCollapse(
   view: ContextView,
   threshold: number,
@@ -37,16 +37,16 @@ export function nextCollapse(
   const messages = view.state.transcript.messages()
   const start = stagedOf(view).at(-1)?.to ?? firstOfWork(messages)
   const end = newestStart(view, messages, threshold * openShare)
-  const wanted = threshold * spanShare
-  if (view.tokensBetween(start, end) < wanted / 2) return undefined
-  const span = nextSpan(view, messages, { start, end, wanted })
+  const targetTokens = threshold * spanShare
+  if (view.tokensBetween(start, end) < targetTokens / 2) return undefined
+  const span = nextSpan(view, messages, { start, end, wanted: targetTokens })
   if (span === undefined) return undefined
   const freedTokens = view.tokensBetween(span.from, span.to) - summaryTokens
   if (freedTokens <= 0) return undefined
   return { ...span, freedTokens, question: questionOf(view, messages, span, model) }
 }
 
-/** The first message is the task, or what was left by a compaction: it stays. */
+/** Index after the first message, which stays: it is the task, or the result of a compaction. */
 function firstOfWork(messages: readonly ModelMessage[]): number {
   for (let index = 1; index < messages.length; index++) if (isCutPoint(messages, index)) return index
   return messages.length
@@ -61,11 +61,14 @@ function newestStart({ tokensBetween }: ContextView, messages: readonly ModelMes
   return 0
 }
 
-/** Whole groups until there are enough of them; undefined when there are not. What a person or the program said ends a span: it stays as it is. */
+/**
+ * Adds whole groups until the span is large enough; undefined if it never is. A message of a person or the program ends
+ * a span, because it is preserved verbatim.
+ */
 function nextSpan(
   { tokensBetween }: ContextView,
   messages: readonly ModelMessage[],
-  { start, end, wanted }: { readonly start: number; readonly end: number; readonly wanted: number },
+  { start, end, wanted: targetTokens }: { readonly start: number; readonly end: number; readonly wanted: number },
 ): { readonly from: number; readonly to: number } | undefined {
   let from = start
   let last = start
@@ -74,9 +77,9 @@ function nextSpan(
     if (!isCutPoint(messages, index)) continue
     if (index > from) tokens += tokensBetween(last, index)
     last = index
-    const isSaid = messages[index]?.role === 'user'
-    if (tokens >= wanted || (isSaid && tokens >= wanted / 2)) return { from, to: index }
-    if (!isSaid) continue
+    const isUserMessage = messages[index]?.role === 'user'
+    if (tokens >= targetTokens || (isUserMessage && tokens >= targetTokens / 2)) return { from, to: index }
+    if (!isUserMessage) continue
     from = index + 1
     last = from
     tokens = 0
@@ -84,7 +87,7 @@ function nextSpan(
   return undefined
 }
 
-/** With a model of its own it is shown the span alone; the run's own is shown all, which its provider has in its cache. */
+/** A separate compaction model receives only the span. The run's own model receives the whole conversation, which its provider has in its cache. */
 function questionOf(
   { model: current, system, tools }: ContextView,
   messages: readonly ModelMessage[],
@@ -93,13 +96,13 @@ function questionOf(
 ): CollapseStage['question'] {
   if (model !== undefined && model !== current) {
     const span = messages.slice(from, to)
-    const shown = span[0]?.role === 'user' ? span : [opening, ...span]
+    const shownSpan = span[0]?.role === 'user' ? span : [opening, ...span]
     return {
       model,
       system,
       tools,
       maxOutputTokens: summaryTokens,
-      messages: [...shown, { role: 'user', content: workQuestion }],
+      messages: [...shownSpan, { role: 'user', content: workQuestion }],
     }
   }
   const content = workQuestionFor(from + 1, to, messages.length)
@@ -115,8 +118,8 @@ function questionOf(
 const opening: ModelMessage = Object.freeze({ role: 'user', content: conversationContinues })
 
 /**
- * Puts all staged summaries in the place of what they are of; undefined when there are none, or when that leaves as many tokens as `below` or more. It
- * asks nobody.
+ * Replaces the summarized messages by all staged summaries. Undefined when there are none, or when the result has
+ * `below` tokens or more. It asks no model.
  */
 export function drainCollapses(view: ContextView, below: number = Infinity): Compaction | undefined {
   const staged = stagedOf(view)
@@ -133,19 +136,19 @@ export function drainCollapses(view: ContextView, below: number = Infinity): Com
   }
 }
 
-/** Whether both ends are places where a conversation may be cut, and the span lies behind the one before: what was read from a file may say anything. */
+/** Whether both ends are valid cut points and the span starts after the previous one. Data read from a file may be invalid. */
 function isSpan(messages: readonly ModelMessage[], from: number, to: number, next: number): boolean {
   if (from < Math.max(1, next) || to <= from || !isCutPoint(messages, from)) return false
   return to === messages.length || isCutPoint(messages, to)
 }
 
-/** A summary that is longer than what is left of its messages, since they were cleared or it keeps to no cap, replaces nothing. */
+/** A summary replaces nothing if it is longer than its messages: these may have been pruned, or the summary exceeds its cap. */
 function collapsed(
   { state, tokensOf }: ContextView,
   staged: readonly Staged[],
 ): { readonly messages: readonly ModelMessage[]; readonly summaries: readonly string[] } {
   const messages = state.transcript.messages()
-  const shown: ModelMessage[] = []
+  const result: ModelMessage[] = []
   const summaries: string[] = []
   let next = 0
   for (const { from, to, summary } of staged) {
@@ -153,10 +156,10 @@ function collapsed(
     const content = workSummary(to - from, summary)
     const short: ModelMessage = { role: 'user', content }
     if (tokensOf([short]) >= tokensOf(messages.slice(from, to))) continue
-    shown.push(...messages.slice(next, from), short)
+    result.push(...messages.slice(next, from), short)
     summaries.push(summary)
     next = to
   }
-  shown.push(...messages.slice(next))
-  return { messages: shown, summaries }
+  result.push(...messages.slice(next))
+  return { messages: result, summaries }
 }

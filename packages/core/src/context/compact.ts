@@ -10,15 +10,15 @@ import { shortenText } from './shorten.ts'
 import { plainSummary, summarize } from './summarize.ts'
 import { compactedHeading, currentState, noSummaryReasons, onlyResultsShortened } from './context-texts.ts'
 
-/** A text that is carried over a compaction: the state of a file that is worked on, a list of things to do. */
+/** A text that is pinned across a compaction: the state of an open file, a to-do list. */
 export interface CarriedText {
-  /** Heading under which the model is shown the text. */
+  /** The heading of the text for the model. */
   readonly title: string
   /** The text. */
   readonly text: string
 }
 
-/** What a program carries over a compaction by itself, read at that moment. What it throws is nothing carried. */
+/** What a program pins across a compaction, read at that moment. If it throws, nothing is pinned. */
 export type CarryOver = (scope: {
   /** Aborted when the run is. */
   readonly signal: AbortSignal
@@ -26,19 +26,19 @@ export type CarryOver = (scope: {
   readonly messages: readonly ModelMessage[]
   /** The whole conversation, with what earlier compactions replaced. */
   readonly transcript: Transcript
-  /** About how many tokens all of it may have. */
+  /** Approximate maximum tokens of all texts together. */
   readonly maxTokens: number
-  /** Of a subagent whose conversation it is: its id, as in the state that its tools are given. */
+  /** The id of the subagent whose conversation this is, as in the state that its tools receive. */
   readonly agentId?: string
 }) => Eventually<readonly CarriedText[]>
 
 export interface CompactionParts {
-  /** Asked for the summary in place of the run's own. */
+  /** The model to ask for the summary instead of the run's own. */
   readonly model?: Model | undefined
   readonly carryOver?: CarryOver | undefined
 }
 
-/** A full compaction: a summary, what people said, what the program carries over, and the newest messages. Undefined when it would gain nothing. */
+/** A full compaction: a summary, people's messages, pinned context, and the newest messages. Undefined when it would save nothing. */
 export function fullCompaction(
   view: ContextView,
   trigger: CompactionTrigger,
@@ -64,31 +64,31 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
       ? undefined
       : await summarize(scope, view, replaced, { model: parts.model, maxTokens: plan.summaryTokens })
   if (scope.signal.aborted) return gaveUp(noSummaryReasons.aborted)
-  // Nobody was there to ask, and there is still room: it is tried again before the next request.
+  // The summary failed and there is still room, so compaction is retried before the next request.
   if (summarized?.kind === 'failed' && trigger !== 'reactive' && !isFull(view)) return gaveUp(summarized.message)
   const summary =
     summarized === undefined
       ? onlyResultsShortened
       : summarized.kind === 'summary'
-        ? shortenText(summarized.text, plan.summaryTokens * longestToken)
+        ? shortenText(summarized.text, plan.summaryTokens * maxCharactersPerToken)
         : plainSummary(replaced, summarized.message)
   const carried = await carry(scope, work)
   const first: ModelMessage = {
     role: 'user',
-    content: [block(compactedHeading(replaced.length, summary)), ...wordsOf(work), ...carried.map(carriedBlock)],
+    content: [block(compactedHeading(replaced.length, summary)), ...messagesBlock(work), ...carried.map(pinnedBlock)],
   }
   const messages = [first, ...kept]
   const postTokens = view.fixedTokens + view.tokensOf(messages)
-  // Measured alike: what the service counted may be far from any estimate.
+  // Both sides use the same estimate: the service's own count may differ much from any estimate.
   if (postTokens >= view.fixedTokens + view.tokensOf(view.state.transcript.messages()))
     return gaveUp(noSummaryReasons.notShorter)
   return { kind: 'compacted', messages, preTokens: view.estimatedTokens, postTokens, summary, personsWords: 'carried' }
 }
 
-/** A summary that keeps to its cap has hardly more characters a token; some services cap nothing. */
-const longestToken = 8
+/** Maximum characters a token of a summary that respects its cap. Some services have no cap. */
+const maxCharactersPerToken = 8
 
-/** Share of the window from which on waiting for a better moment is no longer possible. */
+/** Share of the window from which compaction cannot wait any longer. */
 const fullShare = 0.97
 
 function isFull({ estimatedTokens, contextWindow }: ContextView): boolean {
@@ -103,7 +103,7 @@ function block(text: string): TextBlock {
   return { type: 'text', text }
 }
 
-function wordsOf({ view, plan }: Work): readonly TextBlock[] {
+function messagesBlock({ view, plan }: Work): readonly TextBlock[] {
   const all = personsWordsOf(view.state.transcript, plan.kept)
   if (all.length === 0) return []
   const tokensOf = (text: string): number => view.tokensOf([{ role: 'user', content: text }])
@@ -115,22 +115,22 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
   if (parts.carryOver === undefined) return []
   const { transcript } = view.state
   const messages = transcript.messages()
-  const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
+  const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [pinnedBlock(carried)] }])
   let left = plan.carriedTokens
   try {
-    const given = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
-    return given.flatMap(({ title, text }) => {
+    const pinned = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
+    return pinned.flatMap(({ title, text }) => {
       if (left <= 0) return []
-      const whole = { title: shortenText(title, longestTitle), text }
+      const whole = { title: shortenText(title, maxTitleLength), text }
       const tokens = tokensOf(whole)
-      // What is carried is cut to what is left, whoever gave it and in whatever script.
+      // Pinned texts are cut to the remaining room, whatever their source and script.
       const carried =
         tokens <= left ? whole : { ...whole, text: shortenText(text, Math.floor((text.length * left) / tokens)) }
       left -= tokens <= left ? tokens : tokensOf(carried)
       return carried.text === '' ? [] : [carried]
     })
   } catch {
-    // What cannot be read now, the model can read when it needs it.
+    // A file that cannot be read now is omitted: the model can read it when needed.
     return []
   }
 }
@@ -140,9 +140,9 @@ function agentOf({ state }: ContextView): { readonly agentId?: string } {
   return depth === 0 || agentId === undefined ? {} : { agentId }
 }
 
-/** A path, or a few words, in characters. */
-const longestTitle = 500
+/** Maximum characters of a title: a path, or a few words. */
+const maxTitleLength = 500
 
-function carriedBlock({ title, text }: CarriedText): TextBlock {
+function pinnedBlock({ title, text }: CarriedText): TextBlock {
   return block(currentState(title, text))
 }

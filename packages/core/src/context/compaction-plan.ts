@@ -5,53 +5,53 @@ import type { CompactionTrigger } from '../model/questions.ts'
 import { shortenedTo } from './shorten.ts'
 import { usableTokens } from './thresholds.ts'
 
-/** Which messages a compaction replaces, which it keeps, and how much room each part of what comes in their place has. */
+/** Which messages a compaction replaces, which it preserves, and how many tokens each part of the replacement may have. */
 export interface CompactionPlan {
   readonly replaced: readonly ModelMessage[]
-  /** The newest, as they stand, unless they are too long by themselves: then with shorter results. */
+  /** The newest messages, unchanged unless they are too long by themselves: then with shorter results. */
   readonly kept: readonly ModelMessage[]
   readonly summaryTokens: number
   readonly wordsTokens: number
   readonly carriedTokens: number
 }
 
-/** Most tokens of a summary. */
-export const mostSummary = 16_000
+/** Maximum tokens of a summary. */
+export const maxSummaryTokens = 16_000
 
-/** Most tokens of what people said, word for word. */
-const mostWords = 20_000
+/** Maximum tokens of people's messages, verbatim. */
+const maxMessageTokens = 20_000
 
-/** With fewer tokens a summary and what stands around it would be no shorter: nobody is asked for one. */
-const leastReplaced = 300
+/** With fewer tokens, a summary and its frame would be no shorter, so no model is asked for one. */
+const minReplacedTokens = 300
 
-/** Most tokens that each part of what a compaction leaves may have. */
+/** Maximum tokens of each part of a compaction's result. */
 export interface CompactionRoom {
-  /** Of the newest messages, which stay. */
+  /** For the newest messages, which are preserved. */
   readonly tail: number
   readonly summary: number
   readonly words: number
   readonly carried: number
 }
 
-/** The room that there is in a window beside what every request has; `refused` is what a service did not take, in tokens of the conversation. */
+/** The room in a window after the fixed part of every request. `refused` is a size that a service refused, in tokens of the conversation. */
 export function compactionRoom(
   { model, contextWindow, fixedTokens }: Pick<ContextView, 'model' | 'contextWindow' | 'fixedTokens'>,
   trigger: CompactionTrigger,
   refused: number = Infinity,
 ): CompactionRoom {
   const fits = Math.max(0, usableTokens(model, contextWindow) - fixedTokens)
-  // What a service refused does not fit, whatever is believed of its window.
-  const usable = Math.min(fits, refused)
+  // A size that a service refused does not fit, whatever window the model declares.
+  const available = Math.min(fits, refused)
   return {
-    // It may count far more than is estimated: less is kept then.
-    tail: Math.min(usable * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
-    summary: Math.max(256, Math.floor(Math.min(usable * 0.12, mostSummary, model.maxOutputTokens))),
-    words: Math.floor(Math.min(fits * 0.25, usable * 0.5, mostWords)),
-    carried: Math.floor(Math.min(usable * 0.1, 25_000)),
+    // The service may count far more than estimated, so less is preserved then.
+    tail: Math.min(available * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
+    summary: Math.max(256, Math.floor(Math.min(available * 0.12, maxSummaryTokens, model.maxOutputTokens))),
+    words: Math.floor(Math.min(fits * 0.25, available * 0.5, maxMessageTokens)),
+    carried: Math.floor(Math.min(available * 0.1, 25_000)),
   }
 }
 
-/** Undefined when there is nothing that could be made shorter. */
+/** Undefined when nothing can be compacted. */
 export function planCompaction(view: ContextView, trigger: CompactionTrigger): CompactionPlan | undefined {
   const { tokensOf } = view
   const messages = view.state.transcript.messages()
@@ -61,7 +61,7 @@ export function planCompaction(view: ContextView, trigger: CompactionTrigger): C
   const replaced = messages.slice(0, start)
   const newest = messages.slice(start)
   const kept = tokensOf(newest) > tail ? shortenedTo(newest, tail, tokensOf) : newest
-  const isAsItWas = kept.every((message, index) => message === newest[index])
-  if (isAsItWas && tokensOf(replaced) < leastReplaced) return undefined
+  const isUnchanged = kept.every((message, index) => message === newest[index])
+  if (isUnchanged && tokensOf(replaced) < minReplacedTokens) return undefined
   return { replaced, kept, summaryTokens: summary, wordsTokens: words, carriedTokens: carried }
 }

@@ -1,8 +1,8 @@
-// Questions for summaries of a conversation, and what a compacted conversation begins with.
+// Questions for summaries of a conversation, and the opening of a compacted conversation.
 
 // Shortened texts.
 
-/** In the place of the middle of a text. */
+/** Replaces the middle of a text. */
 export const charactersOmitted = (count: number): string => `[... ${count} characters omitted ...]`
 export const messagesOmitted = (count: number): string =>
   `[${count} ${count === 1 ? 'message' : 'messages'} omitted here.]`
@@ -10,16 +10,16 @@ export const attachedMedia = '[with an image or a document]'
 
 // The compacted conversation.
 
-/** How the message begins that a compaction leaves. */
+/** The first line of the message that a compaction leaves. */
 export const compactedOpening = 'This conversation was compacted:'
-/** The same as earlier versions wrote it: sessions of theirs are read, too. */
+/** The same line in earlier versions, whose sessions can still be read. */
 export const earlierOpenings: readonly string[] = ['This conversation was made shorter:']
 
 export const compactedHeading = (messages: number, summary: string): string =>
   `${compactedOpening} this summary replaces ${messages} messages before the next ones.\n\n<summary>\n${summary}\n</summary>`
 export const onlyResultsShortened = 'Only long results of the latest calls were shortened.'
 
-/** What begins the messages of the user that a compaction copies. */
+/** The heading of the user's messages that a compaction copies. */
 export const allUserMessages = 'All messages of the user so far, in order and verbatim:'
 export const someUserMessages =
   'The messages of the user so far, in order and verbatim, except for the omissions that are marked:'
@@ -31,7 +31,7 @@ export const earlierUserMessages: readonly string[] = [
 /** A file or a list that is copied into the compacted conversation. */
 export const currentState = (title: string, text: string): string => `${title}, as of now:\n\n${text}`
 
-/** In the place of finished work that was summarized during the run. */
+/** Replaces finished work that was summarized during the run. */
 export const workSummary = (messages: number, summary: string): string =>
   `[This summary replaces ${messages} messages.]\n\n<summary>\n${summary}\n</summary>`
 
@@ -93,7 +93,7 @@ export const noSummaryReasons = {
   aborted: 'aborted',
 }
 
-// Why compacting cannot help: a run ends with them.
+// Why compaction cannot help. These messages end a run.
 
 export const fullAgain = (turns: number, times: number, window: number): string =>
   `The conversation was full again within ${turns} turns of being compacted, ${times} times in a row. Request smaller results, or use a model with a larger window (now ${window} tokens).`

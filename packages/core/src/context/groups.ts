@@ -1,17 +1,18 @@
 import { isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../model/messages.ts'
 
 /**
- * Whether a conversation may be cut before this message: what comes behind it stands by itself. Never between a call and its result, nor inside a
- * reply that the service paused, or code that runs at the service and calls tools in reply after reply.
+ * Whether a conversation may be cut before this message, so that the rest is self-contained. A cut must not separate a
+ * call from its result, or split a paused reply. Code that runs at the service may call tools over several replies,
+ * which must not be split either.
  */
 export function isCutPoint(messages: readonly ModelMessage[], index: number): boolean {
   const message = messages[index]
   if (message === undefined || index === 0) return false
-  if (message.role === 'assistant') return messages[index - 1]?.role === 'user' && !goesOnWithinService(message)
+  if (message.role === 'assistant') return messages[index - 1]?.role === 'user' && !continuesServerCode(message)
   return typeof message.content === 'string' || !message.content.some(isToolResult)
 }
 
-/** Whether code that runs at the service waits for results at the end of these messages: it would go on, whatever is asked behind them. */
+/** Whether code at the service waits for results at the end of these messages. The code would continue, whatever follows. */
 export function isCodeWaiting(messages: readonly ModelMessage[]): boolean {
   const newest = messages.findLast(({ role }) => role === 'assistant')
   if (newest === undefined || typeof newest.content === 'string') return false
@@ -24,17 +25,17 @@ function callerOf(block: ContentBlock): string | undefined {
   return typeof caller?.tool_id === 'string' ? caller.tool_id : undefined
 }
 
-/** Whether it calls tools for code that an earlier reply began, or has the result of such code. */
-function goesOnWithinService({ content }: ModelMessage): boolean {
+/** Whether the message calls tools for code that an earlier reply started, or contains the result of such code. */
+function continuesServerCode({ content }: ModelMessage): boolean {
   if (typeof content === 'string') return false
-  const begun = new Set(content.map((block) => ('id' in block ? block.id : undefined)))
+  const ownIds = new Set(content.map((block) => ('id' in block ? block.id : undefined)))
   return content.some((block) => {
-    const of = callerOf(block) ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
-    return typeof of === 'string' && !begun.has(of)
+    const caller = callerOf(block) ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
+    return typeof caller === 'string' && !ownIds.has(caller)
   })
 }
 
-/** Where a conversation may be cut, from the first to the last. */
+/** All positions where a conversation may be cut, in order. */
 export function cutPointsOf(messages: readonly ModelMessage[]): readonly number[] {
   const points: number[] = []
   for (let index = 1; index < messages.length; index++) if (isCutPoint(messages, index)) points.push(index)
@@ -42,8 +43,8 @@ export function cutPointsOf(messages: readonly ModelMessage[]): readonly number[
 }
 
 /**
- * The newest messages that have at most so many tokens, cut where they may be: the index of the first of them. The last group is among them,
- * whatever it has.
+ * The index of the first of the newest messages that have at most `budget` tokens, at a valid cut point. The last group
+ * is always included, whatever its size.
  */
 export function newestWithin(
   messages: readonly ModelMessage[],

@@ -3,38 +3,39 @@ import type { Model } from '../model/model.ts'
 import { drainCollapses, nextCollapse } from './collapse.ts'
 import { fullCompaction, type CarryOver } from './compact.ts'
 import type { ContextManager, ContextView, ClearedResults, Thrash } from './port.ts'
-import { compactionThresholdOf, mostPromptTokens } from './thresholds.ts'
+import { compactionThresholdOf, maxPromptTokens } from './thresholds.ts'
 import { blockingLimitOf } from '../model/window.ts'
 import { isToolResult, type ModelMessage } from '../model/messages.ts'
 import { clearedResult } from '../conversation/transcript.ts'
 import { longResultsOf } from './sizes.ts'
 import { fixedPartTooLarge, fullAgain, messageTooLarge } from './context-texts.ts'
 
-/** The four layers against a full window, each to be switched off. */
+/** The four layers against a full context window. Each can be disabled. */
 export interface ContextLayersOptions {
-  /** Compacts before a request that would be too long. False: only the person and, where they are on, the layers after a 413 do. */
+  /** Compacts before a request that would be too long. False: only the person does and, if enabled, the layers after a 413. */
   readonly autoCompact?: boolean
-  /** When: in tokens, or in percent of what the window leaves beside a reply, such as `80%`. As the window allows when absent. */
+  /** The threshold in tokens, or in percent of the window without the reply, such as `80%`. Derived from the window when absent. */
   readonly compactAt?: number | `${number}%`
-  /** The threshold that holds whatever the window; 200,000 input tokens when absent. */
+  /** Upper bound of the threshold for any window; 200,000 input tokens when absent. */
   readonly contextThreshold?: number
-  /** Old results of tools give way to notes before that; true when absent. */
+  /** Prunes old tool results before that; true when absent. */
   readonly clearResults?: boolean
-  /** Finished work is summarized beside the turns, and put in its place when room is needed. As `autoCompact` when absent. */
+  /** Summarizes finished work in parallel with the turns, and replaces it when room is needed. Defaults to `autoCompact`. */
   readonly collapse?: boolean
-  /** Compacts after a 413. As `autoCompact` when absent. */
+  /** Compacts after a 413. Defaults to `autoCompact`. */
   readonly reactive?: boolean
-  /** Asked for summaries in place of the run's own model: a cheaper one. Under a dollar budget it needs a price. */
+  /** The model for summaries, instead of the run's own: a cheaper one. A dollar budget requires a price for it. */
   readonly compactModel?: Model
-  /** What the program carries over a compaction: files that are worked on, a list of things to do. */
+  /** What the program pins across a compaction: open files, a to-do list. */
   readonly carryOver?: CarryOver
 }
 
 // Spec R-CTX-12.
 /**
- * The layers against a full context window: old results give way to notes, finished work to its summaries, then all but the
- * newest messages to one summary; after a 413 the same at once; with none of them, a limit before the call. What people said is carried word for word.
- * @throws ConfigurationError for a threshold that is none.
+ * The layers against a full context window. First old results are pruned, then finished work is replaced by its
+ * summaries, then all but the newest messages by one summary. After a 413 the same happens immediately. Without any
+ * layer, a limit before the request applies. People's messages are preserved verbatim.
+ * @throws ConfigurationError for an invalid threshold.
  */
 export function contextLayers(options: ContextLayersOptions = {}): ContextManager {
   checkLayers(options)
@@ -57,17 +58,17 @@ export function contextLayers(options: ContextLayersOptions = {}): ContextManage
       return drained ?? fullCompaction(view, 'auto', parts)
     },
     ...(collapse && { stage: (view) => nextCollapse(view, threshold(view), compactModel) }),
-    drain: (view) => (collapse ? (compactedInVain(view) ?? drainCollapses(view)) : undefined),
+    drain: (view) => (collapse ? (uselessCompactions(view) ?? drainCollapses(view)) : undefined),
     compact(view, trigger) {
       if (trigger === 'manual') return fullCompaction(view, trigger, parts)
-      return reactive ? (compactedInVain(view) ?? fullCompaction(view, trigger, parts)) : undefined
+      return reactive ? (uselessCompactions(view) ?? fullCompaction(view, trigger, parts)) : undefined
     },
     compactionThreshold: (model, window) => (autoCompact ? thresholdOf(model, window) : Infinity),
     blockingLimit: (_model, window) => (isOpenEnded ? blockingLimitOf(window) : Infinity),
   })
 }
 
-/** Staged summaries are enough when they bring the conversation below this share of the threshold. */
+/** Staged summaries suffice if they bring the conversation below this share of the threshold. */
 const collapsedShare = 0.75
 
 function checkLayers({ compactAt, contextThreshold }: ContextLayersOptions): void {
@@ -82,23 +83,24 @@ function checkLayers({ compactAt, contextThreshold }: ContextLayersOptions): voi
   )
 }
 
-/** Share of the threshold at which old results begin to give way. */
-const clearFrom = 0.7
-/** Share of the threshold that must come free: each time costs the provider's cache from the first note on. */
-const leastFreed = 0.4
-/** Share of the threshold that the newest results may keep. */
-const newestKept = 0.1
+/** Share of the threshold at which pruning of old results starts. */
+const pruningShare = 0.7
+/** Minimum share of the threshold that pruning must free: each time, the provider's cache is lost from the first note on. */
+const minFreedShare = 0.4
+/** Share of the threshold that the newest results may use. */
+const newestShare = 0.1
 
 /**
- * Old results that give way to notes, once the conversation is that long and enough comes free at once; the newest stay. In steps and
- * not on every turn, since the provider's cache is lost from the first note on.
+ * Selects old results to replace by notes, once the conversation is long enough and pruning frees enough at once. The
+ * newest results stay. It works in steps and not on every turn, since the provider's cache is lost from the first note
+ * on.
  */
 function clearedResults(view: ContextView, threshold: number): ClearedResults | undefined {
-  if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * clearFrom) return undefined
+  if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * pruningShare) return undefined
   const messages = view.state.transcript.messages()
-  const end = newestFrom(view, messages, threshold * newestKept)
-  // All of these messages is more than their results: most often it is not enough, and nothing more is looked at.
-  if (view.clearableBefore(end) < threshold * leastFreed) return undefined
+  const end = newestFrom(view, messages, threshold * newestShare)
+  // All of these messages are an upper bound of their results. It is usually too small, so the results are not examined.
+  if (view.clearableBefore(end) < threshold * minFreedShare) return undefined
   const calls: string[] = []
   let freedTokens = 0
   for (const block of messages.slice(0, end).flatMap(longResultsOf)) {
@@ -110,10 +112,10 @@ function clearedResults(view: ContextView, threshold: number): ClearedResults | 
     calls.push(block.tool_use_id)
     freedTokens += freed
   }
-  return freedTokens < threshold * leastFreed ? undefined : { calls, freedTokens }
+  return freedTokens < threshold * minFreedShare ? undefined : { calls, freedTokens }
 }
 
-/** The index from which on results are kept: those of the last turn in any case. */
+/** The index from which results are preserved: always those of the last turn. */
 function newestFrom(view: ContextView, messages: readonly ModelMessage[], budget: number): number {
   let left = budget
   let isLast = true
@@ -131,56 +133,57 @@ function holdsResults({ role, content }: ModelMessage): boolean {
   return role === 'user' && typeof content !== 'string' && content.some(isToolResult)
 }
 
-/** So many compactions in a row, each before this many new replies: what fills the window comes back at once. */
+/** This many compactions in a row, each followed by fewer new replies than this, mean that the window fills again immediately. */
 const compactionsInARow = 3
 const newReplies = 3
 
-/** Undefined when another compaction may help. Only what this run did counts: the next run over the session may go on. */
+/** Undefined when another compaction may help. Only compactions of this run count: the next run of the session may continue. */
 function thrashOf(view: ContextView): Thrash | undefined {
   const tooLarge = fixedPartOf(view)
   if (tooLarge !== undefined) return { kind: 'thrash', message: tooLarge }
-  return compactedInVain(view)
+  return uselessCompactions(view)
 }
 
 // Spec R-CTX-17.
-/** The same of what compactions were followed by alone: for a request that the service refused, whatever is believed of its window. */
-function compactedInVain(view: ContextView): Thrash | undefined {
-  if (rowOf(view) < compactionsInARow) return undefined
+/** The same check, but only by the replies after compactions: for a request that the service refused, whatever window the model declares. */
+function uselessCompactions(view: ContextView): Thrash | undefined {
+  if (consecutiveCompactions(view) < compactionsInARow) return undefined
   const message = fullAgain(newReplies, compactionsInARow, view.contextWindow)
   return { kind: 'thrash', message }
 }
 
 /**
- * Compactions at the end of the run, each fewer than three replies after the one before it, and the last fewer than three replies ago, whatever each one
- * saved. What comes together in one request, such as summaries that were not enough and what came after them, is one.
+ * The number of consecutive compactions at the end of the run, each fewer than three replies after the previous one, the
+ * last fewer than three replies ago. Their savings do not matter. Several layers in one request, such as insufficient
+ * summaries and a compaction, count once.
  */
-function rowOf({ state }: ContextView): number {
+function consecutiveCompactions({ state }: ContextView): number {
   const { transcript, startLength } = state
-  let row = 0
+  let count = 0
   let replies = 0
   for (let index = transcript.length - 1; index >= startLength; index--) {
     const entry = transcript.at(index)
     if (entry?.kind === 'assistant' && entry.error === undefined) replies++
     if (replies >= newReplies) break
-    // What a hook replaced made no room: it may do so before every turn.
+    // A replacement by a hook made no room: a hook may replace messages before every turn.
     if (entry?.kind !== 'compact_boundary' || entry.trigger === 'hook') continue
-    if (row === 0 || replies > 0) row++
+    if (count === 0 || replies > 0) count++
     replies = 0
   }
-  return row
+  return count
 }
 
-/** What no compaction can take away: system prompt, tools, and the newest message of the person. */
+/** The part that no compaction can remove: system prompt, tools, and the person's newest message. */
 function fixedPartOf(view: ContextView): string | undefined {
   const { model, contextWindow, fixedTokens, system, tools, state, tokensOf } = view
-  const usable = mostPromptTokens(model, contextWindow)
-  if (fixedTokens >= usable) {
+  const available = maxPromptTokens(model, contextWindow)
+  if (fixedTokens >= available) {
     const isSystem = system.length >= JSON.stringify(tools).length
-    return fixedPartTooLarge(isSystem ? 0 : tools.length, fixedTokens, Math.floor(usable))
+    return fixedPartTooLarge(isSystem ? 0 : tools.length, fixedTokens, Math.floor(available))
   }
   const last = state.transcript.messages().at(-1)
   if (last?.role !== 'user' || (typeof last.content !== 'string' && last.content.some(isToolResult))) return undefined
   const words = tokensOf([last])
-  if (fixedTokens + words < usable) return undefined
-  return messageTooLarge(words, Math.floor(usable - fixedTokens))
+  if (fixedTokens + words < available) return undefined
+  return messageTooLarge(words, Math.floor(available - fixedTokens))
 }

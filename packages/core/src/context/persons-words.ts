@@ -15,9 +15,10 @@ import {
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
 /**
- * Everything that people said in a session, in order, but for what stands in the conversation anyway: in `kept`, its newest messages. Taken from the
- * entries and not from what the model is shown, so no summary comes between. Where a program or a hook has replaced the conversation, what it put
- * there counts, without the summary of a compaction before. Told apart by what they say: in a transcript that was read from a file nothing is the same object.
+ * Everything that people said in a session, in order, except what is in `kept`, the newest messages of the conversation.
+ * It is taken from the entries, not from the model's view, so it never passes through a summary. If a program or a hook
+ * has replaced the conversation, its replacement counts, without the summary of an earlier compaction.
+ * Messages are compared by content: in a transcript read from a file no objects are shared.
  */
 export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessage[]): readonly string[] {
   let words: string[] = []
@@ -26,7 +27,7 @@ export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessa
     if (isReplacement(entry)) {
       words = []
       for (const message of entry.messages) {
-        const carried = message.role === 'user' ? carriedWordsIn(message) : undefined
+        const carried = message.role === 'user' ? pinnedMessagesIn(message) : undefined
         if (carried !== undefined) words.push(...carried)
         else if (message.role === 'user') addWords(words, message)
       }
@@ -35,12 +36,12 @@ export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessa
   return withoutNewest(words, kept)
 }
 
-/** What is kept is the newest: of the same words twice, the later ones are those. */
+/** `kept` holds the newest messages, so of equal texts the later ones are removed. */
 function withoutNewest(words: readonly string[], kept: readonly ModelMessage[]): readonly string[] {
-  const stand: string[] = []
-  for (const message of kept) if (message.role === 'user') addWords(stand, message)
+  const remaining: string[] = []
+  for (const message of kept) if (message.role === 'user') addWords(remaining, message)
   const left = new Map<string, number>()
-  for (const text of stand) left.set(text, (left.get(text) ?? 0) + 1)
+  for (const text of remaining) left.set(text, (left.get(text) ?? 0) + 1)
   const others: string[] = []
   for (const text of words.toReversed()) {
     const count = left.get(text) ?? 0
@@ -59,22 +60,22 @@ function isReplacement(
 const openings: readonly string[] = [compactedOpening, ...earlierOpenings]
 const wordsOpenings: readonly string[] = [allUserMessages, someUserMessages, ...earlierUserMessages]
 
-/** What people said, as a compaction leaves it. */
+/** People's messages, as a compaction includes them. */
 export function carriedWordsText(words: readonly string[], isShortened: boolean): string {
-  const said = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
-  return `${isShortened ? someUserMessages : allUserMessages}\n\n${said}`
+  const body = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
+  return `${isShortened ? someUserMessages : allUserMessages}\n\n${body}`
 }
 
 /**
- * What people said in a message that a compaction left and a hook wrote again, with another word in it perhaps; undefined for any other message. Its
- * summary, and what the program carried over, nobody said: the next compaction brings its own.
+ * People's messages in a compacted message that a hook rewrote, perhaps with changes; undefined for any other message.
+ * Its summary and pinned context are not included: the next compaction creates its own.
  */
-function carriedWordsIn({ content }: UserMessage): readonly string[] | undefined {
+function pinnedMessagesIn({ content }: UserMessage): readonly string[] | undefined {
   if (typeof content === 'string') return undefined
   const [heading, ...rest] = content.flatMap((block) => (isText(block) ? [block.text] : []))
   if (heading === undefined || !openings.some((opening) => heading.startsWith(opening))) return undefined
   for (const text of rest) {
-    const start = wordsOpenings.find((said) => text.startsWith(`${said}\n\n<message>\n`))
+    const start = wordsOpenings.find((opening) => text.startsWith(`${opening}\n\n<message>\n`))
     if (start === undefined || !text.endsWith(messageEnd)) continue
     return text.slice(`${start}\n\n<message>\n`.length, -messageEnd.length).split('\n</message>\n<message>\n')
   }
@@ -87,55 +88,55 @@ function addWords(words: string[], message: UserMessage): void {
   const { content } = message
   if (typeof content !== 'string' && content.some(isToolResult)) return
   const text = textOf(content).trim()
-  const said = holdsMedia(message) ? `${text}\n${attachedMedia}`.trim() : text
-  if (said !== '') words.push(said)
+  const fullText = holdsMedia(message) ? `${text}\n${attachedMedia}`.trim() : text
+  if (fullText !== '') words.push(fullText)
 }
 
-/** What was said, cut down to a budget, and whether something was left out. */
-export interface CarriedWords {
+/** People's messages, cut to a budget, and whether anything was left out. */
+export interface PinnedMessages {
   readonly words: readonly string[]
   readonly isShortened: boolean
 }
 
-/** How long what is in the middle may stay, in characters, the longest first; then it is left out. */
+/** Allowed lengths of the messages in the middle, in characters, longest first. After the last they are left out. */
 const middleLengths = [4_000, 1_000, 300] as const
-/** How long the first and the newest stay in any case, in characters. */
-const leastOfEnds = 400
+/** Minimum characters of the first and the newest message. */
+const minEndLength = 400
 
 /**
- * Words within a budget of tokens: all of them where they fit. Else the oldest in the middle are shortened, then left out; the first, which is the
- * task, and the newest stay as long as there is room for them.
+ * Texts within a budget of tokens, all of them if they fit. Otherwise the oldest in the middle are shortened, then left
+ * out. The first text, which is the task, and the newest are preserved as long as there is room.
  */
 export function wordsWithin(
   words: readonly string[],
   budget: number,
   tokensOf: (text: string) => number,
-): CarriedWords {
-  const carried = new Words(words, budget, tokensOf)
+): PinnedMessages {
+  const carried = new ShrinkingTexts(words, budget, tokensOf)
   if (!carried.isOver) return { words, isShortened: false }
   const middle = words.map((_text, index) => index).slice(1, -1)
   for (const length of middleLengths) for (const index of middle) carried.shorten(index, length)
   for (const index of middle) carried.leaveOut(index)
   for (const index of [0, words.length - 1]) {
     let length = words[index]?.length ?? 0
-    while (carried.isOver && length > leastOfEnds) {
-      length = Math.max(leastOfEnds, Math.floor(length / 2))
+    while (carried.isOver && length > minEndLength) {
+      length = Math.max(minEndLength, Math.floor(length / 2))
       carried.shorten(index, length)
     }
   }
-  return { words: withGaps(carried.kept), isShortened: true }
+  return { words: withGaps(carried.texts), isShortened: true }
 }
 
-/** Words that give way as long as they are more than there is room for. */
-class Words {
-  readonly kept: (string | undefined)[]
+/** Texts to shorten until they fit. */
+class ShrinkingTexts {
+  readonly texts: (string | undefined)[]
   readonly #sizes: number[]
   readonly #budget: number
   readonly #tokensOf: (text: string) => number
   #total: number
 
   constructor(words: readonly string[], budget: number, tokensOf: (text: string) => number) {
-    this.kept = [...words]
+    this.texts = [...words]
     this.#sizes = words.map(tokensOf)
     this.#budget = budget
     this.#tokensOf = tokensOf
@@ -147,7 +148,7 @@ class Words {
   }
 
   shorten(index: number, length: number): void {
-    const text = this.kept[index]
+    const text = this.texts[index]
     if (this.isOver && text !== undefined && text.length > length) this.#put(index, shortenText(text, length))
   }
 
@@ -159,11 +160,11 @@ class Words {
     const size = text === undefined ? 0 : this.#tokensOf(text)
     this.#total += size - (this.#sizes[index] ?? 0)
     this.#sizes[index] = size
-    this.kept[index] = text
+    this.texts[index] = text
   }
 }
 
-/** Left out messages are told as one line for each gap. */
+/** Replaces each run of omitted messages by one line. */
 function withGaps(kept: readonly (string | undefined)[]): readonly string[] {
   const words: string[] = []
   let missing = 0

@@ -4,19 +4,19 @@ import type { RunState } from '../state/state.ts'
 import { blockingLimitOf, windowFigures, type WindowFigures } from '../model/window.ts'
 import type { CompactionTrigger, CompactionRequest, CompactionReply } from '../model/questions.ts'
 
-/** What a compaction came to: messages in place of everything before, or that it gave up. */
+/** The result of a compaction: messages that replace everything before, or that it gave up. */
 export type CompactionResult =
   | {
       readonly kind: 'compacted'
       /** The messages that replace everything before. */
       readonly messages: readonly ModelMessage[]
-      /** Tokens of the conversation before and after, as estimated or counted. */
+      /** Tokens of the conversation before, estimated or counted. */
       readonly preTokens: number
       /** Tokens of the conversation after. */
       readonly postTokens: number
-      /** For hooks: what was said of the messages that are gone. */
+      /** For hooks: the summary of the replaced messages. */
       readonly summary?: string
-      /** `messages` hold what people said, word for word (`CompactBoundaryEntry`). */
+      /** `messages` contain people's messages verbatim (`CompactBoundaryEntry`). */
       readonly personsWords?: 'carried'
     }
   | {
@@ -25,33 +25,34 @@ export type CompactionResult =
       readonly message: string
     }
 
-/** Makes room in the conversation, by itself or by asking a model. */
+/** Makes room in the conversation, with or without asking a model. */
 export interface Compaction {
   /** Why the conversation is compacted. */
   readonly trigger: CompactionTrigger
   /**
-   * Runs once for a request, and again in a resume that finds it unfinished; then what it asked before is answered from the record, so it should
-   * ask the same in the same order. What it throws is a `gave_up`. A model is asked through `ask` alone: nothing else is in the budget.
+   * Runs once for a request, and again in a resume that finds it unfinished. Earlier questions are then answered from
+   * the record, so it should ask the same in the same order. If it throws, the result is `gave_up`. Ask a model only
+   * through `ask`: nothing else is in the budget.
    */
   run(scope: CompactionScope): Promise<CompactionResult>
 }
 
-/** What a compaction is handed. */
+/** What a compaction receives. */
 export interface CompactionScope {
-  /** Aborted when the run is; after that a compaction is waited for at most the grace time. */
+  /** Aborted when the run is. After that, the run waits for a compaction at most the grace time. */
   readonly signal: AbortSignal
   // Spec R-CTX-6.
-  /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run. Never rejects. */
+  /** Asks a model: the request is reserved before and charged after, retried, recorded, and counted in the figures of the run. Never rejects. */
   readonly ask: (request: CompactionRequest) => Promise<CompactionReply>
-  /** What a person and hooks want of the summary; empty for nothing. */
+  /** Instructions of a person and of hooks for the summary; may be empty. */
   readonly instructions: string
 }
 
 // Spec R-CTX-7.
-/** How often one compaction may ask: once, and three times more with less of the conversation. */
+/** Maximum number of questions in one compaction: one, and three more with less of the conversation. */
 export const compactionRequests = 4
 
-/** The run as a layer sees it. */
+/** The run, as a context layer sees it. */
 export interface ContextView {
   /** State of the run. */
   readonly state: RunState
@@ -61,67 +62,67 @@ export interface ContextView {
   readonly system: string
   /** The tools of the next request. */
   readonly tools: readonly ToolDefinition[]
-  /** Tokens that the next request is estimated to have. */
+  /** Estimated tokens of the next request. */
   readonly estimatedTokens: number
-  /** Of these, what is no message: system prompt and tools. */
+  /** The part of these tokens that is not messages: system prompt and tools. */
   readonly fixedTokens: number
-  /** Tokens of input that fit into a request to the model: as it was made, as the options say, or less where a refusal said so. */
+  /** Maximum input tokens of a request: from the model, from the options, or less after a refusal. */
   readonly contextWindow: number
-  /** About how many tokens messages have, by what is known of how the provider counts. */
+  /** Estimated tokens of messages, corrected by the provider's counts so far. */
   readonly tokensOf: (messages: readonly ModelMessage[]) => number
-  /** The same for the messages that the model is shown, from one to before another, at no cost that grows with their number. */
+  /** The same for the messages from `from` to before `to`, in constant time. */
   readonly tokensBetween: (from: number, to: number) => number
-  /** The same for those before one that hold long results. */
+  /** The same for the messages before `index` that contain long results. */
   readonly clearableBefore: (index: number) => number
 }
 
-/** Results that give way to short notes: the ids of their calls. */
+/** Results to replace by short notes, by the ids of their calls. */
 export interface ClearedResults {
   /** Ids of the calls. */
   readonly calls: readonly string[]
-  /** Tokens that this frees, estimated. */
+  /** Estimated tokens that this frees. */
   readonly freedTokens: number
 }
 
-/** No compaction helps: the run ends as `compaction_thrash`, with this message. */
+/** Another compaction does not help: the run ends as `compaction_thrash`, with this message. */
 export interface Thrash {
   readonly kind: 'thrash'
   /** Why, in a sentence with figures. */
   readonly message: string
 }
 
-/** A span of finished work to summarize beside the next turn. */
+/** A span of finished work to summarize in parallel with the next turn. */
 export interface CollapseStage {
-  /** The first of the messages that the model is shown, and the one after the last. */
+  /** Index of the first message of the span, in the model's view. */
   readonly from: number
-  /** The one after the last of them. */
+  /** Index after its last message. */
   readonly to: number
-  /** Tokens that a summary frees, estimated. */
+  /** Estimated tokens that a summary frees. */
   readonly freedTokens: number
-  /** What to ask for the summary. */
+  /** The request for the summary. */
   readonly question: CompactionRequest
 }
 
 // Spec R-CTX-1.
 /** The four layers against a full context window, as a port. */
 export interface ContextManager {
-  /** Whether a conversation is compacted before it is too long; when not, the blocking limit applies. */
+  /** Whether a conversation is compacted before it is too long. If not, the blocking limit applies. */
   readonly autoCompact: boolean
-  /** Models that its compactions ask beside those of the run: priced and counted like these. */
+  /** Models that its compactions ask in addition to those of the run. They are priced and counted the same way. */
   readonly models?: readonly Model[]
-  /** Before a request, first: old results that give way to notes, or nothing. Where it is absent, none do. */
+  /** Called first before a request: old results to prune, or undefined. No results are pruned when absent. */
   clear?(view: ContextView): ClearedResults | undefined
-  /** Before a request: a compaction that is due, `thrash` when compacting again would not help, or nothing. */
+  /** Called before a request: a compaction that is due, `thrash` when compacting again would not help, or undefined. */
   beforeRequest(view: ContextView): Compaction | Thrash | 'thrash' | undefined
-  /** Before a request: finished work that is worth a summary, which is asked for beside the turn. Where it is absent, none is. */
+  /** Called before a request: finished work to summarize in parallel with the turn. No work is summarized when absent. */
   stage?(view: ContextView): CollapseStage | undefined
   /** After a 413: staged collapses to commit, or `Thrash`. */
   drain(view: ContextView): Compaction | Thrash | undefined
-  /** After a 413 with nothing to drain (`reactive`), and when a person wants it (`manual`). `Thrash` counts after a 413 alone. */
+  /** After a 413 with nothing to drain (`reactive`), and when a person requests it (`manual`). `Thrash` counts only after a 413. */
   compact(view: ContextView, trigger: 'reactive' | 'manual'): Compaction | Thrash | undefined
-  /** Tokens from which on a conversation is compacted, for meters; Infinity when absent. */
+  /** Tokens from which a conversation is compacted, for meters; Infinity when absent. */
   compactionThreshold?(model: Model, contextWindow: number): number
-  /** Tokens from which on no request is made; Infinity for no limit. */
+  /** Tokens from which no request is made; Infinity for no limit. */
   blockingLimit(model: Model, contextWindow: number): number
 }
 
@@ -134,10 +135,10 @@ export const plainContext: ContextManager = Object.freeze<ContextManager>({
   blockingLimit: (_model, contextWindow) => blockingLimitOf(contextWindow),
 })
 
-/** Tokens before the next threshold at which a person is told that little is left. */
+/** Tokens before the next threshold at which a person is warned. */
 const warningMargin = 20_000
 
-/** How full a window is, with the thresholds of a context defence. */
+/** Usage of a window, with the thresholds of a context manager. */
 export function defenceFigures(
   defence: ContextManager,
   model: Model,

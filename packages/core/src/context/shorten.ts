@@ -2,23 +2,23 @@ import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolRe
 import { headOf, tailOf } from '../values/text.ts'
 import { charactersOmitted } from './context-texts.ts'
 
-/** The line that stands for what is left out has at most so many characters. */
-const noteLength = 60
+/** Maximum characters of the line that replaces the omitted text. */
+const maxNoteLength = 60
 
 /**
- * The beginning and the end of a text, with a line between that says how much is left out, and no longer than this in all; the text itself where it is
- * short enough, or where the line would make it longer.
+ * The beginning and the end of a text, with a line between that says how much is omitted, within `maxLength` characters
+ * in total. The text itself if it is short enough, or if the line would make it longer.
  */
 export function shortenText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const room = Math.max(0, maxLength - noteLength)
+  const room = Math.max(0, maxLength - maxNoteLength)
   const head = headOf(text, Math.ceil(room * 0.6))
   const tail = tailOf(text, Math.floor(room * 0.4))
   const shorter = `${head}\n${charactersOmitted(text.length - head.length - tail.length)}\n${tail}`
   return shorter.length < text.length ? shorter : text
 }
 
-/** The messages with every text of a result no longer than this; those without such a result stay the same objects. */
+/** The messages with each text of a result cut to `maxLength`. Messages without such a result are the same objects. */
 export function withShortResults(messages: readonly ModelMessage[], maxLength: number): readonly ModelMessage[] {
   return messages.map((message) => {
     const { role, content } = message
@@ -39,8 +39,8 @@ function shortResult(block: ToolResultBlock, maxLength: number): ToolResultBlock
 }
 
 /**
- * The messages with their results shortened until they have at most so many tokens, or until no result has more than 500 characters: the
- * longest give way first.
+ * The messages with results shortened until they have at most `budget` tokens, or until no result has more than 500
+ * characters. The longest results are shortened first.
  */
 export function shortenedTo(
   messages: readonly ModelMessage[],

@@ -1,10 +1,10 @@
 import { isText, isToolResult, type ModelMessage, type ToolResultBlock } from '../model/messages.ts'
 import { estimateMessages, type Tokens } from '../model/tokens.ts'
 
-/** A result is worth a note in its place when it has more characters than this. */
-const leastLength = 1_000
+/** Results with fewer characters are not worth pruning. */
+const minLength = 1_000
 
-/** Results of a message that are long enough to give way to a note. */
+/** Results of a message that are long enough to prune. */
 export function longResultsOf({ role, content }: ModelMessage): readonly ToolResultBlock[] {
   if (role !== 'user' || typeof content === 'string') return none
   return content.filter(isToolResult).filter(isLong)
@@ -13,15 +13,15 @@ export function longResultsOf({ role, content }: ModelMessage): readonly ToolRes
 const none: readonly ToolResultBlock[] = []
 
 function isLong({ content }: ToolResultBlock): boolean {
-  if (typeof content === 'string') return content.length >= leastLength
-  return content.some((part) => !isText(part) || part.text.length >= leastLength)
+  if (typeof content === 'string') return content.length >= minLength
+  return content.some((part) => !isText(part) || part.text.length >= minLength)
 }
 
-/** How long the parts of a conversation are estimated to be, in tokens before anything is known of how the provider counts. */
+/** Estimated sizes of the parts of a conversation, in tokens, before any correction by the provider's counts. */
 export interface Sizes {
-  /** Of the messages before this one. */
+  /** Tokens of the messages before this index. */
   before(index: number): number
-  /** Of the messages before this one, those that hold results which may give way to notes. */
+  /** Tokens of the messages before this index that contain results to prune. */
   clearableBefore(index: number): number
 }
 
@@ -32,7 +32,7 @@ interface Sums extends Sizes {
 
 const known = new WeakMap<readonly ModelMessage[], Sums>()
 
-/** Costs what was added since it was asked for last: a list of messages only grows while it is the same one. */
+/** The cost is proportional to what was added since the last call: a list of messages only grows while it is the same object. */
 export function sizesOf(tokens: Tokens, messages: readonly ModelMessage[]): Sizes {
   let sums = known.get(messages)
   if (sums === undefined) known.set(messages, (sums = newSums()))

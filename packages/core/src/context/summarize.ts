@@ -1,7 +1,7 @@
 import { isText, isToolUse, textOf, type ModelMessage, type AssistantMessage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
-import { mostSummary } from './compaction-plan.ts'
+import { maxSummaryTokens } from './compaction-plan.ts'
 import { cutPointsOf } from './groups.ts'
 import { compactionRequests, type CompactionScope, type ContextView } from './port.ts'
 import type { CompactionReply } from '../model/questions.ts'
@@ -15,31 +15,32 @@ import {
   wroteText,
 } from './context-texts.ts'
 
-/** What came of asking for a summary. `unable`: nobody can summarize it; `failed`: nobody was there to do it, or to pay for it. */
+/** The outcome of a request for a summary. `unable`: no model can summarize it. `failed`: no model answered, or the budget was too small. */
 export type Summarized =
   | { readonly kind: 'summary'; readonly text: string }
   | { readonly kind: 'unable'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** Share of the room that the question may fill, at each try: what a service counts may be far from what is estimated. */
+/** Share of the room for the question at each try: the service's count may differ much from the estimate. */
 const shares = [1, 0.6, 0.3, 0.12] as const
-/** Share of the room beside a question that its reply is offered. */
+/** Share of the remaining room that the reply may use. */
 const replyShare = 0.75
-/** Most characters that a result keeps in a question that was too long. */
+/** Maximum characters of a result in a question that was too long. */
 const shortResultLength = 2_000
 
 // Spec R-CTX-7.
 /**
- * Asks a model for a summary of the oldest messages. A question that is too long drops the oldest groups and is asked again, 3 times at most. A model of its own that cannot answer is stood in for by the run's own.
+ * Asks a model for a summary of the oldest messages. If the question is too long, it drops the oldest groups and asks
+ * again, at most 3 times. If a separate compaction model cannot answer, the run's own model is asked.
  */
 export async function summarize(
   scope: CompactionScope,
   view: ContextView,
   messages: readonly ModelMessage[],
-  { model: own, maxTokens }: { readonly model?: Model | undefined; readonly maxTokens: number },
+  { model: compactModel, maxTokens }: { readonly model?: Model | undefined; readonly maxTokens: number },
 ): Promise<Summarized> {
   const instruction: ModelMessage = { role: 'user', content: summaryQuestion(scope.instructions) }
-  let model = own ?? view.model
+  let model = compactModel ?? view.model
   let learned = Infinity
   let last: Summarized = { kind: 'unable', message: noSummaryReasons.tooLong }
   let step = 0
@@ -52,28 +53,28 @@ export async function summarize(
     if (asked === undefined) return last
     const { system, tools } = view
     const isOwn = model === view.model
-    // As the run asks, as long as it serves: the service has the conversation in its cache.
+    // As in requests of the run, while that works: the service has the conversation in its cache.
     const toolChoice = isOwn && !hasCalled ? 'auto' : 'none'
     const question = [...asked, instruction]
     const left = Math.floor((window - view.fixedTokens - view.tokensOf(question)) * replyShare)
-    // A model that thinks does so within the cap: it may have what the window leaves.
-    const cap = Math.max(maxTokens, Math.min(left, mostSummary, model.maxOutputTokens))
+    // A model that thinks does so within the cap, so the cap may use the rest of the window.
+    const cap = Math.max(maxTokens, Math.min(left, maxSummaryTokens, model.maxOutputTokens))
     const reply = await scope.ask({ model, system, tools, toolChoice, messages: question, maxOutputTokens: cap })
-    const came = read(reply)
+    const outcome = summaryIn(reply)
     if (isOwn && !hasCalled && isCallAlone(reply)) {
       hasCalled = true
       last = { kind: 'unable', message: noSummaryReasons.toolCall }
       continue
     }
-    if (came.kind === 'too_long') {
-      last = { kind: 'unable', message: came.error.message }
+    if (outcome.kind === 'too_long') {
+      last = { kind: 'unable', message: outcome.error.message }
       step++
-      // Where nobody says what fits, it is less than this.
-      const limit = came.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf(question)
+      // If the error does not say what fits, it is less than this.
+      const limit = outcome.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf(question)
       learned = Math.min(learned, limit)
-    } else if (came.kind === 'summary' || isOwn || reply.kind === 'aborted') return came
+    } else if (outcome.kind === 'summary' || isOwn || reply.kind === 'aborted') return outcome
     else {
-      last = came
+      last = outcome
       model = view.model
     }
   }
@@ -86,9 +87,9 @@ function isCallAlone(reply: CompactionReply): boolean {
   )
 }
 
-type Read = Summarized | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
+type SummaryOutcome = Summarized | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
 
-function read(reply: CompactionReply): Read {
+function summaryIn(reply: CompactionReply): SummaryOutcome {
   switch (reply.kind) {
     case 'answered': {
       const text = usableSummary(reply.message)
@@ -104,7 +105,7 @@ function read(reply: CompactionReply): Read {
   }
 }
 
-/** The newest of the messages that fit, with the summary that stands first, if one does; undefined when there is room for none. */
+/** The newest messages that fit, with the summary that comes first, if any; undefined if there is no room. */
 function within(
   messages: readonly ModelMessage[],
   room: number,
@@ -123,7 +124,7 @@ function within(
   return start === undefined ? undefined : [...first, leftOut, ...messages.slice(start)]
 }
 
-/** Share of the room that the first message may have: it is the task, or the summary before, and says most at its ends. */
+/** Share of the room for the first message: it is the task, or the previous summary, and its ends matter most. */
 const firstShare = 0.4
 
 function withoutMiddle(message: ModelMessage, room: number, tokensOf: ContextView['tokensOf']): ModelMessage {
@@ -140,7 +141,7 @@ const leftOut: ModelMessage = Object.freeze({
   content: messagesLeftOut,
 })
 
-/** What can be said of messages without asking anybody: the calls that were made, and the last words. */
+/** A summary without a model: the calls that were made, and the last texts. */
 export function plainSummary(messages: readonly ModelMessage[], why: string): string {
   const lines: string[] = []
   for (const { role, content } of messages) {
@@ -154,11 +155,11 @@ export function plainSummary(messages: readonly ModelMessage[], why: string): st
   return plainSummaryText(why, lines.length - newest.length, newest)
 }
 
-/** What a model wrote as a summary, without what it only thought; undefined where that is none. */
+/** The summary in a model's reply, without its thinking; undefined if the reply has none. */
 export function usableSummary({ content, stop_reason: reason }: AssistantMessage): string | undefined {
   if (reason === 'refusal') return undefined
   const text = textOf(content)
   const analysis = text.indexOf('</analysis>')
-  const said = (analysis < 0 ? text : text.slice(analysis + '</analysis>'.length)).trim()
-  return said === '' ? undefined : said
+  const summary = (analysis < 0 ? text : text.slice(analysis + '</analysis>'.length)).trim()
+  return summary === '' ? undefined : summary
 }

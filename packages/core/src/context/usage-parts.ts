@@ -3,40 +3,40 @@ import type { ToolDefinition } from '../model/model.ts'
 import { clearedNoteStart, type Transcript, type UserOrigin } from '../conversation/transcript.ts'
 import { estimateMessages, type Tokens } from '../model/tokens.ts'
 
-/** What fills a window, by kind; in this order it is told. */
+/** Kinds of content in a window, in the order in which they are reported. */
 const contextKinds = [
   /** The system prompt, without the entries below. */
   'system',
-  /** Entries of `userContext` and `systemContext` that stand in the system prompt or in what people said. */
+  /** Entries of `userContext` and `systemContext` in the system prompt or in people's messages. */
   'memory',
   'tool',
-  /** What compactions left in the place of messages. */
+  /** What compactions left in place of messages. */
   'summary',
-  /** What people said. */
+  /** People's messages. */
   'person',
-  /** What hooks and the loop said. */
+  /** Messages of hooks and of the loop. */
   'program',
   'text',
   'thinking',
   'call',
   'result',
-  /** Notes in the place of results. */
+  /** Notes in place of pruned results. */
   'cleared',
 ] as const
-/** A kind of thing that fills a window. */
+/** A kind of content in a window. */
 export type ContextKind = (typeof contextKinds)[number]
 
-/** One thing that fills a window. */
+/** One part of the content of a window. */
 export interface ContextPart {
-  /** What kind of thing it is. */
+  /** The kind of content. */
   readonly kind: ContextKind
-  /** Of the tool or the entry; null where there is none. */
+  /** Name of the tool or the entry; null if it has no name. */
   readonly name: string | null
   /** Tokens, estimated or counted. */
   readonly tokens: number
 }
 
-/** What the next request is made of. */
+/** The parts of the next request. */
 export interface RequestParts {
   readonly system: string
   readonly tools: readonly ToolDefinition[]
@@ -46,7 +46,7 @@ export interface RequestParts {
   readonly tokens: Tokens
 }
 
-/** Adds up what is alike. */
+/** Adds up parts with the same kind and name. */
 class Sums {
   readonly #tokens = new Map<string, ContextPart>()
 
@@ -63,7 +63,7 @@ class Sums {
   }
 }
 
-/** What fills the next request, as estimated: nothing of it is counted twice. */
+/** The estimated parts of the next request. Nothing is counted twice. */
 export function partsOf(request: RequestParts): readonly ContextPart[] {
   const { system, tools, transcript, tokens } = request
   const sums = new Sums()
@@ -75,11 +75,11 @@ export function partsOf(request: RequestParts): readonly ContextPart[] {
   const nameOfCall = new Map<string, string>()
   for (const message of transcript.messages()) {
     const kindOf = classify(message)
-    // What a message has around its blocks goes to the first of them.
-    let around = aroundMessage
+    // The overhead of a message is counted with its first block.
+    let overhead = messageOverhead
     const add = (kind: ContextKind, name: string | null, amount: number): void => {
-      sums.add(kind, name, amount + around)
-      around = 0
+      sums.add(kind, name, amount + overhead)
+      overhead = 0
     }
     if (typeof message.content === 'string') {
       const amount = tokens.estimate(message.content)
@@ -87,19 +87,19 @@ export function partsOf(request: RequestParts): readonly ContextPart[] {
       continue
     }
     for (const block of message.content) {
-      const amount = estimateMessages(tokens, [{ role: 'user', content: [block] }]) - aroundMessage
+      const amount = estimateMessages(tokens, [{ role: 'user', content: [block] }]) - messageOverhead
       if (isToolUse(block)) nameOfCall.set(block.id, block.name)
       const [kind, name] = kindOfBlock(block, message.role, kindOf, nameOfCall)
       const taken = isText(block) && message.role === 'user' ? entries.take(block.text, amount, sums) : 0
       add(kind, name, amount - taken)
     }
-    if (around > 0) add(kindOf, null, 0)
+    if (overhead > 0) add(kindOf, null, 0)
   }
   return sums.parts
 }
 
-/** What `estimateMessages` adds for a message. */
-const aroundMessage = 4
+/** The overhead that `estimateMessages` adds for a message. */
+const messageOverhead = 4
 
 function kindOfBlock(
   block: ContentBlock,
@@ -117,16 +117,16 @@ function kindOfBlock(
   if (isToolUse(block)) return ['call', block.name]
   if (isText(block)) return ['text', null]
   if (block.type === 'thinking' || block.type === 'redacted_thinking') return ['thinking', null]
-  // Tools of the service's own: their calls and results stand in the reply.
+  // Built-in tools of the service: their calls and results are part of the reply.
   const name = 'name' in block && typeof block.name === 'string' ? block.name : block.type
   return [block.type.endsWith('_result') ? 'result' : 'call', name]
 }
 
-/** Entries, each counted where it stands first. */
+/** Context entries, each counted where it occurs first. */
 function entriesIn({ entries, tokens }: RequestParts) {
   const left = new Map(Object.entries(entries).filter(([, text]) => text.trim() !== ''))
   return {
-    /** Counts the entries that stand in this text, as far as it has tokens for them; gives what they have. */
+    /** Counts the entries that occur in this text, up to `amount` tokens. Returns their tokens. */
     take(text: string, amount: number, sums: Sums): number {
       let taken = 0
       for (const [name, entry] of left) {
@@ -143,13 +143,13 @@ function entriesIn({ entries, tokens }: RequestParts) {
 
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
-/** Whose a message is. A message of the conversation that no entry has was left by a compaction, or by a hook in its place. */
+/** Returns a function that classifies messages. A message that is not in an entry was left by a compaction, or put there by a hook. */
 function classifier(transcript: Transcript): (message: ModelMessage) => ContextKind {
   const origins = new Map<ModelMessage | string, UserOrigin>()
   for (const entry of transcript) {
     if (entry.kind !== 'user') continue
     origins.set(entry.message, entry.origin)
-    // Read back from storage, what a compaction kept is a copy.
+    // After reading from storage, a message that a compaction preserved is a copy.
     if (entry.origin !== 'tool_results') origins.set(JSON.stringify(entry.message.content), entry.origin)
   }
   return (message) => {

@@ -10,25 +10,25 @@ import {
 } from '../model/messages.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
-// A conversation that a program brings, in the shape of the Messages API. It is looked at before anything starts, since a service would refuse the whole request:
-// an error names the message, says what is wrong with it and what to do.
+// Validates a conversation from a program, in the format of the Messages API, before anything starts: otherwise a
+// service would refuse the whole request. An error names the message, says what is wrong and what to do.
 
-/** A message of a history: as in the Messages API, so that an answer may be a text, too. Fields that are not known are passed over. */
+/** A message of a history, as in the Messages API, so an answer may be a plain string, too. Unknown fields are ignored. */
 export type HistoryMessage =
   | ModelMessage
   | {
       readonly role: 'assistant'
       /** A text, or blocks. */
       readonly content: MessageContent
-      /** The id of the `Model` that wrote it, as `RunOutcome.messages` has it: its thoughts go back to no other. */
+      /** The id of the `Model` that wrote it, as in `RunOutcome.messages`. Its thinking is sent back to that model only. */
       readonly by?: string
     }
 
 const converter = 'Convert the list first: messages: modelMessagesOf(uiMessages), from @halting/core/ui.'
 
 /**
- * The entries of a transcript that hold a history, each under the id that `idOf` gives for its place.
- * @throws ConfigurationError for what is no history of the Messages API: which message, why, and what to do.
+ * Converts a history to transcript entries. `idOf` returns the id for each position.
+ * @throws ConfigurationError for an invalid history: which message, why, and what to do.
  */
 export function historyEntries(messages: unknown, idOf: (place: number) => string): readonly TranscriptEntry[] {
   const reading = { where: 'messages' }
@@ -51,11 +51,11 @@ function readEntries(
       `messages must be a list of messages of the Messages API, but it is ${shown(messages)}.`,
     )
   const entries: TranscriptEntry[] = []
-  const calls = new CallsInHistory()
+  const calls = new CallTracker()
   for (let index = 0; index < messages.length; index++) {
     const where = `messages[${index}]`
     reading.where = where
-    const { role, content, fields } = partsOfMessage(where, messages[index])
+    const { role, content, fields } = contentOf(where, messages[index])
     if (index === 0 && role === 'assistant')
       refuse(where, 'is of the assistant, and a conversation begins with the user', 'Begin with what the user said.')
     calls.read(where, role, content)
@@ -76,27 +76,27 @@ function refuse(where: string, problem: string, advice: string): never {
   throw new ConfigurationError(`${where} ${problem}. ${advice}`)
 }
 
-function partsOfMessage(where: string, message: unknown): ReadMessage {
+function contentOf(where: string, message: unknown): ReadMessage {
   const fields = fieldsOf(message)
   if (fields === undefined)
     refuse(where, `must be { role, content }, but it is ${shown(message)}`, "Give { role: 'user', content: 'text' }.")
   checkShape(where, fields)
   const { role } = fields
   if (role !== 'user' && role !== 'assistant') refuseRole(where, role)
-  const given = fields['content']
-  const content = typeof given === 'string' || Array.isArray(given) ? jsonOf(given) : undefined
+  const original = fields['content']
+  const content = typeof original === 'string' || Array.isArray(original) ? jsonOf(original) : undefined
   if (typeof content === 'string') {
     if (content === '') refuse(where, 'is empty', 'Leave the message out.')
     return { role, content, fields }
   }
   if (!Array.isArray(content))
-    refuse(where, `must have a text or a list of blocks as content, but it is ${shown(given)}`, 'Give content.')
+    refuse(where, `must have a text or a list of blocks as content, but it is ${shown(original)}`, 'Give content.')
   if (content.length === 0) refuse(where, 'is empty', 'Leave the message out.')
   const blocks = content.map((block: Json, index) => blockOf(`${where}.content[${index}]`, role, block))
   return { role, content: blocks, fields }
 }
 
-/** Messages of others that programs have at hand. */
+/** Detects message formats of other libraries that programs are likely to pass. */
 function checkShape(where: string, fields: Fields): void {
   if (Array.isArray(fields['parts'])) refuse(where, 'is a UIMessage of the AI SDK', converter)
   if ('tool_calls' in fields || 'function_call' in fields)
@@ -127,7 +127,7 @@ function refuseRole(where: string, role: unknown): never {
   }
 }
 
-/** Blocks of others, and what to give in their place. */
+/** Blocks of other libraries, and what to use instead. */
 const foreignBlocks: ReadonlyMap<string, string> = new Map([
   ['tool-call', "{ type: 'tool_use', id, name, input }"],
   ['tool-result', "{ type: 'tool_result', tool_use_id, content } in a user message"],
@@ -152,8 +152,8 @@ const shapes = {
   redacted_thinking: "{ type: 'redacted_thinking', data }",
 } as const
 
-/** Who may say a block. */
-const speakers: { readonly [type: string]: 'user' | 'assistant' | undefined } = {
+/** Which role may contain each block. */
+const rolesOfBlocks: { readonly [type: string]: 'user' | 'assistant' | undefined } = {
   image: 'user',
   tool_result: 'user',
   tool_use: 'assistant',
@@ -167,13 +167,13 @@ function blockOf(where: string, role: 'user' | 'assistant', block: Json): Conten
   const { type } = block
   const instead = foreignBlocks.get(type)
   if (instead !== undefined) refuse(where, `is a block of another API (${type})`, `Give ${instead}.`)
-  const speaker = Object.hasOwn(speakers, type) ? speakers[type] : undefined
-  if (speaker !== undefined && speaker !== role)
-    refuse(where, `is a ${type} in a message of the ${role}`, `It belongs into a message of the ${speaker}.`)
+  const requiredRole = Object.hasOwn(rolesOfBlocks, type) ? rolesOfBlocks[type] : undefined
+  if (requiredRole !== undefined && requiredRole !== role)
+    refuse(where, `is a ${type} in a message of the ${role}`, `It belongs into a message of the ${requiredRole}.`)
   if (Object.hasOwn(shapes, type)) checkBlock(where, type as keyof typeof shapes, block)
-  // Whoever calls a tool without anything to say to it may have left the content out.
+  // A caller may omit the content of a result without content.
   const whole = type === 'tool_result' && block['content'] === undefined ? { ...block, content: '' } : block
-  // `checkBlock` looked at the fields by which known blocks differ; others go to the service as they are.
+  // `checkBlock` validated the fields of known block types; other blocks are sent to the service unchanged.
   return whole as unknown as ContentBlock
 }
 
@@ -191,7 +191,7 @@ function checkBlock(where: string, type: keyof typeof shapes, block: JsonObject)
   if (!fits[type]()) refuse(where, `is no ${type} block`, `One is ${shapes[type]}.`)
 }
 
-/** Where an image or a document comes from. Kinds that are not known go to the service as they are. */
+/** Validates the source of an image or a document. Unknown kinds are sent to the service unchanged. */
 function isSource(source: Json | undefined): boolean {
   if (!isJsonObject(source)) return false
   const isText = (field: string): boolean => typeof source[field] === 'string' && source[field] !== ''
@@ -207,7 +207,7 @@ function isSource(source: Json | undefined): boolean {
   }
 }
 
-/** The Messages API refuses a failure that says nothing. */
+/** The Messages API refuses an error result without content. */
 function isResult({ content = '', is_error: isError = false }: JsonObject): boolean {
   if (isError !== null && typeof isError !== 'boolean') return false
   const isEmpty = content === '' || (Array.isArray(content) && content.length === 0)
@@ -228,10 +228,10 @@ function isPartOfResult(part: Json): boolean {
   }
 }
 
-/** Calls and their results: each call has one result, in what the user says next. Those of the last answer may wait. */
-class CallsInHistory {
+/** Checks that each call has one result, in the next user message. Calls of the last answer may be open. */
+class CallTracker {
   readonly #all = new Set<string>()
-  /** Calls of the newest answer without a result, and the message that made each. */
+  /** Calls of the newest answer without a result, with the message of each call. */
   readonly #open = new Map<string, string>()
   #remark: string | undefined
 
@@ -241,7 +241,7 @@ class CallsInHistory {
     else this.#readResults(where, blocks, typeof content === 'string')
   }
 
-  /** The history ends: a remark came in the place of results. */
+  /** Rejects open calls that are followed by something other than results. */
   close(): void {
     if (this.#remark !== undefined) this.#refuseOpen(this.#remark)
   }
@@ -299,7 +299,7 @@ class CallsInHistory {
   }
 }
 
-/** Results are an entry of their own: they are told apart from what a person said. */
+/** Separates results from a person's text, since each gets its own entry. */
 function partsOf(content: string | readonly ContentBlock[]): readonly (string | readonly ContentBlock[])[] {
   if (typeof content === 'string') return [content]
   const results = content.filter(({ type }) => type === 'tool_result')

@@ -8,8 +8,8 @@ import { transcriptProblems } from './transcript-problems.ts'
 
 // Spec R-HOOK-11.
 /**
- * Whether the model may be shown `messages` in place of the transcript.
- * @throws ConfigurationError when the service would refuse them, or a result would come to lack its call.
+ * Checks that `messages` may replace the transcript in the model's view.
+ * @throws ConfigurationError when the service would refuse them, or a result would lack its call.
  */
 export function checkReplaced(before: Transcript, messages: readonly ModelMessage[]): void {
   const problem = problemOf(before, messages)
@@ -19,8 +19,8 @@ export function checkReplaced(before: Transcript, messages: readonly ModelMessag
 function problemOf(before: Transcript, messages: readonly ModelMessage[]): string | undefined {
   if (openCallsOf(before).length > 0)
     return 'calls of its last message have no result yet. Replace it before or after a step, or when the run stops'
-  const misfit = misfitOf(messages, isModelMessages)
-  if (misfit !== undefined) return misfit
+  const problem = misfitOf(messages, isModelMessages)
+  if (problem !== undefined) return problem
   const problems = transcriptProblems(messages)
   if (problems.length > 0) return problems.join('; ')
   const endsWithUser = (list: readonly ModelMessage[]): boolean => list.at(-1)?.role === 'user'

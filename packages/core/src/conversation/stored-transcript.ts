@@ -13,7 +13,7 @@ import {
 } from '../values/stored.ts'
 import type { Check } from '../values/stored.ts'
 
-/** Tokens, as the API counts them. */
+/** Token counts in the format of the API. */
 export const isUsage: Check = isObject({
   input_tokens: isNumber,
   output_tokens: isNumber,
@@ -21,10 +21,10 @@ export const isUsage: Check = isObject({
   cache_read_input_tokens: isNumber,
 })
 
-/** Results hold blocks in turn. */
+/** Results contain blocks, too. */
 const isResultContent: Check = (value, path) => isContent(value, path)
 
-/** Blocks that this library does not know are carried along untouched. */
+/** Unknown blocks are preserved unchanged. */
 const isBlock: Check = isKnownOrAny('type', {
   text: isObject({ text: isText }),
   tool_use: isObject({ id: isText, name: isText }),
@@ -43,7 +43,7 @@ const isModelMessage: Check = isOneOf('role', {
   assistant: isObject({ content: isListOfBlocks, by: optional(isText) }),
 })
 
-/** What a model is shown. */
+/** Messages of the model's view. */
 export const isModelMessages: Check = isListOf(isModelMessage)
 
 const isAttachment: Check = isOneOf('type', {
@@ -63,7 +63,7 @@ const isTaskNotes: Check = isListOf(
 const isGoalFiles = isObject({ of: isNumber })
 const named = { id: isText }
 
-/** The entries of a transcript, as `toJSON` writes them. */
+/** The entries of a transcript, as written by `toJSON`. */
 export const isTranscript: Check = isListOf(
   isOneOf('kind', {
     user: isObject({

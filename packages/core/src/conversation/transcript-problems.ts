@@ -2,8 +2,8 @@ import { blocksOf, isToolResult, toolCallsOf, type ContentBlock, type ModelMessa
 
 // Spec R-TOOL-1.
 /**
- * What the Messages API would refuse in a list of messages, in words; empty when it would accept it.
- * The rules are those of the Messages API. Neighbouring messages of one role are one message to the API.
+ * Problems for which the Messages API would refuse a list of messages; empty when it would accept them.
+ * The API merges consecutive messages with the same role.
  */
 export function transcriptProblems(messages: readonly ModelMessage[]): readonly string[] {
   const merged = mergeNeighbours(messages)
@@ -26,7 +26,7 @@ export function transcriptProblems(messages: readonly ModelMessage[]): readonly 
         else if (used.has(id)) problems.push(`${where} uses the call id ${id} again`)
         used.add(id)
       }
-      for (const block of message.content) if (isToolResult(block)) problems.push(`${where} holds a tool result`)
+      for (const block of message.content) if (isToolResult(block)) problems.push(`${where} contains a tool result`)
       continue
     }
     problems.push(...resultProblems(message.content, open, where))
@@ -48,8 +48,7 @@ function resultProblems(content: readonly ContentBlock[], open: readonly string[
     if (resultsEnded) problems.push(`${where} has a tool result behind other blocks`)
     if (!open.includes(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id}, which nobody called`)
     if (answered.has(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id} twice`)
-    if (block.is_error === true && block.content.length === 0)
-      problems.push(`${where} has an error result that says nothing`)
+    if (block.is_error === true && block.content.length === 0) problems.push(`${where} has an empty error result`)
     if (Array.isArray(block.content) && !block.content.every(mayStandInResult))
       problems.push(`${where} has a result with a block that is none`)
     answered.add(block.tool_use_id)
@@ -58,7 +57,7 @@ function resultProblems(content: readonly ContentBlock[], open: readonly string[
   return problems
 }
 
-/** Text, an image, a document, something found: nothing else is taken inside a result. */
+/** Text, images, documents and search results: a tool result may contain no other block. */
 function mayStandInResult(block: unknown): boolean {
   if (typeof block !== 'object' || block === null || !('type' in block)) return false
   switch (block.type) {

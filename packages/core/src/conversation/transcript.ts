@@ -16,16 +16,16 @@ import type { ModelErrorKind } from '../model/model-error.ts'
 import { checkStored } from '../values/stored.ts'
 import { isTranscript } from './stored-transcript.ts'
 
-/** Why a user message is there, other than that a person wrote it. */
+/** The source of a user message: a person, tools, hooks or the loop. */
 export type UserOrigin = 'prompt' | 'tool_results' | 'steer' | 'follow_up' | 'hook' | 'loop' | 'interruption'
 
 const personOrigins: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
-/** Whether a person said it, and no tool, hook or the loop itself. */
+/** Whether a person wrote it, not a tool, a hook or the loop. */
 export function isOfPerson({
   origin,
 }: {
-  /** Where the message came from. */
+  /** The source of the message. */
   readonly origin: UserOrigin
 }): boolean {
   return personOrigins.has(origin)
@@ -36,26 +36,26 @@ export type UserEntry = {
   readonly id: string
   readonly message: UserMessage
   readonly origin: UserOrigin
-  /** The id under which it was handed in (`RunStream.steer`, `RunStream.followUp`): that message is taken. */
+  /** The id that the caller gave the message (`RunStream.steer`, `RunStream.followUp`). An entry with it means that the run took the message. */
   readonly inboxId?: string
-  /** The id of the hook that said it; absent where a stop hook sent the model back, and in records of before. */
+  /** The id of the hook that wrote it. Absent if a stop hook sent the model back, and in older records. */
   readonly hook?: string
-  /** Placed before the prompt: the model is shown it before so many of the messages that are on record before it. */
+  /** Placed before the prompt: in the model's view, this many of the previously recorded messages come after it. */
   readonly messagesAfter?: number
-  /** Structured results by call id, for programs; the model does not see them. */
+  /** Structured results by call id, for programs. The model does not receive them. */
   readonly details?: { readonly [callId: string]: Json }
-  /** What tools have to find again in later calls (`ToolOutput.memo`), by call id. */
+  /** Data that tools need in later calls (`ToolOutput.memo`), by call id. */
   readonly memos?: { readonly [callId: string]: Json }
   // Spec R-BACK-2.
-  /** What it tells of work beside the run. */
+  /** What the message reports about background tasks. */
   readonly tasks?: readonly TaskNote[]
   readonly goalFiles?: GoalFilesMemo
   // Spec R-VERI-4.
-  /** The answer before it stays that of the run, unless the model calls a tool behind it. */
+  /** The previous answer remains the answer of the run, unless the model calls a tool afterwards. */
   readonly keepsAnswer?: true
 }
 
-/** What the files around the checks are held against from here on, and the goals that it is for. Shown to nobody. */
+/** The file state that goal checks compare with from here on, and the goals it belongs to. Neither the model nor people see it. */
 export type GoalFilesMemo = { readonly of: number; readonly memo: Json }
 
 /** A message of the model in a transcript. */
@@ -65,13 +65,13 @@ export type AssistantEntry = {
   readonly id: string
   /** The message. */
   readonly message: AssistantMessage
-  /** Set on a message that we wrote to tell of a failure: shown to people, never sent to the model. */
+  /** Set on a message that the loop wrote to report a failure. It is shown to people and never sent to the model. */
   readonly error?: ModelErrorKind | 'max_output_tokens'
-  /** The reply was cut by an abort; what had been completed is kept. */
+  /** The reply was cut by an abort; its completed part is preserved. */
   readonly aborted?: true
 }
 
-/** Said to people and programs, never to the model. */
+/** For people and programs; never sent to the model. */
 export type Attachment =
   | {
       readonly type: 'max_turns_reached'
@@ -86,7 +86,7 @@ export type Attachment =
       readonly hook: string
       /** Why it stopped the run. */
       readonly message: string
-      /** The call after which it did; null where there was none. */
+      /** The call after which the hook stopped the run; null if there was none. */
       readonly callId: string | null
     }
   | {
@@ -99,58 +99,58 @@ type AttachmentEntry = {
   readonly kind: 'attachment'
   readonly id: string
   readonly attachment: Attachment
-  /** What became of work beside the run when it ended. */
+  /** What happened to background tasks when the run ended. */
   readonly tasks?: readonly TaskNote[]
   readonly goalFiles?: GoalFilesMemo
 }
 
-/** From here on the model is shown `messages` in place of everything before. */
+/** From here on, `messages` replace everything before in the model's view. */
 type CompactBoundaryEntry = {
   readonly kind: 'compact_boundary'
   readonly id: string
   readonly messages: readonly ModelMessage[]
-  /** `hook`: a hook replaced what the model is shown; `manual`: whoever holds the state did. */
+  /** `hook`: a hook replaced the messages; `manual`: the owner of the state did. */
   readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse' | 'hook'
   readonly preTokens: number
   readonly postTokens: number
   // Spec R-CTX-14.
-  /** `messages` hold what people said before, word for word: who makes them shorter again finds it in the entries before this one. */
+  /** `messages` contain people's earlier messages verbatim. The next compaction reads them from the entries before this one. */
   readonly personsWords?: 'carried'
 }
 
-/** From here on the model is shown a note in place of the results of these calls. */
+/** From here on, notes replace the results of these calls in the model's view. */
 type ResultsClearedEntry = {
   readonly kind: 'results_cleared'
   readonly id: string
   readonly calls: readonly string[]
-  /** Tokens that this freed, estimated. */
+  /** Estimated tokens that this freed. */
   readonly freedTokens: number
 }
 
 // Spec R-CTX-16.
-/** A summary of finished work, made beside a turn. The model is shown it once a compaction puts it in the place of these messages. */
+/** A summary of finished work, made in parallel with a turn. The model receives it once a compaction replaces these messages by it. */
 type CollapseStagedEntry = {
   readonly kind: 'collapse_staged'
   readonly id: string
-  /** The first of the messages that the model is shown, and the one after the last. */
+  /** Index of the first of these messages in the model's view; `to` is the index after the last. */
   readonly from: number
   readonly to: number
-  /** Empty where it was asked for in vain; then nothing takes the place of the messages. */
+  /** Empty if the request for a summary failed. Then nothing replaces the messages. */
   readonly summary: string
-  /** Tokens that it frees, estimated. */
+  /** Estimated tokens that it frees. */
   readonly freedTokens: number
 }
 
-/** From here on the model is shown a note in place of every image and document before, or of those that are named. */
+/** From here on, a note replaces the images and documents before it in the model's view: all of them, or those in `at`. */
 type MediaRemovedEntry = {
   readonly kind: 'media_removed'
   readonly id: string
   readonly note: string
-  /** Where they stand in what the model is shown up to here: message, block and, inside a result, the part of it. */
+  /** Their positions in the model's view up to here: message, block and, inside a result, the part of it. */
   readonly at?: readonly MediaPlace[]
 }
 
-/** One entry of a transcript. JSON; its `id` is the same in every replay. */
+/** One entry of a transcript. JSON. Its `id` is the same in every replay. */
 export type TranscriptEntry =
   | UserEntry
   | AssistantEntry
@@ -162,12 +162,12 @@ export type TranscriptEntry =
 
 interface Log {
   readonly entries: TranscriptEntry[]
-  /** The projection of the first `projected` entries. */
+  /** The model's view of the first `projected` entries. */
   messages: ModelMessage[]
   projected: number
-  /** `digests[n]` is the chained hash of what entries 0 to n tell of the conversation. */
+  /** `digests[n]` is the chained hash of the conversation in entries 0 to n. */
   readonly digests: number[]
-  /** The one view whose `append` adds to this log; every other view's copies it first. */
+  /** The one view whose `append` adds to this log; other views copy the log first. */
   owner: Transcript | undefined
   /** Ids of the calls in the first `callsRead` entries. */
   callIds: CallIds | undefined
@@ -175,11 +175,13 @@ interface Log {
 }
 
 /**
- * The messages of a session, append-only. Immutable for its users: `append` returns a longer view.
+ * The messages of a session, append-only. Immutable for callers: `append` returns a longer view.
  *
- * T1: no view ever changes. T2: views share one log, so a turn costs what it adds; only the log's owner, which is the view that
- * the last `append` gave, adds to it. T3: a run works on a fork and hands out views that own nothing,
- * so neither another run nor a hook can add to its log or to the list that its model was shown.
+ * T1: no view ever changes.
+ * T2: views share one log, so a turn costs what it adds. Only the owner adds to the log: the view that the last `append`
+ * returned.
+ * T3: a run works on a fork and returns views that own nothing. So neither another run nor a hook can add to its log or
+ * to its model's list of messages.
  */
 export class Transcript implements Iterable<TranscriptEntry> {
   readonly #log: Log
@@ -191,14 +193,14 @@ export class Transcript implements Iterable<TranscriptEntry> {
     this.length = length
   }
 
-  /** The view of a whole log, which owns it from now on. */
+  /** The view of a whole log, which becomes its owner. */
   static #ownerOf(log: Log): Transcript {
     const owner = new Transcript(log, log.entries.length)
     log.owner = owner
     return owner
   }
 
-  /** The transcript without entries. */
+  /** An empty transcript. */
   static empty(): Transcript {
     return Transcript.of([])
   }
@@ -216,19 +218,19 @@ export class Transcript implements Iterable<TranscriptEntry> {
     })
   }
 
-  /** Reads what `toJSON` wrote. @throws ConfigurationError for anything else, with the place that is wrong. */
+  /** Reads the result of `toJSON`. @throws ConfigurationError for anything else, with the path of the invalid part. */
   static fromJSON(data: unknown): Transcript {
     checkStored('transcript', data, isTranscript)
-    // Just looked at.
+    // Validated above.
     return Transcript.of(data as readonly TranscriptEntry[])
   }
 
-  /** A transcript with this entry at its end. */
+  /** A transcript with this entry added. */
   append(entry: TranscriptEntry): Transcript {
     return this.appendAll([entry])
   }
 
-  /** A transcript with these entries at its end. */
+  /** A transcript with these entries added. */
   appendAll(entries: readonly TranscriptEntry[]): Transcript {
     if (entries.length === 0) return this
     const log = this.#log.owner === this ? this.#log : this.#copy()
@@ -236,28 +238,28 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return Transcript.#ownerOf(log)
   }
 
-  /** The same entries on a log of their own: what is appended to one is seen in the other nowhere, not in `messages()` either. */
+  /** The same entries in a separate log: changes to one, including its `messages()`, never appear in the other. */
   fork(): Transcript {
     return Transcript.#ownerOf(this.#copy())
   }
 
-  /** The same view, for handing out: it shares the log to read, and appending to it copies first. */
+  /** The same view for handing out. It shares the log for reading, and appending to it copies the log first. */
   copyOnAppend(): Transcript {
     return new Transcript(this.#log, this.length)
   }
 
-  /** The entry at an index; a negative one counts from the end. Undefined out of range. */
+  /** The entry at an index; a negative index counts from the end. Undefined out of range. */
   at(index: number): TranscriptEntry | undefined {
     const position = index < 0 ? this.length + index : index
     return position < this.length ? this.#log.entries[position] : undefined
   }
 
-  /** Entries from `start` on, as a list of its own. */
+  /** A new list of the entries from `start` on. */
   since(start: number): readonly TranscriptEntry[] {
     return this.#log.entries.slice(start, this.length)
   }
 
-  /** The model's newest message from `start` on and before `end`; messages of our own that tell of a failure are passed over. */
+  /** The model's newest message between `start` and `end`. Messages of the loop that report a failure are skipped. */
   lastReply(start = 0, end: number = this.length): AssistantMessage | undefined {
     for (let index = end - 1; index >= start; index--) {
       const entry = this.#log.entries[index]
@@ -266,7 +268,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return undefined
   }
 
-  /** The newest text of the model from `start` on and before `end` that is more than white space; '' for none. */
+  /** The model's newest text between `start` and `end` that is not only white space; '' for none. */
   lastText(start = 0, end: number = this.length): string {
     for (let index = end - 1; index >= start; index--) {
       const entry = this.#log.entries[index]
@@ -277,7 +279,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return ''
   }
 
-  /** The place of the prompt that a run answers which began at `start`: its own, or the one before it that it continues; `start` when there is none. */
+  /** Index of the prompt that a run from `start` answers: its own, or an earlier one that it continues; `start` without a prompt. */
   promptOf(start: number): number {
     const { entries } = this.#log
     for (let index = start; index < this.length; index++) {
@@ -289,7 +291,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return before === -1 ? start : before
   }
 
-  /** What the model is shown. The list is shared by the views of one log and grows with it: read it, do not keep it. */
+  /** The model's view of the conversation. Views of one log share the list, which grows with the log: read it, do not store it. */
   messages(): readonly ModelMessage[] {
     const log = this.#log
     if (this.length < log.projected) return project(log.entries.slice(0, this.length))
@@ -301,8 +303,8 @@ export class Transcript implements Iterable<TranscriptEntry> {
   }
 
   /**
-   * An id that no call of this conversation has, nor any of `also`: `id` itself, else with a number behind it (`id_2`).
-   * Services use ids again; the Messages API takes each once in a conversation.
+   * An id that no call of this conversation has, nor any in `also`: `id` itself, else with a number appended (`id_2`).
+   * Services reuse ids, but the Messages API requires unique ones in a conversation.
    */
   freeCallId(id: string, also?: ReadonlySet<string>): string {
     const log = this.#log
@@ -340,7 +342,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
 
   #copy(): Log {
     const { entries, messages, projected, digests } = this.#log
-    // A projection of more than this view has is of no use to it.
+    // A projection of more entries than this view has is of no use.
     const isProjected = projected <= this.length
     return {
       entries: entries.slice(0, this.length),
@@ -370,9 +372,9 @@ function addCallIds(callIds: CallIds, content: readonly ContentBlock[]): void {
 
 // Spec R-RES-12.
 /**
- * What tells a conversation apart in a record. What a person said is taken in full. What the model said and what was called is on
- * record itself and comes back as it was, so names do. What hooks, layers and the loop itself added belongs to the program, which may change over
- * a resume: it tells nothing.
+ * The part of an entry that identifies a conversation in a record. A person's message counts in full. The model's
+ * messages and calls are recorded and come back unchanged, so names suffice. Messages of hooks, context layers and the
+ * loop belong to the program. It may change before a resume, so they do not count.
  */
 function identityOf(entry: TranscriptEntry): string | undefined {
   if (entry.kind === 'assistant') return `${entry.message.id} ${entry.message.content.length}`
@@ -387,7 +389,7 @@ function identityOf(entry: TranscriptEntry): string | undefined {
 
 const ofTheProgram: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['hook', 'loop', 'interruption'])
 
-/** The projection of a list of entries: what a model is shown of it. */
+/** The model's view of a list of entries. */
 export function project(entries: readonly TranscriptEntry[]): ModelMessage[] {
   let messages: ModelMessage[] = []
   for (const entry of entries) messages = projectEntry(messages, entry)
@@ -422,7 +424,7 @@ function shownMessage({ by, container }: AssistantMessage, content: readonly Con
   return by === undefined ? { role: 'assistant', content } : { role: 'assistant', content, by }
 }
 
-/** Results come before anything else that was said since the call: also those that a person had to approve first. */
+/** Results come before anything else that was said since the call, including results of calls that a person had to approve first. */
 function projectUser(messages: ModelMessage[], { message, origin, messagesAfter = 0 }: UserEntry): ModelMessage[] {
   let position = Math.max(0, messages.length - messagesAfter)
   if (origin === 'tool_results') while (position > 0 && isRemark(messages[position - 1])) position--
@@ -436,7 +438,7 @@ function isRemark(message: ModelMessage | undefined): boolean {
   return typeof message.content === 'string' || !message.content.some((block) => block.type === 'tool_result')
 }
 
-/** The API refuses empty text blocks; everything else goes back as it came. */
+/** Removes empty text blocks, which the API refuses; everything else is unchanged. */
 function sendable(content: readonly ContentBlock[]): readonly ContentBlock[] {
   return content.some(isEmptyText) ? content.filter((block) => !isEmptyText(block)) : content
 }
@@ -445,7 +447,7 @@ function isEmptyText(block: ContentBlock): boolean {
   return block.type === 'text' && block.text === ''
 }
 
-/** Messages that hold none of these results stay the same objects: providers and adapters know them again. */
+/** Messages without these results are the same objects, so that providers and adapters recognize them. */
 function withoutResults(messages: readonly ModelMessage[], calls: ReadonlySet<string>): ModelMessage[] {
   return messages.map((message) => {
     const { role, content } = message
@@ -457,10 +459,10 @@ function withoutResults(messages: readonly ModelMessage[], calls: ReadonlySet<st
   })
 }
 
-/** How the note begins that takes the place of a result. */
+/** How the note that replaces a result begins. */
 export const clearedNoteStart = '[This result was cleared to make room: '
 
-/** The result of a call as the model is shown it once it was cleared. */
+/** The result of a call in the model's view after pruning. */
 export function clearedResult(block: ToolResultBlock): ToolResultBlock {
   const { length } = typeof block.content === 'string' ? block.content : JSON.stringify(block.content)
   const content = `${clearedNoteStart}${length} characters. Call the tool again if you need it.]`
@@ -468,21 +470,21 @@ export function clearedResult(block: ToolResultBlock): ToolResultBlock {
 }
 
 // Spec R-TOOL-14.
-/** The ids that the calls of a conversation have. */
+/** The call ids of a conversation. */
 class CallIds {
-  /** By id: the lowest number that may still be free behind it. All below are taken. */
+  /** By id: the lowest number that may still be free as a suffix. All lower ones are taken. */
   readonly #numbers = new Map<string, number>()
 
   add(id: string): void {
     if (!this.#numbers.has(id)) this.#numbers.set(id, 2)
   }
 
-  /** The id itself when no call has it, here or in `also`; else with the lowest number behind it that makes it one: `id_2`. */
+  /** The id itself if no call here or in `also` has it, else with the lowest number that makes it unique: `id_2`. */
   free(id: string, also?: ReadonlySet<string>): string {
     if (!this.#numbers.has(id) && also?.has(id) !== true) return id
     let number = this.#numbers.get(id) ?? 2
     while (this.#numbers.has(`${id}_${number}`)) number++
-    // What is in `also` alone may never come to be, so it moves nothing on.
+    // Ids in `also` alone may never be used, so they do not advance the number.
     if (this.#numbers.has(id)) this.#numbers.set(id, number)
     while (this.#numbers.has(`${id}_${number}`) || also?.has(`${id}_${number}`) === true) number++
     return `${id}_${number}`

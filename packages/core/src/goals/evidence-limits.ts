@@ -1,4 +1,4 @@
-/** Characters that a quote has at least, with runs of white space as one. */
-export const leastQuote = 20
-/** Quotes of a verdict at most. */
-export const mostQuotes = 10
+/** Minimum length of a quote in characters, with runs of white space as one. */
+export const minQuoteLength = 20
+/** Maximum number of quotes in a verdict. */
+export const maxQuotes = 10

@@ -1,8 +1,8 @@
 import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../model/messages.ts'
 import type { Changes } from '../verification/goal-progress.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
-import { formsOf, longestShared, OwnWords, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
-import { leastQuote } from './evidence-limits.ts'
+import { variantsOf, longestShared, ModelText, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
+import { minQuoteLength } from './evidence-limits.ts'
 import {
   quoteAssembled,
   quoteEmpty,
@@ -17,60 +17,61 @@ import {
 } from './judge-texts.ts'
 
 /**
- * Why the result of a call shows nothing, whatever it says: it reads a file back that this session wrote, or a model wrote it. Undefined where it may be
- * evidence. `earlier` are the calls of the conversation before it, in order. The answer depends on these alone.
+ * Why the result of a call is not evidence, whatever it contains: it reads back a file that this session wrote, or a
+ * model wrote it. Undefined if it may be evidence. `earlier` are the previous calls of the conversation, in order. The
+ * function must be pure.
  */
 export type NoEvidence = (call: CalledTool, earlier: readonly CalledTool[]) => string | undefined
 
-/** A result of a tool since the prompt, as evidence. */
+/** A tool result since the prompt, as possible evidence. */
 export interface RecordedResult {
   readonly call: RecordedCall
   /** Index of its entry in the transcript. */
   readonly at: number
-  /** Its texts, each by itself: what they say together nobody said. */
+  /** Its texts, separately: a quote must not span two of them. */
   readonly texts: readonly string[]
-  /** Why it is no evidence; undefined where it may be quoted. */
+  /** Why it is not evidence; undefined if it may be quoted. */
   readonly refusal: string | undefined
 }
 
-/** Characters of a quote; a longer one is refused. */
-const longestQuote = 2_000
-/** A quote of punctuation says nothing. */
-const leastLetters = 8
-/** A part of so many letters and digits that stands in an earlier input may have come from there. */
-const longestOfInput = 10
-/** Words: of what earlier inputs hold in any order, and of what the input of the very call holds. */
-const wordOfInput = 5
-const wordOfCall = 3
-/** So many letters and digits of a quote are new. */
-const leastNew = 4
+/** Maximum length of a quote in characters; a longer one is refused. */
+const maxQuoteLength = 2_000
+/** Minimum number of letters: a quote of punctuation proves nothing. */
+const minLetters = 8
+/** A run of this many letters and digits that occurs in an earlier input may have come from there. */
+const minSharedLetters = 10
+/** Length of a word, for words that occur in earlier inputs in any order or in the input of the same call. */
+const inputWordLength = 5
+const callWordLength = 3
+/** Minimum number of letters and digits of a quote that must be new. */
+const minNewLetters = 4
 
 // Spec R-GOAL-52 to R-GOAL-54.
-/** The results of tools of a conversation, and what the model itself wrote in it: what quotes are held against. */
+/** The tool results of a conversation, and the model's own texts: quotes are checked against both. */
 export class Evidence {
-  /** Since the prompt, in order. */
+  /** Results since the prompt, in order. */
   readonly results: readonly RecordedResult[]
-  readonly #own: OwnWords
+  readonly #modelText: ModelText
   /** Texts of results without white space. */
-  readonly #dense = new Map<string, string>()
+  readonly #denseTexts = new Map<string, string>()
 
   constructor(transcript: Transcript, changes: Changes | undefined, noEvidence: NoEvidence) {
-    this.#own = new OwnWords(transcript)
-    this.results = resultsOf(transcript, this.#own.calls, changes, noEvidence)
+    this.#modelText = new ModelText(transcript)
+    this.results = resultsOf(transcript, this.#modelText.calls, changes, noEvidence)
   }
 
-  /** True where no result may be quoted: then a judge has nothing to go by. */
+  /** True if no result may be quoted, so a judge has no evidence. */
   get isEmpty(): boolean {
     return this.results.every(({ refusal }) => refusal !== undefined)
   }
 
-  /** Why a quote does not count; undefined where it does. */
+  /** Why a quote does not count; undefined if it does. */
   refusalOf(quote: string): string | undefined {
-    if (quote.length > longestQuote) return quoteTooLong(longestQuote)
-    const wanted = quote.replaceAll(/\s/g, '')
-    if (wanted === '') return quoteEmpty
+    if (quote.length > maxQuoteLength) return quoteTooLong(maxQuoteLength)
+    const dense = quote.replaceAll(/\s/g, '')
+    if (dense === '') return quoteEmpty
     const found = this.results.flatMap((result) => {
-      const passage = result.texts.map((text) => this.#passageOf(text, wanted)).find((each) => each !== undefined)
+      const passage = result.texts.map((text) => this.#passageOf(text, dense)).find((each) => each !== undefined)
       return passage === undefined ? [] : [{ result, passage }]
     })
     if (found.length === 0) return quoteNotFound
@@ -83,26 +84,26 @@ export class Evidence {
     return refusal
   }
 
-  /** The part of a text that says this but for white space; undefined for none. */
-  #passageOf(text: string, wanted: string): string | undefined {
-    const dense = this.#dense.get(text) ?? text.replaceAll(/\s+/g, '')
-    this.#dense.set(text, dense)
-    const at = dense.indexOf(wanted)
+  /** The part of a text that equals the quote except for white space; undefined if no part does. */
+  #passageOf(text: string, denseQuote: string): string | undefined {
+    const dense = this.#denseTexts.get(text) ?? text.replaceAll(/\s+/g, '')
+    this.#denseTexts.set(text, dense)
+    const at = dense.indexOf(denseQuote)
     if (at === -1) return undefined
     let [count, start] = [0, 0]
     for (const { index, 0: word } of text.matchAll(/\S+/g)) {
       if (count <= at) start = index + at - count
       count += word.length
       // The end is within this word.
-      const end = index + word.length - (count - at - wanted.length)
-      if (count >= at + wanted.length) return text.slice(start, end)
+      const end = index + word.length - (count - at - denseQuote.length)
+      if (count >= at + denseQuote.length) return text.slice(start, end)
     }
     return undefined
   }
 
   #problemOf(passage: string, result: RecordedResult): string | undefined {
-    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < leastQuote) return quoteTooShort
-    for (const letters of formsOf(passage)) {
+    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < minQuoteLength) return quoteTooShort
+    for (const letters of variantsOf(passage)) {
       const problem = this.#problemOfLetters(letters, result)
       if (problem !== undefined) return problem
     }
@@ -110,14 +111,26 @@ export class Evidence {
   }
 
   #problemOfLetters(letters: string, { call, at }: RecordedResult): string | undefined {
-    if (letters.length < leastLetters) return quoteWithoutWords
-    if (this.#own.hasWhole(letters)) return quoteOfAgent
-    const shared = longestShared(letters, this.#own.sharedBefore(letters, at, longestOfInput), longestOfInput)
+    if (letters.length < minLetters) return quoteWithoutWords
+    if (this.#modelText.containsWhole(letters)) return quoteOfAgent
+    const shared = longestShared(
+      letters,
+      this.#modelText.sharedWithEarlier(letters, at, minSharedLetters),
+      minSharedLetters,
+    )
     if (shared !== undefined) return quotePartOfAgent(shared)
-    const isNew = withoutShared(letters, this.#own.sharedBefore(letters, at, wordOfInput), wordOfInput)
-    const isNewInCall = withoutShared(letters, this.#own.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
+    const isNew = withoutShared(
+      letters,
+      this.#modelText.sharedWithEarlier(letters, at, inputWordLength),
+      inputWordLength,
+    )
+    const isNewInCall = withoutShared(
+      letters,
+      this.#modelText.sharedWithCall(letters, call.id, callWordLength),
+      callWordLength,
+    )
     const count = isNew.filter((each, index) => each && isNewInCall[index] === true).length
-    return count < leastNew ? quoteAssembled : undefined
+    return count < minNewLetters ? quoteAssembled : undefined
   }
 }
 
@@ -128,7 +141,7 @@ function resultsOf(
   noEvidence: NoEvidence,
 ): readonly RecordedResult[] {
   const byId = new Map(calls.map((call, index) => [call.id, index]))
-  const fresh = freshFrom(transcript, changes)
+  const fresh = firstFreshResult(transcript, changes)
   const prompt = lastPromptOf(transcript)
   const results: RecordedResult[] = []
   for (let at = prompt; at < transcript.length; at++) {
@@ -138,15 +151,15 @@ function resultsOf(
       const call = place === undefined ? undefined : calls[place]
       if (place === undefined || call === undefined || call.at >= at) continue
       const isStale = at < fresh.at || (at === fresh.at && index < fresh.index)
-      const refusal = isStale ? quoteStale : refusalBy(noEvidence, call, calls.slice(0, place))
+      const refusal = isStale ? quoteStale : callNoEvidence(noEvidence, call, calls.slice(0, place))
       results.push({ call, at, texts: textsOf(block), refusal })
     }
   }
   return results
 }
 
-/** What decides is a program's: one that throws leaves no evidence. */
-function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly CalledTool[]): string | undefined {
+/** Calls `noEvidence` of the program. If it throws, the result is not evidence. */
+function callNoEvidence(noEvidence: NoEvidence, call: CalledTool, earlier: readonly CalledTool[]): string | undefined {
   try {
     return noEvidence(call, earlier)
   } catch {
@@ -154,8 +167,11 @@ function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly C
   }
 }
 
-/** The first result that is fresh: that of the last change itself, since a command that tests may change files. Its entry, and its place in it. */
-function freshFrom(
+/**
+ * Position of the first fresh result: entry and index. The result of the last change itself is fresh, since a command
+ * that runs tests may change files.
+ */
+function firstFreshResult(
   transcript: Transcript,
   changes: Changes | undefined,
 ): { readonly at: number; readonly index: number } {
@@ -167,7 +183,7 @@ function freshFrom(
   return { at: changes.at, index: 0 }
 }
 
-/** Index of what the person said last that began a run; 0 for nothing. */
+/** Index of the person's last message that started a run; 0 without one. */
 export function lastPromptOf(transcript: Transcript): number {
   for (let at = transcript.length - 1; at > 0; at--) {
     const entry = transcript.at(at)
@@ -176,7 +192,7 @@ export function lastPromptOf(transcript: Transcript): number {
   return 0
 }
 
-/** Results that tools gave. A person's message may hold none. */
+/** Results that tools returned. A person's message cannot contain any. */
 function resultBlocksOf(entry: TranscriptEntry | undefined): readonly ToolResultBlock[] {
   if (entry?.kind !== 'user' || entry.origin !== 'tool_results') return []
   return blocksOf(entry.message.content).filter(isToolResult)

@@ -1,4 +1,4 @@
-// What the model and people read about goals.
+// Texts about goals, for the model and for people.
 import { many } from '../values/text.ts'
 import type { GoalCheck, GoalSpec, RoundRecord } from '../verification/goal-record.ts'
 import type { GoalProgress } from '../verification/goal-progress.ts'
@@ -9,7 +9,7 @@ export function triesText(tries: number): string {
   return tries === 1 ? '1 try' : `${tries} tries`
 }
 
-/** What is left of the limits of a run; what has no limit is left out. */
+/** What the limits of a run leave; absent for no limit. */
 export interface LimitsLeft {
   readonly turns: number
   readonly usd: number
@@ -17,7 +17,7 @@ export interface LimitsLeft {
   readonly ms: number
 }
 
-/** Before the first request: what must hold, and whether it does. */
+/** Before the first request: the goals, and whether they are met. */
 export function baselineText(specs: readonly GoalSpec[], round: RoundRecord, maxTries: number): string {
   const lines = [
     'This task is done when all of the following hold. They are checked outside your control each time you answer without calling a tool:',
@@ -35,12 +35,12 @@ function specText({ name, judged }: GoalSpec): string {
     : `- \`${name}\` exits with 0`
 }
 
-/** For the person: what they changed between two prompts, or somebody else did. */
+/** For the person: files that they or someone else changed between two prompts. */
 export function takenOverText(names: readonly string[]): string {
   return `Files that the goal is checked with have changed since the last run; the new versions apply: ${names.join(', ')}.`
 }
 
-/** An answer comes back: which check failed, how, and what is left. */
+/** Sends an answer back: which check failed, how, and what the limits leave. */
 export function sentBackText(
   round: RoundRecord,
   tries: { readonly made: number; readonly max: number },
@@ -56,7 +56,7 @@ export function sentBackText(
   return lines.join('\n')
 }
 
-/** A person has the run go on whose answer did not meet the goals: what the last check found, as far as it is kept. */
+/** A person continues a run whose answer did not meet the goals: the stored result of the last check. */
 export function goOnUnmetText({ checks, tampered }: NonNullable<GoalProgress['last']>): string {
   const report = checks.at(-1)?.tail ?? ''
   return `The goal is not met: ${whyUnmet({ checks, tampered, report })}\nContinue until the check passes.`
@@ -90,7 +90,7 @@ function failedText({ name, exitCode, judged, timedOut, pass }: GoalCheck): stri
   return `\`${name}\` ${how}${passes}`
 }
 
-/** What a check prints may have been written by whoever wants it to pass: it cannot end its place. */
+/** The author of a check's output may want it to pass, so the output must not be able to close its tag. */
 function insideTag(report: string): string {
   return `<check_output>\n${report.replaceAll(/<(?=\s*\/?\s*check_output)/gi, '&lt;')}\n</check_output>`
 }
@@ -110,7 +110,7 @@ function leftText({ turns, usd, tokens, ms }: LimitsLeft): string {
   return parts.length === 0 ? '' : ` Left: ${parts.join(', ')}.`
 }
 
-// Reports of checks that gave no verdict of their own.
+// Reports of checks without a verdict.
 
 export const checkTimedOut = (report: string, seconds: number): string =>
   `${report}\nThe check was stopped after ${seconds} s.`.trimStart()

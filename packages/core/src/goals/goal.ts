@@ -5,74 +5,78 @@ import type { GoalSpec } from '../verification/goal-record.ts'
 import type { Changes } from '../verification/goal-progress.ts'
 
 // Spec R-GOAL-1.
-/** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model. */
+/** A condition for ending a run as `completed`. The loop checks it; the model cannot interfere. */
 export interface Goal {
-  /** What a person knows it by: the command. Of one run's goals each needs another; it is on record. */
+  /** The name for people: the command. It is recorded, and unique among a run's goals. */
   readonly name: string
-  /** A model judges it. Its verdict is worth less than that of a program, and the result says so. */
+  /** A model judges the goal. Its verdict is weaker than a program's, and the result says so. */
   readonly judged?: boolean
-  /** Passes in a row that it takes, 1 to 100; 1 when absent. */
+  /** Required number of passes in a row, 1 to 100; 1 when absent. */
   readonly stable?: number
-  /** Milliseconds for one check, 600,000 when absent; it is aborted then, and the goal is not met. */
+  /** Time limit of one check in milliseconds, 600,000 when absent. After that the check is aborted and the goal is not met. */
   readonly timeoutMs?: number
-  /** Checks once. It heeds `signal`. What it throws is the report of a check that failed. */
+  /** Checks once. It must react to `signal`. If it throws, the error is the report of a failed check. */
   check(context: GoalContext): GoalVerdict | Promise<GoalVerdict>
 }
 
-/** What a check is handed. */
+/** What a check receives. */
 export interface GoalContext {
-  /** Aborted with the run, and when the time of the check is up. */
+  /** Aborted with the run, and at the time limit of the check. */
   readonly signal: AbortSignal
-  /** The same for every try at this check, also after a crash. */
+  /** The same for every attempt at this check, even after a crash. */
   readonly idempotencyKey: string
   /** The conversation. */
   readonly state: AgentState
-  /** The last call that may have changed something; undefined for none. Results before its own are stale: its own is in the entry `at` of the transcript. */
+  /** The last call that may have changed something; undefined if there was none. Earlier results are stale. Its own result is in transcript entry `at`. */
   readonly changes: Changes | undefined
-  /** Asks a model through the run, as `HookContext.ask` does: within its budget, and on record. */
+  /** Asks a model through the run, like `HookContext.ask`: within its budget, and recorded. */
   readonly ask: AskModel
 }
 
-/** What one check came to. */
+/** The verdict of one check. */
 export type GoalVerdict = {
   /** Whether the goal is met. */
   readonly met: boolean
-  /** What it said, for the model and for people: a test runner's output. Only its end is used. */
+  /** The output of the check, for the model and for people: a test runner's output. Only its end is used. */
   readonly report?: string
-  /** Of a command; null where a signal ended it. */
+  /** Exit code of a command; null if a signal ended it. */
   readonly exitCode?: number | null
-  /** It can never hold, since it is no check at all: a command that was not found. The text says what to do. A first check that says so ends the run before anything is asked. */
+  /**
+   * The check can never pass, such as a command that was not found. The text says what to do. If the first check reports
+   * this, the run ends before any request.
+   */
   readonly unusable?: string
 }
 
 /**
- * The files around the checks: what is protected, what a check itself changes, which tests the agent changed. `@halting/agent` has it for a folder; core
- * touches no files. It is called inside the step of a round of checks, and what it gives is on record with it.
+ * The files around the checks: protected files, files that checks change, and tests that the agent changed.
+ * `@halting/agent` implements it for a folder; core touches no files. It is called inside the step of a round of checks,
+ * and its answer is recorded there.
  */
 export interface GoalFiles {
   /**
-   * Before the checks of a round. `memo`: what `end` of an earlier round of this session gave, by whatever process; null for the first.
-   * `goals` are those of the round. What it throws is a round that is not met.
+   * Called before the checks of a round. `memo`: what `end` of an earlier round of this session returned, in any
+   * process; null for the first. `goals` are the goals of the round. If it throws, the round is not met.
    */
   begin(memo: Json | null, signal: AbortSignal, goals: readonly GoalSpec[]): GoalFilesRound | Promise<GoalFilesRound>
 }
 
 /** The files before the checks of one round. */
 export interface GoalFilesRound {
-  /** Files that are protected and changed since the first round, each with what is asked for: `package.json (scripts.test)`. */
+  /** Protected files that changed since the first round, with the protected part: `package.json (scripts.test)`. */
   readonly tampered: readonly string[]
-  /** After the checks. */
+  /** Called after the checks. */
   end(): GoalFilesEnd | Promise<GoalFilesEnd>
 }
 
 /** The files after the checks of one round. */
 export interface GoalFilesEnd {
-  /** For the next round: what the files are held against. JSON, kept in the session. */
+  /** State for the next round, which compares the files with it. JSON, stored in the session. */
   readonly memo: Json
-  /** Files that the checks changed: they are no progress, and the model is told so. */
+  /** Files that the checks changed. They do not count as progress, and the model is informed. */
   readonly changedByChecks: readonly string[]
-  /** Test files that changed since the first round, but for those that checks changed. */
+  /** Test files that changed since the first round, except those that checks changed. */
   readonly changedTests: readonly string[]
-  /** What decides what a check runs and changed while the checks ran: what they said does not count. Nothing when absent. */
+  /** Protected files that changed while the checks ran: the verdicts do not count. None when absent. */
   readonly tampered?: readonly string[]
 }

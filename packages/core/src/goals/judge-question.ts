@@ -16,31 +16,31 @@ import {
   toolResult,
 } from './judge-texts.ts'
 
-/** One thing that was said or done. */
+/** One message, call or result of the conversation. */
 interface Part {
-  /** One line of our own. */
+  /** A heading line that we write. */
   readonly head: string
   readonly body: string
-  /** Parts of a higher rank are shown first where not all fit. */
+  /** Parts of a higher rank are included first if not all fit. */
   readonly rank: 0 | 1 | 2
 }
 
-/** Characters that a part is shown at most. */
-const longestResult = 12_000
-const longestOther = 3_000
-/** Tokens for the conversation, where the window allows it. */
-const mostTokens = 40_000
-/** Of a window; the rest is for what frames it, the reply and what the estimate is wrong by. */
+/** Maximum length of a part in characters. */
+const maxResultLength = 12_000
+const maxOtherLength = 3_000
+/** Maximum tokens for the conversation, if the window allows them. */
+const maxTokens = 40_000
+/** Share of a window. The rest is for the frame of the question, the reply and the error of the estimate. */
 const shareOfWindow = 0.5
 
-/** Tokens of the conversation that a model with such a window is shown; `undefined` where the window is not known. */
+/** Tokens of conversation that fit into a question for a model with this window; `undefined` for an unknown window. */
 export function roomIn(contextWindow: number | undefined): number {
-  return Math.min(mostTokens, Math.floor((contextWindow ?? Infinity) * shareOfWindow))
+  return Math.min(maxTokens, Math.floor((contextWindow ?? Infinity) * shareOfWindow))
 }
 
 /**
- * The question: the goal, and the conversation since the prompt, in order. What does not fit is left out, and that is said: first the prompt and the newest
- * results that may be quoted have room, then the rest, the newest first.
+ * Builds the question: the goal, and the conversation since the prompt, in order. Omissions are marked. The prompt and
+ * the newest results that may be quoted are included first, then the rest, the newest first.
  */
 export function judgeQuestion(
   goal: string,
@@ -50,13 +50,13 @@ export function judgeQuestion(
 ): string {
   const parts = fitting(partsOf(transcript, results), room)
   const mark = markFor([goal, ...parts.flatMap((part) => (typeof part === 'number' ? [] : [part.head, part.body]))])
-  const shown = parts.map((part) =>
+  const framed = parts.map((part) =>
     typeof part === 'number' ? omittedParts(part) : framedPart(part.head, part.body, mark),
   )
-  return judgeQuestionText(framedPart(judgeParts.goal, goal, mark), shown)
+  return judgeQuestionText(framedPart(judgeParts.goal, goal, mark), framed)
 }
 
-/** A word that occurs in none of the texts, the same for the same texts: nobody who wrote one of them can have known it. */
+/** A word that occurs in none of the texts, derived from them: no author of one of the texts can have known it. */
 function markFor(texts: readonly string[]): string {
   const all = texts.join('\n')
   for (let link = 0; ; link++) {
@@ -81,13 +81,13 @@ function partsOf(transcript: Transcript, results: readonly RecordedResult[]): re
 
 function partOfModel(block: ContentBlock): readonly Part[] {
   if (block.type === 'text' && typeof block.text === 'string')
-    return [{ head: judgeParts.agentText, body: endsOf(block.text, longestOther), rank: 0 }]
+    return [{ head: judgeParts.agentText, body: endsOf(block.text, maxOtherLength), rank: 0 }]
   if (block.type !== 'tool_use' && !block.type.endsWith('_tool_use')) return []
   const { name, input } = block as { name?: unknown; input?: unknown }
   return [
     {
       head: agentCall(plainLine(String(name))),
-      body: endsOf(JSON.stringify(input) ?? '', longestOther),
+      body: endsOf(JSON.stringify(input) ?? '', maxOtherLength),
       rank: 0,
     },
   ]
@@ -100,7 +100,7 @@ function partOfUser({ message, origin }: UserEntry, isFirst: boolean): readonly 
   return [
     {
       head: isOfPerson ? judgeParts.user : judgeParts.program,
-      body: endsOf(text, longestOther),
+      body: endsOf(text, maxOtherLength),
       rank: isFirst ? 2 : 0,
     },
   ]
@@ -108,16 +108,16 @@ function partOfUser({ message, origin }: UserEntry, isFirst: boolean): readonly 
 
 function partOfResult({ call, texts, refusal }: RecordedResult): Part {
   const mayBe = refusal === undefined ? judgeParts.mayBeQuoted : mayNotBeQuoted(plainLine(refusal))
-  const body = endsOf(texts.join('\n'), refusal === undefined ? longestResult : longestOther)
+  const body = endsOf(texts.join('\n'), refusal === undefined ? maxResultLength : maxOtherLength)
   return { head: toolResult(plainLine(call.name), mayBe), body, rank: refusal === undefined ? 1 : 0 }
 }
 
-/** One line, whatever it is made of. */
+/** Reduces a text to one line. */
 function plainLine(text: string): string {
   return headOf(text.replaceAll(/[\s\p{C}]+/gu, ' '), 200)
 }
 
-/** Those that fit, in their order; a number stands for so many that do not. */
+/** The parts that fit, in order; a number stands for that many omitted parts. */
 function fitting(parts: readonly Part[], room: number): readonly (Part | number)[] {
   const isShown = new Set<number>()
   let left = room
@@ -126,29 +126,29 @@ function fitting(parts: readonly Part[], room: number): readonly (Part | number)
       const part = parts[index]
       if (part?.rank !== rank) continue
       left -= roughTokens.estimate(part.head) + roughTokens.estimate(part.body) + 20
-      // What came before the first that does not fit is older: it is left out in one piece.
+      // Everything older than the first part that does not fit is omitted in one piece.
       if (left < 0) break
       isShown.add(index)
     }
   }
-  const shown: (Part | number)[] = []
+  const result: (Part | number)[] = []
   for (const [index, part] of parts.entries()) {
-    const last = shown.at(-1)
-    if (isShown.has(index)) shown.push(part)
-    else if (typeof last === 'number') shown[shown.length - 1] = last + 1
-    else shown.push(1)
+    const last = result.at(-1)
+    if (isShown.has(index)) result.push(part)
+    else if (typeof last === 'number') result[result.length - 1] = last + 1
+    else result.push(1)
   }
-  return shown
+  return result
 }
 
-/** What a judge said. */
+/** The verdict of a judge. */
 export interface Judgement {
   readonly met: boolean
   readonly evidence: readonly string[]
   readonly missing: string
 }
 
-/** Reads a verdict: one JSON object, alone, in a fence or among words. Undefined for anything else, and for more than one. */
+/** Parses a verdict: one JSON object, alone, in a fence or within other text. Undefined for anything else, and for more than one object. */
 export function judgementOf(text: string): Judgement | undefined {
   const fenced = [...text.matchAll(/```(?:json)?[^\S\n]*\n([\s\S]*?)\n?[^\S\n]*```/gi)].map(([, inside = '']) => inside)
   const [start, end] = [text.indexOf('{'), text.lastIndexOf('}')]
@@ -169,7 +169,7 @@ function readJudgement(text: string): Judgement | undefined {
   }
   if (!isJsonObject(value) || typeof value['met'] !== 'boolean') return undefined
   const { met, evidence, missing } = value
-  // A part that is no text is no quote: it is refused, and not passed over.
+  // An item that is not a string is refused, not skipped.
   const quotes = Array.isArray(evidence) ? evidence.map((part: unknown) => (typeof part === 'string' ? part : '')) : []
   return {
     met,

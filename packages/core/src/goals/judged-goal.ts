@@ -4,7 +4,7 @@ import { textOf, type ModelMessage, type UserMessage } from '../model/messages.t
 import type { Model } from '../model/model.ts'
 import { headOf } from '../values/text.ts'
 import { Evidence, type NoEvidence } from './evidence.ts'
-import { mostQuotes } from './evidence-limits.ts'
+import { maxQuotes } from './evidence-limits.ts'
 import type { Goal, GoalContext, GoalVerdict } from './goal.ts'
 import { judgementOf, judgeQuestion, roomIn, type Judgement } from './judge-question.ts'
 import {
@@ -28,46 +28,47 @@ import {
 
 /** How a judged goal is judged. */
 export interface JudgedGoalOptions {
-  /** Who judges; the run's own model when absent. Any other must be named in `models` of the run. */
+  /** The model that judges; the run's own model when absent. Any other must be listed in `models` of the run. */
   readonly model?: Model
-  /** Milliseconds for one check, 600,000 when absent. */
+  /** Time limit of one check in milliseconds, 600,000 when absent. */
   readonly timeoutMs?: number
-  /** Verdicts in a row that it takes, 1 to 100; 1 when absent. */
+  /** Required number of "met" verdicts in a row, 1 to 100; 1 when absent. */
   readonly stable?: number
   /**
-   * Says of which calls the results are no evidence: those that read a file back that this session wrote, those that a model wrote (agents, searches).
-   * Core knows no tools, so without it the results of all tools count; `evidenceRules` of
-   * `@halting/agent` is one for the tools of the coding agent.
+   * Decides which calls have results that are not evidence: calls that read back a file that this session wrote, and
+   * calls whose result a model wrote (agents, searches). Core knows no tools, so without it all results count.
+   * `evidenceRules` of `@halting/agent` is an implementation for the tools of the coding agent.
    */
   readonly noEvidence?: NoEvidence
 }
 
-/** Questions of one check: one, and one more where the answer is no verdict, its quotes do not count, or the conversation was too long. */
+/** Questions in one check: one, and a second if the answer is not a verdict, its quotes do not count, or the conversation was too long. */
 export const questionsACheck = 2
 
 const usualTimeoutMs = 600_000
-const mostReplyTokens = 4_000
-/** Characters of what a judge says that go into a report. */
-const longestReport = 4_000
+const maxReplyTokens = 4_000
+/** Maximum characters of a judge's answer in a report. */
+const maxReportLength = 4_000
 
 // Spec R-GOAL-50.
 /**
- * A goal in words, which a model judges: for what no program can check. Prefer a command where there is one. The judge is asked within
- * the run's budget and runs nothing. That it says "met" counts only with quotes: each of at least 20 characters, out of a result of a tool that came after
- * the last change, and not out of what the model itself wrote.
+ * A goal in words that a model judges, for conditions that no program can check. Prefer a command if there is one. The
+ * judge is asked within the run's budget and runs nothing. A "met" counts only with quotes. Each has at least 20
+ * characters, comes from a tool result since the last change, and was not written by the model itself.
  *
- * What it cannot tell:
- * - whether the quotes bear on the goal: that is the judge's opinion, and a judge can be talked over by what it reads;
- * - whether a program that was run is what its name says: a script or a test that the model wrote may print anything, in parts that are put together when
- *   it runs, encrypted or compressed; `noEvidence` refuses those that are seen to be run;
- * - where a file comes from that a program wrote, an agent, or a server, when the model's calls do not name it;
- * - what happened around a change that was made in the same command, or by somebody else since.
+ * What it cannot determine:
+ * - whether the quotes are relevant to the goal: that is the judge's opinion, and text that it reads can mislead a
+ * judge;
+ * - whether a program does what its name says: a script or a test that the model wrote may print anything, in parts that
+ * are assembled when it runs, encrypted or compressed; `noEvidence` refuses those that are seen to be run;
+ * - the origin of a file that a program, an agent or a server wrote, if the model's calls do not name it;
+ * - what happened in parallel with a change in the same command, or through someone else since then.
  *
- * Protect what the goal rests on, and read the quotes: they are in the report of the check.
+ * Protect the files that the goal depends on, and read the quotes in the report of the check.
  *
  * `judgedBy`: the model that judges, one of those of the run, or options; the run's own model when absent.
  *
- * @throws ConfigurationError without words.
+ * @throws ConfigurationError for an empty text.
  */
 export function judgedGoal(text: string, judgedBy: Model | JudgedGoalOptions = {}): Goal {
   if (typeof text !== 'string' || text.trim() === '')
@@ -86,7 +87,7 @@ export function judgedGoal(text: string, judgedBy: Model | JudgedGoalOptions = {
 async function judge(goal: string, options: JudgedGoalOptions, context: GoalContext): Promise<GoalVerdict> {
   const { transcript } = context.state
   const evidence = new Evidence(transcript, context.changes, options.noEvidence ?? (() => undefined))
-  // Without anything to quote there is one verdict, and no question is needed for it.
+  // Without anything to quote only one verdict is possible, so no question is asked.
   if (evidence.isEmpty) return unmet(withoutQuotes(evidence))
   const room = roomIn(options.model?.contextWindow)
   const question = (tokens: number): string => judgeQuestion(goal, transcript, evidence.results, tokens)
@@ -109,20 +110,20 @@ function ask(
   return askModel({
     system: judgeSystem,
     messages,
-    maxOutputTokens: mostReplyTokens,
-    // Both questions have room in the time of the check.
+    maxOutputTokens: maxReplyTokens,
+    // Both questions fit into the time limit of the check.
     timeoutMs: timeoutMs / questionsACheck,
     ...(model !== undefined && { model }),
   })
 }
 
-type Read =
+type ReplyVerdict =
   | { readonly kind: 'verdict'; readonly verdict: GoalVerdict }
-  /** What is the verdict where nothing more is asked. */
+  /** The verdict if no further question is asked. */
   | { readonly kind: 'too_long'; readonly verdict: GoalVerdict }
   | { readonly kind: 'again'; readonly problem: string; readonly verdict: GoalVerdict }
 
-function readReply(reply: CompactionReply, evidence: Evidence): Read {
+function readReply(reply: CompactionReply, evidence: Evidence): ReplyVerdict {
   switch (reply.kind) {
     case 'aborted':
       return { kind: 'verdict', verdict: unmet(judgeAborted) }
@@ -141,9 +142,9 @@ function readReply(reply: CompactionReply, evidence: Evidence): Read {
   }
 }
 
-function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: Evidence): Read {
+function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: Evidence): ReplyVerdict {
   if (!met) {
-    const what = missing.trim() === '' ? missingUnknown : headOf(missing.trim(), longestReport)
+    const what = missing.trim() === '' ? missingUnknown : headOf(missing.trim(), maxReportLength)
     return { kind: 'verdict', verdict: unmet(judgedUnmet(what)) }
   }
   const refusals = refusalsOf(quotes, evidence)
@@ -156,10 +157,10 @@ function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: 
   }
 }
 
-/** Lines for the quotes that do not count, and for there being none. */
+/** Lines for the quotes that do not count, or for missing quotes. */
 function refusalsOf(quotes: readonly string[], evidence: Evidence): readonly string[] {
   if (quotes.length === 0) return [noQuote]
-  if (quotes.length > mostQuotes) return [tooManyQuotes]
+  if (quotes.length > maxQuotes) return [tooManyQuotes]
   return quotes.flatMap((quote) => {
     const refusal = evidence.refusalOf(quote)
     return refusal === undefined ? [] : [quoteRefusal(quote, refusal)]
@@ -175,16 +176,16 @@ function unmet(report: string): GoalVerdict {
   return { met: false, report }
 }
 
-/** What a judge is asked, and after it what came of that. */
+/** The question to a judge, followed by the messages since. */
 type Conversation = readonly [UserMessage & { readonly content: string }, ...ModelMessage[]]
 
 function userMessage(content: string): Conversation[0] {
   return { role: 'user', content }
 }
 
-/** A service takes no empty message of a model. */
+/** A service accepts no empty message of a model. */
 function askedAgain([question]: Conversation, reply: CompactionReply, problem: string): Conversation {
-  const said = reply.kind === 'answered' ? headOf(textOf(reply.message.content), 20_000) : ''
-  if (said.trim() === '') return [userMessage(afterEmptyAnswer(question.content))]
-  return [question, { role: 'assistant', content: [{ type: 'text', text: said }] }, userMessage(problem)]
+  const replyText = reply.kind === 'answered' ? headOf(textOf(reply.message.content), 20_000) : ''
+  if (replyText.trim() === '') return [userMessage(afterEmptyAnswer(question.content))]
+  return [question, { role: 'assistant', content: [{ type: 'text', text: replyText }] }, userMessage(problem)]
 }

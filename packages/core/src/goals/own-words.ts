@@ -2,7 +2,7 @@ import { isJsonObject } from '../values/json.ts'
 import type { ContentBlock } from '../model/messages.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
-/** Letters and digits alone, in one case: what quotes, escapes, line ends and punctuation around words do not change. */
+/** Only the letters and digits, in one case: quotes, escapes, line ends and punctuation between words do not matter. */
 export function lettersOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -10,16 +10,14 @@ export function lettersOf(text: string): string {
     .replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
-/**
- * The same for a part of a result: as it is, without escapes and colours, and without numbers in front of lines, which programs that show files put there.
- */
-export function formsOf(passage: string): readonly string[] {
+/** The same for a part of a result: unchanged, without escapes and colours, and without line numbers, which programs that show files add. */
+export function variantsOf(passage: string): readonly string[] {
   const plain = unescaped(passage)
   const unnumbered = passage.includes('\n') ? plain.replaceAll(/^\s*\d+\s*[:|)-]?/gm, '') : plain
   return [...new Set([lettersOf(passage), lettersOf(plain), lettersOf(unnumbered)])]
 }
 
-/** A call of the model, as evidence is held against it. */
+/** A call of the model, for comparing evidence with it. */
 export interface CalledTool {
   /** Name of the tool. */
   readonly name: string
@@ -27,52 +25,52 @@ export interface CalledTool {
   readonly input: unknown
 }
 
-/** A call, and where it is on record. */
+/** A call, and its position in the record. */
 export interface RecordedCall extends CalledTool {
   readonly id: string
   /** Index of its entry in the transcript. */
   readonly at: number
 }
 
-interface Read {
+interface NormalizedTexts {
   readonly texts: readonly string[]
   /** The readings of each input, in the order of the calls. */
   readonly inputs: readonly { readonly id: string; readonly at: number; readonly letters: readonly string[] }[]
 }
 
-/** What the model itself wrote: its texts, its thoughts and the inputs of its calls. */
-export class OwnWords {
+/** What the model itself wrote: texts, thoughts and inputs of calls. */
+export class ModelText {
   readonly calls: readonly RecordedCall[]
-  readonly #said: readonly string[]
-  #read: Read | undefined
-  /** By length and letters: several results may hold the same quote. */
+  readonly #texts: readonly string[]
+  #normalized: NormalizedTexts | undefined
+  /** By length and letters: several results may contain the same quote. */
   readonly #first = new Map<string, readonly number[]>()
 
   constructor(transcript: Transcript) {
     const calls: RecordedCall[] = []
-    const said: string[] = []
+    const texts: string[] = []
     for (const [at, block] of blocksOfModel(transcript)) {
-      if (block.type === 'text' && typeof block.text === 'string') said.push(block.text)
-      else if (block.type === 'thinking' && typeof block.thinking === 'string') said.push(block.thinking)
+      if (block.type === 'text' && typeof block.text === 'string') texts.push(block.text)
+      else if (block.type === 'thinking' && typeof block.thinking === 'string') texts.push(block.thinking)
       else if (block.type === 'tool_use' || block.type.endsWith('_tool_use')) {
         const { id, name, input } = block as { id?: unknown; name?: unknown; input?: unknown }
         calls.push({ id: String(id), name: String(name), input, at })
       }
     }
     this.calls = calls
-    this.#said = said
+    this.#texts = texts
   }
 
-  /** Made when a quote is looked at: a verdict without any needs none. */
-  get #letters(): Read {
-    return (this.#read ??= {
-      texts: this.#said.map(lettersOf),
+  /** Computed lazily: a verdict without quotes needs none. */
+  get #letters(): NormalizedTexts {
+    return (this.#normalized ??= {
+      texts: this.#texts.map(lettersOf),
       inputs: this.calls.map(({ id, at, input }) => ({ id, at, letters: readingsOf(input) })),
     })
   }
 
   /** Whether the model wrote all of it in one place, at any time. */
-  hasWhole(letters: string): boolean {
+  containsWhole(letters: string): boolean {
     const { texts, inputs } = this.#letters
     return (
       texts.some((text) => text.includes(letters)) ||
@@ -80,8 +78,11 @@ export class OwnWords {
     )
   }
 
-  /** For each place of `letters` whether the next characters, so many, stand in an input before this entry: they could have gone into its results. */
-  sharedBefore(letters: string, at: number, length: number): readonly boolean[] {
+  /**
+   * For each position in `letters`, whether the next `length` characters occur in an input before this entry. They could
+   * then have entered its results.
+   */
+  sharedWithEarlier(letters: string, at: number, length: number): readonly boolean[] {
     const key = `${length} ${letters}`
     const first = this.#first.get(key) ?? this.#firstEntries(letters, length)
     this.#first.set(key, first)
@@ -109,7 +110,7 @@ function* blocksOfModel(transcript: Transcript): Iterable<readonly [number, Cont
   }
 }
 
-/** Its own entries, and its messages in a conversation that began with a summary or was taken over. */
+/** Content of the model's entries, and of its messages in a conversation that began with a summary or was taken over. */
 function contentOfModel(entry: TranscriptEntry): readonly ContentBlock[] {
   if (entry.kind === 'assistant') return entry.error === undefined ? entry.message.content : []
   if (entry.kind !== 'compact_boundary') return []
@@ -119,8 +120,8 @@ function contentOfModel(entry: TranscriptEntry): readonly ContentBlock[] {
 }
 
 /**
- * What an input says: its values one behind the other, the same with the names of fields, and what comes out where a program takes escapes apart,
- * decodes base64 or hexadecimal digits, turns the text around or shifts its letters by 13.
+ * The possible readings of an input: its values concatenated, the same with the field names, and the text after
+ * unescaping, decoding base64 or hexadecimal digits, reversing, or ROT13.
  */
 function readingsOf(input: unknown): readonly string[] {
   const values: string[] = []
@@ -132,8 +133,8 @@ function readingsOf(input: unknown): readonly string[] {
   const readings = [plain, lettersOf(named), lettersOf(unescaped(text)), lettersOf(unescaped(named))]
   const decoded = decodedParts(text)
   if (decoded !== '')
-    readings.push(lettersOf(decoded), lettersOf(unescaped(decoded)), lettersOf(unescaped(turned(decoded))))
-  readings.push(turned(plain), lettersOf(unescaped(turned(text))), shifted(plain))
+    readings.push(lettersOf(decoded), lettersOf(unescaped(decoded)), lettersOf(unescaped(reversed(decoded))))
+  readings.push(reversed(plain), lettersOf(unescaped(reversed(text))), rot13(plain))
   return [...new Set(readings)].filter((reading) => reading !== '')
 }
 
@@ -155,7 +156,7 @@ function collect(value: unknown, values: string[], withNames: string[], depth = 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const terminalCodes = /\u001B(?:\[[\d;?]*[ -/]*[@-~]|\][^\u0007\u001B]*\u0007?)/g
 
-/** Escapes of terminals, shells, programming languages, URLs and HTML, taken apart. */
+/** Unescapes sequences of terminals, shells, programming languages, URLs and HTML. */
 function unescaped(text: string): string {
   return text
     .replaceAll(terminalCodes, '')
@@ -175,7 +176,7 @@ function characterOf(code: number): string {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** What base64 and hexadecimal digits in a text come to, where they could be text. */
+/** Decodes base64 and hexadecimal digits in a text, where the result could be text. */
 function decodedParts(text: string): string {
   const decoded: string[] = []
   for (const [run] of text.matchAll(/(?:[\da-f]{2}[\s:,]*){8,}/gi)) decoded.push(textOfHex(run))
@@ -202,50 +203,50 @@ function textOfBase64(run: string): string {
   return text
 }
 
-/** Words of ASCII are what somebody would hide so. */
+/** Hidden words are probably ASCII. */
 function printable(code: number): string {
   return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : ' '
 }
 
-function turned(text: string): string {
+function reversed(text: string): string {
   return Array.from(text).toReversed().join('')
 }
 
-function shifted(letters: string): string {
+function rot13(letters: string): string {
   return letters.replaceAll(/[a-z]/g, (letter) => {
     const place = letter.charCodeAt(0) - 97
     return String.fromCharCode(97 + ((place + 13) % 26))
   })
 }
 
-/** Of parts that begin at these places and have so many characters, the longest run of places; undefined for none. */
+/** Given the positions where a part of `length` characters is shared, the longest run of them as a range; undefined without shared parts. */
 export function longestShared(letters: string, isShared: readonly boolean[], length: number): string | undefined {
   let best = ''
   for (let at = 0; at < letters.length; at++) {
     if (isShared[at] !== true) continue
     const from = at
     while (isShared[at + 1] === true) at++
-    // Each of these parts occurs, though perhaps not all of them in a row.
+    // Each of these parts occurs, but perhaps not all of them in a row.
     const part = letters.slice(from, at + length)
     if (part.length > best.length) best = part
   }
   return best === '' ? undefined : best
 }
 
-/** Which characters of `letters` are left where the parts that begin at these places and have so many characters are taken out. */
+/** Marks the characters of `letters` that remain after removing the shared parts of `length` characters. */
 export function withoutShared(letters: string, isShared: readonly boolean[], length: number): readonly boolean[] {
   const isLeft = Array.from({ length: letters.length }, () => true)
   for (const [at, shared] of isShared.entries()) if (shared) isLeft.fill(false, at, at + length)
   return isLeft
 }
 
-/** A prime, so that hashes of like parts differ. */
+/** A prime, so that hashes of similar parts differ. */
 const base = 16_777_619
 const slots = 1 << 16
 
 /**
- * For each place the number of the first text in which the next `length` characters occur; Infinity for none. Reads the texts once: by a rolling hash, and
- * what hits is compared.
+ * For each position, the number of the first text in which the next `length` characters occur; Infinity for none. It
+ * reads the texts once, with a rolling hash, and compares the hits.
  */
 export function firstWith(letters: string, texts: Iterable<string>, length: number): readonly number[] {
   const windows = Array.from({ length: Math.max(0, letters.length - length + 1) }, (_, at) =>

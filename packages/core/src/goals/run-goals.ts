@@ -18,30 +18,30 @@ import type { Goal, GoalFiles } from './goal.ts'
 import type { GoalSpec } from '../verification/goal-record.ts'
 import { mostGoalTries } from '../limits/allowance.ts'
 
-/** What a run is given for its goals. */
+/** The goals of a run, and how it handles them. */
 export interface RunGoals {
-  /** Those of the options. Which of them a run has is in its progress. */
+  /** Goals of the options. The run's progress says which of them it has. */
   readonly given: readonly Goal[]
-  /** Makes a goal from its name on record; undefined for one that it does not know. */
+  /** Recreates a goal from its recorded name; undefined for an unknown goal. */
   readonly named: (spec: GoalSpec) => Goal | undefined
-  /** Looks after the files around the checks; null: nobody does. */
+  /** Watches the files around the checks; null for no watching. */
   readonly files: GoalFiles | null
-  /** Ends at once, without a request, where the goals hold at the start. */
+  /** Ends immediately, without a request, if the goals are met at the start. */
   readonly skipIfMet: boolean
-  /** Checks after each turn that changed something, and ends at once where they hold. */
+  /** Checks after each turn with changes, and ends immediately if the goals are met. */
   readonly stopWhenMet: boolean
   /** Whether an answer without any tool call since the last message or try is sent back, or left to the person. */
   readonly withoutWork: 'send_back' | 'end'
 }
 
-/** How often an answer is sent back unless said otherwise. */
+/** Default number of times that an answer is sent back. */
 export const usualGoalTries = 10
-/** How long one check may take unless said otherwise. */
+/** Default time limit of one check. */
 export const usualCheckMs = 600_000
-/** The most passes in a row. */
+/** Maximum number of required passes in a row. */
 export const mostStablePasses = 100
 
-// Marked for bundlers: a page that needs only the constants of this file does without its checks.
+// Marked as pure for bundlers: a page that needs only the constants of this file omits its checks.
 const hasGoalFields = /* @__PURE__ */ isObject('an object with name and check, such as commandGoal(command)', {
   name: isName,
   check: isFunction,
@@ -59,7 +59,7 @@ const isGoal: Given = (name, value) => {
 
 const isListOfGoals = /* @__PURE__ */ isListOf(isGoal)
 
-/** The goals of the options. Two of one name could not be told apart on record. */
+/** Validates the goals of the options. Names must be unique, because the record identifies goals by name. */
 export const isGoals: Given = (name, value) => {
   if (typeof value === 'string')
     refuse(name, 'a list of goals, such as [commandGoal(command)] with the one of @halting/agent', value)
@@ -68,19 +68,19 @@ export const isGoals: Given = (name, value) => {
     if (typeof each === 'string')
       refuse(`${name}[${index}]`, 'a goal, such as commandGoal(command) with the one of @halting/agent', each)
   isListOfGoals(name, value)
-  // Just looked at.
-  checkTwice((value as readonly Goal[]).map(specOf))
+  // Validated above.
+  checkUniqueNames((value as readonly Goal[]).map(specOf))
 }
 
 export const isGoalFiles: Given = /* @__PURE__ */ isObject('an object with begin, such as goalFiles gives', {
   begin: isFunction,
 })
 
-/** @throws ConfigurationError for a number of tries that is none, and for one without a bound. */
+/** @throws ConfigurationError for an invalid or infinite number of tries. */
 export function checkGoalTries(tries: number): void {
   if (Number.isInteger(tries) && tries >= 1 && tries <= mostGoalTries) return
   throw new ConfigurationError(
-    `maxGoalTries must be a whole number from 1 to ${mostGoalTries}, but it is ${plainTextOf(tries)}. A goal that may be tried without end would be no bound.`,
+    `maxGoalTries must be a whole number from 1 to ${mostGoalTries}, but it is ${plainTextOf(tries)}. Unlimited tries are no bound.`,
   )
 }
 
@@ -92,33 +92,33 @@ function nameOf({ name, judged }: GoalSpec): string {
   return judged === true ? `judged: ${name}` : name
 }
 
-/** @throws ConfigurationError for two goals of one name. */
-function checkTwice(specs: readonly GoalSpec[]): void {
+/** @throws ConfigurationError for two goals with the same name. */
+function checkUniqueNames(specs: readonly GoalSpec[]): void {
   const names = specs.map(nameOf)
-  const twice = names.find((each, index) => names.indexOf(each) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+  const duplicate = names.find((each, index) => names.indexOf(each) !== index)
+  if (duplicate !== undefined) throw new ConfigurationError(`There are two goals ${duplicate}. Give each once.`)
 }
 
-/** @throws ConfigurationError for what names no goal. A name may come from a host, a person or a record. */
-export function checkedSpecs(given: unknown): readonly GoalSpec[] {
-  if (!Array.isArray(given)) refuse('until', 'a list of goals by their names', given)
-  const specs = (given as readonly unknown[]).map((each): GoalSpec => {
+/** @throws ConfigurationError for an invalid goal name. A name may come from a host, a person or a record. */
+export function checkedSpecs(value: unknown): readonly GoalSpec[] {
+  if (!Array.isArray(value)) refuse('until', 'a list of goals by their names', value)
+  const specs = (value as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
     if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
     return { ...specOf({ name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
-  checkTwice(specs)
+  checkUniqueNames(specs)
   return specs
 }
 
-/** The goal of this name, of the options or made from it; undefined for one that this program does not know. */
+/** The goal with this name, from the options or recreated; undefined for one that this program does not know. */
 export function goalOf({ given, named }: RunGoals, spec: GoalSpec): Goal | undefined {
   return (
     given.find((goal) => goal.name === spec.name && (goal.judged === true) === (spec.judged === true)) ?? named(spec)
   )
 }
 
-/** @throws ConfigurationError where a goal of the record is not known to this program: the run could not be held to it. */
+/** @throws ConfigurationError if a recorded goal is unknown to this program, which then could not check it. */
 export function checkKnown(goals: RunGoals, specs: readonly GoalSpec[]): void {
   const unknown = specs.filter((spec) => goalOf(goals, spec) === undefined).map(nameOf)
   if (unknown.length === 0) return

@@ -11,15 +11,15 @@ import { isTranscript, isUsage } from '../conversation/stored-transcript.ts'
 import { Transcript, type TranscriptEntry } from '../conversation/transcript.ts'
 import { endOfAnswer } from '../conversation/kept-answer.ts'
 
-/** Figures of the run that goes on or has ended. */
+/** Figures of the current or last run. */
 export type ExecutionFigures = {
-  /** Turns that are done. */
+  /** Completed turns. */
   readonly steps: number
   /** Tokens of the run's own requests. */
   readonly usage: Usage
-  /** Input and output tokens, with subagents. */
+  /** Input and output tokens, including subagents. */
   readonly totalTokens: number
-  /** US dollars, with subagents. */
+  /** US dollars, including subagents. */
   readonly costUsd: number
   /** Active milliseconds. */
   readonly durationMs: number
@@ -47,7 +47,7 @@ export class AgentExecution {
     this.#continuation = continuation
   }
 
-  /** Its signals, and whether a hook asked to continue. */
+  /** Its signals, and whether a hook requested to continue. */
   continuation(): ExecutionContinuation {
     return this.#continuation
   }
@@ -62,10 +62,10 @@ export class AgentExecution {
     return { id: this.id, figures: this.figures, continuation: this.#continuation.toJSON() }
   }
 
-  /** Reads what `toJSON` wrote; what an older version left out is filled from the empty figures. @throws ConfigurationError for anything else. */
+  /** Reads the result of `toJSON`; fields that an older version left out have their empty values. @throws ConfigurationError for anything else. */
   static fromJSON(data: unknown): AgentExecution {
     checkStored('execution', data, isExecution)
-    // Just looked at.
+    // Validated above.
     const stored = data as StoredExecution
     return new AgentExecution(
       stored.id ?? '',
@@ -125,8 +125,8 @@ interface AgentStateInit {
 
 // Spec R-HOOK-1.
 /**
- * An agent's state as hooks, tools and callers see it: immutable, every `with…` returns a new one.
- * What a hook changes in it takes effect when the hook returns it.
+ * An agent's state, for hooks, tools and callers. Immutable: every `with…` returns a new state.
+ * A hook's change takes effect when the hook returns the changed state.
  */
 export class AgentState {
   /** Name of the agent. */
@@ -135,9 +135,9 @@ export class AgentState {
   readonly sessionId: string
   /** The conversation so far. */
   readonly transcript: Transcript
-  /** What hooks and callers store with the state. */
+  /** Data that hooks and callers store with the state. */
   readonly metadata: JsonObject
-  /** How many executions this state has been through, the one that goes on included: 1 tells a hook that it is the first. */
+  /** Number of executions of this state, including the current one: 1 means the first. */
   readonly executionCount: number
   readonly #execution: AgentExecution | null
   #messages: readonly ModelMessage[] | undefined
@@ -171,7 +171,7 @@ export class AgentState {
     return new AgentState({ agentId, sessionId, transcript, metadata, executionCount, execution, ...change })
   }
 
-  /** The execution that goes on or was the last; null before the first. */
+  /** The current or last execution; null before the first. */
   execution(): AgentExecution | null {
     return this.#execution
   }
@@ -181,7 +181,7 @@ export class AgentState {
     return this.#execution?.id ?? ''
   }
 
-  /** The continuation of its execution; a fresh one where nothing was executed. */
+  /** The continuation of the execution; an empty one before the first. */
   executionContinuation(): ExecutionContinuation {
     return this.#execution?.continuation() ?? ExecutionContinuation.fresh()
   }
@@ -191,17 +191,20 @@ export class AgentState {
     return this.executionContinuation().stopSignals()
   }
 
-  /** The most urgent reason; null before a run and while nothing stands. Never null after a run. */
+  /** The most urgent reason; null before a run and while there is no signal. Never null after a run. */
   stopReason(): StopCategory | null {
     return this.stopSignals().highest()?.reason ?? null
   }
 
-  /** What the model is shown: a list of its own, which does not grow. */
+  /** A copy of the model's view of the conversation; it does not grow. */
   messages(): readonly ModelMessage[] {
     return (this.#messages ??= Object.freeze([...this.transcript.messages()]))
   }
 
-  /** Text of the last assistant message; where it has none, the newest text since the last prompt. An answer that was only asked to be verified stays it. */
+  /**
+   * Text of the last assistant message; if it has none, the newest text since the last prompt. A request to verify an
+   * answer does not replace the answer.
+   */
   lastAnswer(): string {
     const { transcript } = this
     const end = endOfAnswer(transcript)
@@ -214,7 +217,7 @@ export class AgentState {
     return this.withContinuation(this.executionContinuation().withNewStopSignal(signal))
   }
 
-  /** Asks to go on although signals stand; overriding a natural end needs `message`, which the model is sent. */
+  /** Requests to continue although signals were raised. Overriding a natural end needs `message`, which is sent to the model. */
   withExecutionContinued(message?: string): AgentState {
     const state = this.withContinuation(this.executionContinuation().withContinuationRequested(true))
     return message === undefined ? state : state.withUserMessage(message)
@@ -233,9 +236,9 @@ export class AgentState {
   }
 
   /**
-   * Has the model shown these messages in place of all that was said so far, which stays on record: a summary, for instance.
-   * In a hook it takes effect for the run.
-   * @throws ConfigurationError for messages that no service would take, and while calls have no result.
+   * Replaces the conversation in the model's view by these messages, such as a summary. The record keeps the original.
+   * In a hook, it takes effect for the run.
+   * @throws ConfigurationError for messages that no service would accept, and while calls have no result.
    */
   withMessages(messages: readonly ModelMessage[]): AgentState {
     checkReplaced(this.transcript, messages)
@@ -254,7 +257,7 @@ export class AgentState {
     return this.#with({ transcript: this.transcript.append(entry) })
   }
 
-  /** Keeps a value with the agent, in the form that JSON has for it. */
+  /** Stores a value with the agent, converted to JSON. */
   withMetadata(key: string, value: Json): AgentState {
     return this.#with({ metadata: { ...this.metadata, [key]: jsonOf(value) } })
   }
@@ -264,7 +267,7 @@ export class AgentState {
     return {
       agentId: this.agentId,
       sessionId: this.sessionId,
-      // Entries are JSON by their types; the union is too deep for the compiler to see it.
+      // Entries are JSON by their types, but the union is too deep for the compiler to verify it.
       transcript: this.transcript.toJSON() as unknown as Json,
       metadata: this.metadata,
       executionCount: this.executionCount,
@@ -273,12 +276,13 @@ export class AgentState {
   }
 
   /**
-   * Reads what `toJSON` wrote; what an older version left out is as in an empty state.
-   * @throws ConfigurationError for anything else, with the place that is wrong: a conversation is never lost without a word.
+   * Reads the result of `toJSON`; fields that an older version left out are as in an empty state.
+   * @throws ConfigurationError for anything else, with the path of the invalid part: a conversation is never lost
+   * silently.
    */
   static fromJSON(data: unknown): AgentState {
     checkStored('agent state', data, isAgentState)
-    // Just looked at.
+    // Validated above.
     const stored = data as StoredState
     const { agentId, sessionId } = AgentState.empty()
     const execution = stored.execution ?? null

@@ -2,19 +2,19 @@ import type { AgentState } from './agent-state.ts'
 import { StopSignal } from '../endings/signal.ts'
 
 // Spec R-ORD-7.
-/** Is asked at every checkpoint whether the run is to stop. It may look anywhere: a flag, a key in a store. */
+/** Decides at every cancellation point whether to stop the run. It may check anything: a flag, a key in a store. */
 export interface CancellationSource {
-  /** The signal to stop with; null or undefined to continue. An error that it throws is handled by the error policy of the run. */
+  /** The signal to stop with; null or undefined to continue. If it throws, the error policy of the run applies. */
   cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }
 
-/** Which run an `InMemoryCancellationSource` stops. */
+/** Which runs an `InMemoryCancellationSource` stops. */
 export interface InMemoryCancellationOptions {
-  /** The one run (execution id) that is meant; every run when absent. */
+  /** The only run (execution id) to stop; every run when absent. */
   readonly executionId?: string
 }
 
-/** Lets another part of the same process stop a run. The request stands until `reset()`. */
+/** Lets another part of the same process stop a run. The request applies until `reset()`. */
 export class InMemoryCancellationSource implements CancellationSource {
   readonly #executionId: string | undefined
   #message: string | undefined
@@ -23,7 +23,7 @@ export class InMemoryCancellationSource implements CancellationSource {
     this.#executionId = options.executionId
   }
 
-  /** Asks the run to stop at its next cancellation point, with this message for a person. */
+  /** Requests that the run stops at its next cancellation point, with this message for a person. */
   cancel(message = 'Stop requested by user'): void {
     this.#message = message
   }
@@ -33,12 +33,12 @@ export class InMemoryCancellationSource implements CancellationSource {
     this.#message = undefined
   }
 
-  /** Whether the run is asked to stop. */
+  /** Whether the run is requested to stop. */
   isCancellationRequested(): boolean {
     return this.#message !== undefined
   }
 
-  /** The signal of the request; undefined where there is none, or where it is for another execution. */
+  /** The signal of the request; undefined without a request, or if it is for another execution. */
   cancellationSignal(state: AgentState): StopSignal | undefined {
     if (this.#message === undefined) return undefined
     if (this.#executionId !== undefined && !isWithin(state.executionId, this.#executionId)) return undefined
@@ -46,7 +46,7 @@ export class InMemoryCancellationSource implements CancellationSource {
   }
 }
 
-/** True for the execution itself and for the subagents that it started. */
+/** True for the execution itself and for its subagents. */
 function isWithin(executionId: string, root: string): boolean {
   return executionId === root || executionId.startsWith(`${root}/`)
 }

@@ -18,7 +18,7 @@ const triggers: { readonly [trigger in HookTrigger]: true } = {
   onError: true,
 }
 
-/** A hook that is called at some moment. */
+/** A hook with at least one trigger. */
 export const isHook: Given = (name, value) => {
   const hook = fieldsOf(value) ?? refuse(name, 'a hook, such as a CallableHook', value)
   checkField(`${name}.handle`, hook, 'handle', isFunction)
@@ -26,18 +26,18 @@ export const isHook: Given = (name, value) => {
   checkOnError(`${name}.onError`, hook['onError'], hook['triggers'])
 }
 
-/** @throws ConfigurationError for another word, and where there is no result to withhold: the hook would not do what it was meant to. */
-export function checkOnError(name: string, given: unknown, on: unknown): void {
-  if (given === undefined) return
-  if (given !== 'withhold') refuse(name, "'withhold', or nothing", given)
+/** @throws ConfigurationError for an unknown value, and if there is no result to withhold: the hook would have no effect. */
+export function checkOnError(name: string, value: unknown, on: unknown): void {
+  if (value === undefined) return
+  if (value !== 'withhold') refuse(name, "'withhold', or nothing", value)
   if (!Array.isArray(on) || !on.includes('afterToolUse'))
     throw new ConfigurationError(`${name} withholds the result of a tool: the hook needs the trigger afterToolUse.`)
 }
 
-/** @throws ConfigurationError for a moment that nobody knows: the hook would never be called. */
-export function checkTriggers(name: string, given: unknown): void {
-  if (!Array.isArray(given)) refuse(name, 'a list of triggers', given)
-  for (const trigger of given) {
+/** @throws ConfigurationError for an unknown trigger: the hook would never be called. */
+export function checkTriggers(name: string, value: unknown): void {
+  if (!Array.isArray(value)) refuse(name, 'a list of triggers', value)
+  for (const trigger of value) {
     if (typeof trigger === 'string' && Object.hasOwn(triggers, trigger)) continue
     const known = Object.keys(triggers).join(', ')
     throw new ConfigurationError(`There is no trigger ${shown(trigger)}. There are ${known}.`)

@@ -9,25 +9,25 @@ import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
 import { deniedByHook } from '../permissions/permission-texts.ts'
 
-/** What a `HookContext` is made of. */
+/** Initial values of a `HookContext`. */
 export interface HookContextInit {
-  /** The moment that the hook is called at. */
+  /** The trigger of this call. */
   readonly trigger: HookTrigger
   /** State of the agent. */
   readonly state: AgentState
   /** Aborted when the run is. */
   readonly signal: AbortSignal
-  /** About how many tokens messages have; 0 when absent. */
+  /** Estimated tokens of messages; 0 when absent. */
   readonly estimateTokens?: (messages: readonly ModelMessage[]) => number
-  /** Tool triggers: the call, with the input as it stands. */
+  /** Tool triggers: the call, with its current input. */
   readonly toolCall?: ToolUseBlock
-  /** afterToolUse: what the tool gave. */
+  /** afterToolUse: the tool's output. */
   readonly toolOutput?: HookToolOutput
-  /** The kind of subagent that runs; null in the main loop. */
+  /** The type of the running subagent; null in the main loop. */
   readonly agentType?: string | null
-  /** What the run has used and has left; a context that no run made has none. */
+  /** What the run has used and what its limits leave. Absent in a context that no run created. */
   readonly figures?: () => HookFigures
-  /** Asks a model through the run; a context that no run made has none. */
+  /** Asks a model through the run. Absent in a context that no run created. */
   readonly ask?: AskModel
   /** beforeCompact and afterCompact: the compaction. */
   readonly compaction?: HookCompaction
@@ -42,23 +42,23 @@ export interface HookContextInit {
   }
 }
 
-/** What a tool gave, as text, and how long it took. */
+/** A tool's output as text, and its duration. */
 export interface HookToolOutput {
   /** The result as text. */
   readonly text: string
   /** Whether the call failed. */
   readonly isError: boolean
-  /** Milliseconds that the call took; absent where it did not run. */
+  /** Duration of the call in milliseconds; absent if it did not run. */
   readonly durationMs?: number
 }
 
-/** A compaction as its hooks see it. Messages of a `beforeCompact` hook are instructions for the summary. */
+/** A compaction, as its hooks see it. Messages of a `beforeCompact` hook are instructions for the summary. */
 export interface HookCompaction {
   /** Why the conversation is compacted. */
   readonly trigger: CompactionTrigger
-  /** What a person wants of the summary; empty for nothing. */
+  /** A person's instructions for the summary; may be empty. */
   readonly instructions: string
-  /** afterCompact: what was said of the messages that are gone. */
+  /** afterCompact: the summary of the replaced messages. */
   readonly summary?: string
 }
 
@@ -75,7 +75,7 @@ interface Changes {
 const noChanges: Changes = Object.freeze({})
 
 // Spec R-HOOK-1.
-/** What a hook is given and gives back. Immutable: every `with…` returns a new one. */
+/** What a hook receives and returns. Immutable: every `with…` returns a new context. */
 export class HookContext {
   readonly #init: HookContextInit
   readonly #changes: Changes
@@ -85,7 +85,7 @@ export class HookContext {
     this.#changes = changes
   }
 
-  /** The moment that the hook is called at. */
+  /** The trigger of this call. */
   get trigger(): HookTrigger {
     return this.#init.trigger
   }
@@ -95,17 +95,17 @@ export class HookContext {
     return this.#init.signal
   }
 
-  /** The call, at tool triggers. */
+  /** The call, for tool triggers. */
   get toolCall(): ToolUseBlock | undefined {
     return this.#init.toolCall
   }
 
-  /** The kind of subagent that runs; null in the main loop. */
+  /** The type of the running subagent; null in the main loop. */
   get agentType(): string | null {
     return this.#init.agentType ?? null
   }
 
-  /** The result of the call, at `afterToolUse`. */
+  /** The result of the call, for `afterToolUse`. */
   get toolOutput(): HookToolOutput | undefined {
     return this.#init.toolOutput
   }
@@ -115,33 +115,33 @@ export class HookContext {
     return this.#init.figures?.() ?? noFigures
   }
 
-  /** The compaction, at `beforeCompact` and `afterCompact`. */
+  /** The compaction, for `beforeCompact` and `afterCompact`. */
   get compaction(): HookCompaction | undefined {
     return this.#init.compaction
   }
 
-  /** The failure, at `onError`. */
+  /** The failure, for `onError`. */
   get error(): HookContextInit['error'] {
     return this.#init.error
   }
 
   // Spec R-HOOK-16.
   /**
-   * Asks a model through the run, while the hook goes on: in its budget, its figures and its record. A resume after a crash calls
-   * the hook again, with what it asked the same way answered from the record. `over_budget`: nothing was asked.
+   * Asks a model through the run while the hook is running: in its budget, its figures and its record. A resume after a
+   * crash calls the hook again, and answers the same questions from the record. `over_budget`: nothing was asked.
    */
   ask(question: HookQuestion): Promise<CompactionReply> {
     return this.#init.ask?.(question) ?? Promise.resolve({ kind: 'aborted' })
   }
 
-  /** State of the agent, with what this hook has changed. */
+  /** State of the agent, including the changes of this hook. */
   state(): AgentState {
     return this.#changes.state?.value ?? this.#init.state
   }
 
   /**
-   * Gives a changed state: signals, a request to go on, messages, metadata. One whose transcript is another than it was has the model shown that
-   * from here on (`AgentState.withMessages`); the record keeps what was said.
+   * Returns a context with a changed state: signals, a request to continue, messages, metadata. A changed transcript
+   * replaces the model's view from here on (`AgentState.withMessages`). The record keeps the original.
    * @throws ConfigurationError for a transcript that could not be sent, and while calls have no result.
    */
   withState(state: AgentState): HookContext {
@@ -150,42 +150,43 @@ export class HookContext {
   }
 
   /**
-   * beforeToolUse: denies the call; the reason goes to the model. beforeCompact: skips a compaction that is not needed at once (`auto`, `manual`).
+   * beforeToolUse: denies the call; the reason is sent to the model. beforeCompact: skips a compaction that is not
+   * needed immediately (`auto`, `manual`).
    */
   withBlocked(reason: string): HookContext {
     return this.#with({ blocked: plainTextOf(reason) || deniedByHook })
   }
 
   /**
-   * beforeToolUse: has a person asked, vouches for the call, or leaves it open (`defer`): where nobody is waited for, the run ends as
-   * `needs_approval`. What is none of these vouches for nothing.
+   * beforeToolUse: asks a person, approves the call, or leaves it open (`defer`). If the run does not wait for people,
+   * it then ends as `needs_approval`. Any other value approves nothing.
    */
   withPermission(permission: 'allow' | 'ask' | 'defer'): HookContext {
-    // Plain JavaScript may say what permission rules may say.
-    const said: string = permission
-    if (said === 'deny') return this.withBlocked('')
-    return this.#with({ permission: said === 'allow' || said === 'defer' ? said : 'ask' })
+    // Plain JavaScript may pass the values of permission rules.
+    const requested: string = permission
+    if (requested === 'deny') return this.withBlocked('')
+    return this.#with({ permission: requested === 'allow' || requested === 'defer' ? requested : 'ask' })
   }
 
-  /** beforeToolUse: replaces the whole input, in the form that JSON has for it. The tool's schema checks it again. */
+  /** beforeToolUse: replaces the whole input, converted to JSON. It is validated against the tool's schema again. */
   withToolInput(value: unknown): HookContext {
     return this.#with({ input: { value: jsonOf(value) } })
   }
 
-  /** afterToolUse: replaces what the model is told. */
+  /** afterToolUse: replaces the result for the model. */
   withToolOutput(text: string): HookContext {
     return this.#with({ output: plainTextOf(text) })
   }
 
   /**
-   * beforeExecution: adds a message that the model is shown before the prompt of the run, so that the prompt stays the last word of the user:
-   * facts about the surroundings, for instance. In a run without a prompt it is the last message.
+   * beforeExecution: adds a message before the prompt of the run, so that the prompt remains the user's last message:
+   * facts about the environment, for instance. In a run without a prompt it is the last message.
    */
   withMessageBeforePrompt(content: MessageContent): HookContext {
     return this.#with({ beforePrompt: messageContentOf(content) })
   }
 
-  /** afterToolUse: ends the run as `hook_stopped` once this turn's tools are done. */
+  /** afterToolUse: ends the run as `hook_stopped` after the tools of this turn. */
   withContinuationPrevented(reason: string): HookContext {
     return this.#with({ prevented: plainTextOf(reason) })
   }
@@ -194,20 +195,20 @@ export class HookContext {
     return new HookContext(this.#init, { ...this.#changes, ...changes })
   }
 
-  /** The closed record of what was changed: the only way in which a hook takes effect. */
+  /** The record of all changes: a hook has no other effect. */
   outcome(): HookOutcome {
     if (this.#changes === noChanges) return {}
     const { state, ...rest } = this.#changes
     if (state === undefined) return rest
     const { value, transcript } = state
-    return { ...rest, ...this.#said(transcript), ...stateChanges(this.#init.state, value) }
+    return { ...rest, ...this.#transcriptOutcome(transcript), ...stateChanges(this.#init.state, value) }
   }
 
-  /** What it did to the transcript. */
-  #said({ messages, replaced, attachments }: TranscriptChange): HookOutcome {
+  /** Changes to the transcript. */
+  #transcriptOutcome({ messages, replaced, attachments }: TranscriptChange): HookOutcome {
     const init = this.#init
     const { state } = init
-    const tokensOf = (told: readonly ModelMessage[]): number => init.estimateTokens?.(told) ?? 0
+    const tokensOf = (messages: readonly ModelMessage[]): number => init.estimateTokens?.(messages) ?? 0
     return {
       ...(replaced !== undefined && {
         replaced: {
@@ -222,18 +223,18 @@ export class HookContext {
   }
 }
 
-/** The operations behind `withState`, beside those on the transcript: signals raised, going on asked for, metadata added. */
+/** Changes to the state other than the transcript: raised signals, a request to continue, metadata. */
 function stateChanges(before: AgentState, after: AgentState): HookOutcome {
-  // One that was stored and read back is the same signal.
+  // A signal that was stored and read back counts as the same signal.
   const known = new Set(Array.from(before.stopSignals(), (signal) => JSON.stringify(signal)))
   const signals: StopSignalJson[] = []
-  let kept = 0
+  let keptSignals = 0
   for (const signal of after.stopSignals()) {
-    if (known.has(JSON.stringify(signal))) kept++
+    if (known.has(JSON.stringify(signal))) keptSignals++
     else signals.push(signal.toJSON())
   }
-  // Taking every standing signal away is asking to go on.
-  const cleared = known.size > 0 && kept === 0 && signals.length === 0
+  // Removing all signals requests to continue.
+  const cleared = known.size > 0 && keptSignals === 0 && signals.length === 0
   return {
     ...(signals.length > 0 ? { signals } : {}),
     ...(cleared || after.executionContinuation().isContinuationRequested() ? { continued: true as const } : {}),

@@ -1,16 +1,16 @@
 /** What a run has used so far, and what its limits leave. JSON. */
 export type HookFigures = {
-  /** Turns that were made. */
+  /** Number of turns. */
   readonly turns: number
-  /** Calls of tools that were let run, subagents' too. */
+  /** Number of executed tool calls, including subagents. */
   readonly toolCalls: number
-  /** Input (cached too) and output of all requests, subagents too. */
+  /** Input (including cached) and output of all requests, including subagents. */
   readonly tokens: number
-  /** US dollars; what nobody told is in it at its worst case. */
+  /** US dollars. Usage that was never reported counts at its worst case. */
   readonly usd: number
   /** Active milliseconds. */
   readonly elapsedMs: number
-  /** What is left of each limit that there is. */
+  /** What each limit leaves; absent for no limit. */
   readonly left: {
     /** Turns. */
     readonly turns?: number
@@ -25,7 +25,7 @@ export type HookFigures = {
   }
 }
 
-/** Of what no run has used anything yet. */
+/** Figures before anything was used. */
 export const noFigures: HookFigures = Object.freeze({
   turns: 0,
   toolCalls: 0,

@@ -17,64 +17,64 @@ export type HookTrigger =
   | 'afterInference'
   | 'beforeToolUse'
   | 'afterToolUse'
-  /** The run is about to end: a hook may ask to go on. Not after an abort. */
+  /** The run is about to end: a hook may request to continue. Not called after an abort. */
   | 'onStop'
-  /** The conversation is about to be made shorter: a hook may say what the summary should hold, or skip it where there is room. */
+  /** The conversation is about to be compacted: a hook may add instructions for the summary, or skip the compaction if there is room. */
   | 'beforeCompact'
   /** The conversation was compacted. */
   | 'afterCompact'
   /** A tool or a hook failed, or the run ends in a failure. */
   | 'onError'
 
-/** What a hook decided, closed and JSON: the recorded form of what it changed in its context. */
+/** What a hook decided: the recorded form of its changes to the context. JSON. */
 export type HookOutcome = {
   /** Signals that it raised. */
   readonly signals?: readonly StopSignalJson[]
-  /** It asked to go on although signals stand. */
+  /** The hook requested to continue although signals were raised. */
   readonly continued?: true
   /** User messages for the model. */
   readonly messages?: readonly MessageContent[]
-  /** beforeExecution: a user message that the model is shown before the prompt of the run. */
+  /** beforeExecution: a user message to insert before the prompt of the run. */
   readonly beforePrompt?: MessageContent
-  /** What the model is shown from here on, in place of all that was said, and about how many tokens both have. `messages` come after it. */
+  /** Messages that replace the conversation in the model's view from here on, and the estimated tokens of both. `messages` come after it. */
   readonly replaced?: {
-    /** The messages that the model is shown. */
+    /** The replacement messages. */
     readonly messages: readonly ModelMessage[]
     /** Tokens before, estimated. */
     readonly preTokens: number
     /** Tokens after, estimated. */
     readonly postTokens: number
   }
-  /** Notes for people, which the model is not shown. */
+  /** Notes for people, not for the model. */
   readonly attachments?: readonly Attachment[]
-  /** Metadata of the run, in place of the former. */
+  /** Metadata of the run, replacing the previous metadata. */
   readonly metadata?: JsonObject
-  /** beforeToolUse: the call is denied, with this reason for the model. beforeCompact: the compaction is skipped. */
+  /** beforeToolUse: denies the call, with this reason for the model. beforeCompact: skips the compaction. */
   readonly blocked?: string
   /**
-   * beforeToolUse: a person is to be asked, or the hook vouches for the call (deny and ask rules still stand). `defer`: nobody decides now;
-   * where nobody is waited for the run ends with the call open, whatever allows it.
+   * beforeToolUse: asks a person, or approves the call (deny and ask rules still apply). `defer`: no decision now. If
+   * the run does not wait for people, it ends with the call open, whatever else allows it.
    */
   readonly permission?: 'allow' | 'ask' | 'defer'
-  /** beforeToolUse: the input in place of the model's. */
+  /** beforeToolUse: the input that replaces the model's. */
   readonly input?: {
     /** The input. */
     readonly value: Json
   }
-  /** afterToolUse: the result in place of the tool's. */
+  /** afterToolUse: the result that replaces the tool's. */
   readonly output?: string
-  /** afterToolUse: the run ends after this turn's tools. */
+  /** afterToolUse: ends the run after the tools of this turn. */
   readonly prevented?: string
-  /** It threw. */
+  /** The hook threw. */
   readonly error?: string
-  /** It was cut by an abort, or not called because of one. */
+  /** The hook was aborted, or not called because of an abort. */
   readonly aborted?: AbortCause
 }
 
-/** What a hook tells the model. */
+/** A message of a hook to the model. */
 export interface HookMessage {
   readonly hook: string
   readonly content: MessageContent
-  /** It goes before the prompt of the run. */
+  /** Inserted before the prompt of the run. */
   readonly isBeforePrompt?: true
 }

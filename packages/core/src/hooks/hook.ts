@@ -7,46 +7,47 @@ import { uniqueNames } from '../values/text.ts'
 
 // Spec R-HOOK-6.
 /**
- * A function that is called at named moments of a run. It returns the context that it was given, changed or not; what it changed is
- * recorded and always takes effect. Throwing `AgentStopException` raises its signal. Anything else that is thrown is told to `onError`
- * hooks and decides nothing, unless the error policy forbids it.
+ * A function that is called at certain points of a run, its triggers. It returns the context that it received, changed
+ * or not. Its changes are recorded and always take effect. Throwing `AgentStopException` raises its signal. Any other
+ * error is reported to `onError` hooks and has no further effect, unless the error policy forbids it.
  */
 export interface Hook {
-  /** Unique in a run and stable over restarts: its outcome is recorded by it. The class name with a number when absent. */
+  /** Unique in a run and stable across restarts, because its outcome is recorded under it. Default: the class name with a number. */
   readonly id?: string
-  /** The moments at which it is called. */
+  /** The triggers at which it is called. */
   readonly triggers: readonly HookTrigger[]
-  /** Higher comes first; 0 unless said otherwise. */
+  /** Hooks with a higher priority are called first. Default: 0. */
   readonly priority?: number
-  /** For tool triggers: only these tools, by a list or by a pure function of the name. */
+  /** For tool triggers: only these tools, as a list or a pure function of the name. */
   readonly tools?: readonly string[] | ((name: string) => boolean)
   // Spec R-HOOK-17.
   /**
-   * For a hook on `afterToolUse` that redacts: when it throws, or gives back what is no context, the result is withheld from everybody, and
-   * what it threw is not told either. The record of the call holds what the hooks left of the result, and never what they took out. Without it a failure decides nothing, and the model sees the result as it is.
+   * For a hook on `afterToolUse` that redacts. If it throws or returns something other than a context, the result is
+   * withheld from everyone, and so is the error. The record of the call contains the result after the hooks, never what
+   * they removed. Without this option a failure has no effect, and the model sees the result unchanged.
    */
   readonly onError?: 'withhold'
-  /** Called at each of its triggers. Returns the context, changed or not; nothing returned changes nothing. */
+  /** Called at each of its triggers. Returns the context, changed or not; returning nothing changes nothing. */
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
 }
 
-/** When and for what a `CallableHook` is called. */
+/** When and for which tools a `CallableHook` is called. */
 export interface CallableHookOptions {
-  /** The moments at which it is called. */
+  /** The triggers at which it is called. */
   readonly triggers: readonly HookTrigger[]
-  /** Unique in a run and stable over restarts. */
+  /** Unique in a run and stable across restarts. */
   readonly id?: string
   /** Hooks with a higher priority are called first. Default: 0. */
   readonly priority?: number
-  /** The tools whose calls it sees. Default: all. */
+  /** The tools whose calls it receives. Default: all. */
   readonly tools?: NonNullable<Hook['tools']>
   /** Withhold the result of a tool when the hook throws. */
   readonly onError?: NonNullable<Hook['onError']>
 }
 
-/** A hook from a function. */
+/** A hook made from a function. */
 export class CallableHook implements Hook {
-  /** The moments at which it is called. */
+  /** The triggers at which it is called. */
   readonly triggers: readonly HookTrigger[]
   readonly priority: number
   declare readonly id?: string
@@ -54,17 +55,17 @@ export class CallableHook implements Hook {
   declare readonly onError?: NonNullable<Hook['onError']>
   readonly #handle: Hook['handle']
 
-  /** @throws ConfigurationError without a function, without triggers, and for a trigger that there is not: the hook would never be called. */
+  /** @throws ConfigurationError without a function, without triggers, and for an unknown trigger: the hook would never be called. */
   constructor(handle: Hook['handle'], options: CallableHookOptions) {
-    // Plain JavaScript may leave them out.
-    const given: unknown = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
-    if (Array.isArray(given) && given.length === 0) {
+    // Plain JavaScript may omit them.
+    const triggers: unknown = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
+    if (Array.isArray(triggers) && triggers.length === 0) {
       throw new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }.")
     }
     if (typeof handle !== 'function')
       throw new ConfigurationError(`A CallableHook needs a function, but it is ${shown(handle)}.`)
-    checkTriggers('triggers', given)
-    checkOnError('onError', options.onError, given)
+    checkTriggers('triggers', triggers)
+    checkOnError('onError', options.onError, triggers)
     this.#handle = handle
     this.triggers = options.triggers
     this.priority = options.priority ?? 0
@@ -89,15 +90,15 @@ export interface RegisteredHook {
   readonly hook: Hook
 }
 
-/** The hooks of a run by trigger, in the order in which they are called: higher priority first, then as registered. */
+/** The hooks of a run by trigger, in calling order: higher priority first, then in order of registration. */
 export interface HookRegistry {
   readonly all: readonly RegisteredHook[]
   for(trigger: HookTrigger, toolName?: string): readonly RegisteredHook[]
 }
 
-const nobody: readonly RegisteredHook[] = Object.freeze([])
+const noHooksForTrigger: readonly RegisteredHook[] = Object.freeze([])
 
-const noHooks: HookRegistry = Object.freeze<HookRegistry>({ all: nobody, for: () => nobody })
+const noHooks: HookRegistry = Object.freeze<HookRegistry>({ all: noHooksForTrigger, for: () => noHooksForTrigger })
 
 export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
   if (hooks.length === 0) return noHooks
@@ -112,14 +113,14 @@ export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
     all: ordered,
     for(trigger, toolName) {
       const found = byTrigger.get(trigger)
-      if (found === undefined) return nobody
+      if (found === undefined) return noHooksForTrigger
       if (toolName === undefined) return found
-      return found.filter(({ hook }) => isFor(hook, toolName))
+      return found.filter(({ hook }) => appliesTo(hook, toolName))
     },
   }
 }
 
-function isFor({ tools }: Hook, toolName: string): boolean {
+function appliesTo({ tools }: Hook, toolName: string): boolean {
   if (tools === undefined) return true
   return typeof tools === 'function' ? tools(toolName) : tools.includes(toolName)
 }

@@ -9,17 +9,17 @@ import { uniqueNames } from '../values/text.ts'
 // Spec R-SHOOK-1.
 /** What the stop-hook stage receives. */
 export interface StopHookInput {
-  /** The messages that the model was shown. */
+  /** The messages in the model's view. */
   readonly messagesForQuery: readonly ModelMessage[]
   /** The messages of the model since the prompt. */
   readonly assistantMessages: readonly AssistantMessage[]
   /** The system prompt. */
   readonly systemPrompt: string
-  /** Parts of what people said, by name: the option `userContext`. */
+  /** Additions to people's messages, by name: the option `userContext`. */
   readonly userContext: { readonly [key: string]: string }
   /** Parts of the system prompt, by name: the option `systemContext`. */
   readonly systemContext: { readonly [key: string]: string }
-  /** Who runs. */
+  /** The session and agent. */
   readonly toolUseContext: {
     /** Id of the session. */
     readonly sessionId: string
@@ -30,37 +30,37 @@ export interface StopHookInput {
     /** Aborted when the run is. */
     readonly signal: AbortSignal
   }
-  /** `main` or the kind of subagent. */
+  /** `main`, or the type of subagent. */
   readonly querySource: string
-  /** A stop hook has sent the model back in this run before. */
+  /** A stop hook has already sent the model back in this run. */
   readonly stopHookActive: boolean
   /** What the run has used so far, and what its limits leave. */
   readonly figures: HookFigures
-  /** Asks a model through the run, as `HookContext.ask` does. Work after the run has none. */
+  /** Asks a model through the run, like `HookContext.ask`. Absent in work after the run. */
   readonly ask?: AskModel
 }
 
-/** What a stop hook decided; nothing at all lets the run end. */
+/** The decision of a stop hook. An empty outcome lets the run end. */
 export type StopHookOutcome = {
   /** Sends the model back with this reason. An empty reason does not block. */
   readonly block?: string
-  /** Ends the run as `stop_hook_prevented`; the text is for the person. */
+  /** Ends the run as `stop_hook_prevented`; the text is for a person. */
   readonly prevent?: string
-  /** For the person. */
+  /** A message for a person. */
   readonly systemMessage?: string
-  /** It failed, which decides nothing. */
+  /** The hook failed, which has no effect. */
   readonly error?: string
-  /** It was cut by an abort, or not called because of one. */
+  /** The hook was aborted, or not called because of an abort. */
   readonly aborted?: AbortCause
 }
 
-/** What a stop hook gave, read once: it decides by a text in a field of its own, and by nothing else. */
-export function stopHookOutcomeOf(given: unknown): StopHookOutcome {
-  if (given === undefined || given === null) return {}
-  if (typeof given !== 'object') return { error: 'A stop hook must return its outcome, or nothing.' }
+/** Parses what a stop hook returned. Only texts in the known fields have an effect. */
+export function stopHookOutcomeOf(value: unknown): StopHookOutcome {
+  if (value === undefined || value === null) return {}
+  if (typeof value !== 'object') return { error: 'A stop hook must return its outcome, or nothing.' }
   try {
-    // Plain JavaScript may give any fields, or none.
-    const { block, prevent, systemMessage, error } = given as { readonly [field: string]: unknown }
+    // Plain JavaScript may return any fields, or none.
+    const { block, prevent, systemMessage, error } = value as { readonly [field: string]: unknown }
     return {
       ...(typeof block === 'string' && { block }),
       ...((typeof prevent === 'string' || prevent === true) && { prevent: prevent === true ? '' : prevent }),
@@ -72,13 +72,13 @@ export function stopHookOutcomeOf(given: unknown): StopHookOutcome {
   }
 }
 
-/** Runs when the model gave its answer, before the run ends. Not after an abort or an API error. */
+/** Called when the model has given its answer, before the run ends. Not called after an abort or an API error. */
 export interface StopHook {
-  /** Stable over restarts: its outcome is recorded by it. Of hooks that share one, each after the first gets a number. */
+  /** Stable across restarts, because its outcome is recorded under it. If hooks share an id, each after the first gets a number. */
   readonly id: string
-  /** Whose answers it looks at: those of the main loop (`run`, when absent) or those of subagents. */
+  /** Whose answers it checks: those of the main loop (`run`, the default) or those of subagents. */
   readonly of?: 'run' | 'agents'
-  /** Returns what to do; nothing returned lets the answer stand. */
+  /** Returns the decision; returning nothing accepts the answer. */
   handle(input: StopHookInput): StopHookOutcome | void | Promise<StopHookOutcome | void>
 }
 
@@ -87,22 +87,22 @@ export interface RegisteredStopHook {
   readonly hook: StopHook
 }
 
-const none: readonly never[] = Object.freeze([])
+const noOutcome: readonly never[] = Object.freeze([])
 
-/** The stop hooks of a run in their order, each under an id of its own. */
+/** The stop hooks of a run in order, each with a unique id. */
 export function registerStopHooks(hooks: readonly StopHook[]): readonly RegisteredStopHook[] {
-  if (hooks.length === 0) return none
+  if (hooks.length === 0) return noOutcome
   const ids = uniqueNames(hooks.map(({ id }) => id))
   return hooks.map((hook, index) => ({ id: ids[index] ?? hook.id, hook }))
 }
 
 /**
- * What belongs after a run: prompt suggestion, memory, summaries. It is *started* when a run has completed and does not delay the result;
- * how it went is told by a `background` event when somebody still listens.
+ * Work after a run: prompt suggestions, memory, summaries. It is *started* when a run has completed, and does not delay
+ * the result. A `background` event reports its outcome if the stream is still open.
  */
 export interface PostRunTask {
-  /** By which `background` events name it. */
+  /** The name in `background` events. */
   readonly name: string
-  /** Begins the work and resolves when it is done. What it throws is reported and decides nothing. */
+  /** Starts the work and resolves when it is done. If it throws, the error is reported and has no further effect. */
   start(input: StopHookInput): Promise<void>
 }

@@ -5,11 +5,11 @@ import type { MessageContent, ModelMessage } from '../model/messages.ts'
 import { checkReplaced } from '../conversation/replaced-messages.ts'
 import type { Attachment, Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
-/** What a hook did to the transcript it was given. */
+/** Changes of a hook to its transcript. */
 export interface TranscriptChange {
   /** User messages that it added. */
   readonly messages: readonly MessageContent[]
-  /** What it made of the whole, when it did more than that: what the model is shown from here on. */
+  /** The replacement of the model's view, if the hook changed more than adding messages. */
   readonly replaced?: readonly ModelMessage[]
   /** Notes for people. */
   readonly attachments: readonly Attachment[]
@@ -17,7 +17,7 @@ export interface TranscriptChange {
 
 const noChange: TranscriptChange = Object.freeze({ messages: Object.freeze([]), attachments: Object.freeze([]) })
 
-/** @throws ConfigurationError for what could not be sent, or is not a hook's to write. */
+/** @throws ConfigurationError for a transcript that could not be sent, and for entries that a hook may not write. */
 export function transcriptChange(before: Transcript, after: Transcript): TranscriptChange {
   if (after === before) return noChange
   if (isLonger(before, after)) {
@@ -33,20 +33,20 @@ export function transcriptChange(before: Transcript, after: Transcript): Transcr
 }
 
 function checked(before: Transcript, after: Transcript): readonly ModelMessage[] {
-  // Of its own, as it goes on record; `checkReplaced` looks at its shape.
+  // A copy for the record; `checkReplaced` validates it.
   const messages = jsonOf(after.messages()) as unknown as readonly ModelMessage[]
   checkReplaced(before, messages)
   return messages
 }
 
-/** All that was there is there still, in its place. */
+/** All previous entries are still there, unchanged. */
 function isLonger(before: Transcript, after: Transcript): boolean {
   if (after.length < before.length) return false
   for (let index = 0; index < before.length; index++) if (!isSame(before.at(index), after.at(index))) return false
   return true
 }
 
-/** One that was stored and read back is the same entry. */
+/** An entry that was stored and read back counts as the same entry. */
 function isSame(a: TranscriptEntry | undefined, b: TranscriptEntry | undefined): boolean {
   return a === b || (a?.id === b?.id && JSON.stringify(a) === JSON.stringify(b))
 }

@@ -4,16 +4,16 @@ import type { Usage } from '../model/messages.ts'
 import { contextUsage } from '../api/context-usage.ts'
 import type { ContextUsage } from './session.ts'
 
-/** What the next request would hold, by kind. `added`: names of tools that came later. Asks nobody. */
+/** What the next request contains, by kind. `added`: names of tools that were added later. Makes no request. */
 export function contextUsageOf(
   options: QueryOptions,
   transcript: Transcript,
   added: readonly string[] = [],
 ): ContextUsage {
-  const { tools: own = [], moreTools } = options
-  const known = new Set(own.map(({ name }) => name))
+  const { tools: builtIn = [], moreTools } = options
+  const known = new Set(builtIn.map(({ name }) => name))
   const more = added.flatMap((name) => (known.has(name) ? [] : (moreTools?.(name) ?? [])))
-  const { parts, figures, autoCompact } = contextUsage({ ...options, tools: [...own, ...more] }, { transcript })
+  const { parts, figures, autoCompact } = contextUsage({ ...options, tools: [...builtIn, ...more] }, { transcript })
   const sums = new Map<string, number>()
   for (const { kind, tokens } of parts) sums.set(kind, (sums.get(kind) ?? 0) + tokens)
   return {

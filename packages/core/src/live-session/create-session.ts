@@ -31,17 +31,18 @@ import type {
 
 /**
  * Creates a live session: one conversation with its runs, queue and questions.
- * @throws ConfigurationError for options that cannot be run.
+ * @throws ConfigurationError for invalid options.
  */
 export function createSession(parts: SessionParts): Session {
   return new LiveSession(parts)
 }
 
 /**
- * S1: one run at a time; `#running` is set from the moment at which something is there to run until its result and all after it are told.
- * S2: a message that was handed in is in the queue, in the conversation, or given back.
- * S3: a run that has begun tells `run_start`, `system/init` first and its result last, and `run_end`.
- * S4: after `close` nothing begins and nothing is told but `closed`.
+ * S1: one run at a time. `#running` is set from the time a run is due until its result and everything after it are
+ * reported.
+ * S2: a submitted message is in the queue, in the conversation, or returned to the caller.
+ * S3: a started run reports `run_start` and `system/init` first, its result last, and then `run_end`.
+ * S4: after `close` nothing starts, and only `closed` is reported.
  */
 class LiveSession implements Session {
   readonly #parts: SessionParts
@@ -50,38 +51,38 @@ class LiveSession implements Session {
   readonly #queue: MessageQueue
   readonly #view: SessionView
   readonly #listeners = new EventListeners()
-  /** What was asked for beside messages: it goes before them. */
-  #beginnings: readonly Beginning[] = []
+  /** Requests other than messages, which start before queued messages. */
+  #starts: readonly RunStarter[] = []
   readonly #onSettled: (() => void)[] = []
   #engine: QueryEngine
-  #running: Running | undefined
+  #running: ActiveWork | undefined
   readonly #stages: StagesAfterRuns
-  readonly #tellMessage: (message: SdkMessage) => void
-  #hasBegun = false
+  readonly #emitMessage: (message: SdkMessage) => void
+  #hasStarted = false
   #isClosed = false
   #closing: Promise<void> | undefined
-  readonly #forgetBackground: (() => void) | undefined
+  readonly #unsubscribeBackground: (() => void) | undefined
   #snapshot: SessionSnapshot | undefined
 
   constructor(parts: SessionParts) {
     this.#parts = parts
-    const tell = (message: SdkMessage): void => this.#tell({ type: 'message', message })
-    this.#tellMessage = parts.through?.(tell) ?? tell
+    const emit = (message: SdkMessage): void => this.#emit({ type: 'message', message })
+    this.#emitMessage = parts.through?.(emit) ?? emit
     const { options, permissions } = parts
-    const onStage = { tell: (event: SessionEvent) => this.#tell(event), changed: () => this.#changed() }
-    this.#stages = new StagesAfterRuns(parts.afterRun, onStage)
-    const ask = (event: SessionEvent): void => {
-      this.#tell(event)
-      this.#changed()
+    const stageListener = { emit: (event: SessionEvent) => this.#emit(event), changed: () => this.#markChanged() }
+    this.#stages = new StagesAfterRuns(parts.afterRun, stageListener)
+    const emitQuestion = (event: SessionEvent): void => {
+      this.#emit(event)
+      this.#markChanged()
     }
-    this.#questions = new Questions(ask)
-    this.#limits = new LimitQuestions(ask)
+    this.#questions = new Questions(emitQuestion)
+    this.#limits = new LimitQuestions(emitQuestion)
     this.#queue = new MessageQueue(() => this.#engine)
     this.#engine = this.#newEngine()
     const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
     this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
-    // A command may end while no run is there to tell of it.
-    this.#forgetBackground = options.background?.onEnd(() => this.#changed())
+    // A background command may end while no run is active to report it.
+    this.#unsubscribeBackground = options.background?.onEnd(() => this.#markChanged())
   }
 
   #newEngine(): QueryEngine {
@@ -102,12 +103,12 @@ class LiveSession implements Session {
   }
 
   get snapshot(): SessionSnapshot {
-    // A run may have taken a message of which nobody was told yet.
+    // A run may have taken a message without having reported it yet.
     if (this.#snapshot?.queue !== this.#queue.waiting) this.#snapshot = undefined
-    return (this.#snapshot ??= this.#present())
+    return (this.#snapshot ??= this.#buildSnapshot())
   }
 
-  #present(): SessionSnapshot {
+  #buildSnapshot(): SessionSnapshot {
     const { cwd, journal } = this.#parts
     const questions = this.#questions.open
     const limitQuestion = this.#limits.open
@@ -134,22 +135,24 @@ class LiveSession implements Session {
 
   prompt(content: MessageContent, { id, when = 'next', model, skipIfMet }: PromptOptions = {}): string {
     this.#checkOpen()
-    // It is refused here, and not when its run begins.
+    // Invalid content is rejected here, not when its run starts.
     checkPrompt(content)
     if (id !== undefined && this.#running?.messageId === id) return id
-    const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
-    const own = { id, model, skipIfMet }
-    const put = begins ? this.#queue.putOwn(content, own) : { id: this.#queue.put(content, when, own), isNew: true }
-    // A message that comes again, such as one that a host sends twice, interrupts nothing.
+    const startsRun = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
+    const messageOptions = { id, model, skipIfMet }
+    const put = startsRun
+      ? this.#queue.putForOwnRun(content, messageOptions)
+      : { id: this.#queue.put(content, when, messageOptions), isNew: true }
+    // A duplicate message, such as one that a host sends twice, interrupts nothing.
     if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
-    this.#changed()
-    this.#goOn()
+    this.#markChanged()
+    this.#startNext()
     return put.id
   }
 
   retract(id: string): boolean {
     const isTaken = this.#queue.retract(id)
-    if (isTaken) this.#changed()
+    if (isTaken) this.#markChanged()
     return isTaken
   }
 
@@ -157,7 +160,7 @@ class LiveSession implements Session {
     const givenBack = queue === 'give_back' ? this.#queue.takeAll() : []
     const wasRunning = this.#running !== undefined
     this.#interruptRun(because)
-    if (givenBack.length > 0) this.#changed()
+    if (givenBack.length > 0) this.#markChanged()
     return { wasRunning, stillQueued: this.#queue.waiting, givenBack }
   }
 
@@ -180,7 +183,7 @@ class LiveSession implements Session {
     this.#checkOpen()
     this.#engine.set(change)
     this.#view.set(change)
-    this.#changed()
+    this.#markChanged()
   }
 
   answer(questionId: string, answer: PermissionAnswer): boolean {
@@ -195,7 +198,7 @@ class LiveSession implements Session {
     this.#checkOpen()
     if (this.#running === undefined && this.#engine.transcript.messages().length === 0)
       throw new ConfigurationError('There is no conversation to compact yet.')
-    this.#begin({ begin: (engine) => engine.compact(instructions) })
+    this.#enqueue({ start: (engine) => engine.compact(instructions) })
   }
 
   resume(limits?: LimitsChange): void {
@@ -203,10 +206,10 @@ class LiveSession implements Session {
     if (!this.#engine.canResume) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
     if (limits !== undefined) this.set({ limits })
     this.#setShownMode()
-    this.#begin({ begin: (engine) => engine.resume() })
+    this.#enqueue({ start: (engine) => engine.resume() })
   }
 
-  /** A run of an earlier process may have begun in another mode: the one that a person is shown is the one that holds. */
+  /** A run of an earlier process may have started in another mode. The mode that the person sees applies. */
   #setShownMode(): void {
     const { permissionMode, permissionModes } = this.#view.present
     if (permissionModes.includes(permissionMode)) this.#engine.set({ permissionMode })
@@ -215,21 +218,21 @@ class LiveSession implements Session {
   approve(approvals: { readonly [callId: string]: PermissionDecision }): void {
     this.#checkIdle()
     checkApprovals(approvals, this.#engine.transcript)
-    this.#begin({ begin: (engine) => engine.approve(approvals) })
+    this.#enqueue({ start: (engine) => engine.approve(approvals) })
   }
 
   lastAnswer(): void {
     this.#checkIdle()
-    this.#begin({ begin: (engine) => engine.lastAnswer() })
+    this.#enqueue({ start: (engine) => engine.lastAnswer() })
   }
 
   async rewind({ before, what = 'conversation', dryRun: isDryRun = false }: RewindOptions): Promise<Rewound> {
     this.#checkIdle()
     const { journal, takeBackFiles } = this.#parts
-    if (journal === undefined) throw notKept()
+    if (journal === undefined) throw notStoredError()
     const wantsFiles = what !== 'conversation'
     if (wantsFiles && takeBackFiles === undefined) throw new ConfigurationError('File rewinding is not enabled.')
-    return this.#whileIdle(async () => {
+    return this.#runWhileIdle(async () => {
       const message = await journal.messageOf(before)
       const change =
         wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, { isDryRun }) : nothingChanged
@@ -249,7 +252,7 @@ class LiveSession implements Session {
 
   async fork(): Promise<string> {
     this.#checkOpen()
-    if (this.#parts.fork === undefined) throw notKept()
+    if (this.#parts.fork === undefined) throw notStoredError()
     return this.#parts.fork()
   }
 
@@ -263,25 +266,25 @@ class LiveSession implements Session {
     try {
       return (await this.#parts.stopTask?.(taskId)) === true || (await this.#engine.stopAgent(taskId))
     } finally {
-      // Between runs nothing else tells of it.
-      this.#changed()
+      // Between runs nothing else reports the change.
+      this.#markChanged()
     }
   }
 
-  /** Does something during which no run begins; what is handed in meanwhile begins one then. */
-  async #whileIdle<T>(work: () => Promise<T>): Promise<T> {
-    this.#running = runningOf({})
+  /** Does work while no run may start. A message that arrives meanwhile starts a run afterwards. */
+  async #runWhileIdle<T>(work: () => Promise<T>): Promise<T> {
+    this.#running = newActiveWork({})
     try {
       return await work()
     } finally {
       this.#running = undefined
-      this.#changed()
-      this.#goOn()
+      this.#markChanged()
+      this.#startNext()
     }
   }
 
   async settled(): Promise<void> {
-    while (this.#running !== undefined || this.#stages.isGoing) {
+    while (this.#running !== undefined || this.#stages.isActive) {
       if (this.#running !== undefined) await new Promise<void>((resolve) => this.#onSettled.push(resolve))
       await this.#stages.settled()
     }
@@ -293,148 +296,148 @@ class LiveSession implements Session {
 
   async #end(): Promise<void> {
     this.#isClosed = true
-    this.#beginnings = []
-    this.#changed()
+    this.#starts = []
+    this.#markChanged()
     this.#interruptRun('user')
     await this.settled()
     const { end, closeJournal } = this.#parts
     try {
       await end()
     } finally {
-      await closeJournal?.(this.#hasBegun)
-      this.#forgetBackground?.()
-      this.#tell({ type: 'closed' })
+      await closeJournal?.(this.#hasStarted)
+      this.#unsubscribeBackground?.()
+      this.#emit({ type: 'closed' })
       this.#listeners.clear()
     }
   }
 
   #checkOpen(): void {
-    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to go on.')
+    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to continue.')
   }
 
   #checkIdle(): void {
     this.#checkOpen()
-    if (this.#running !== undefined) throw new ConfigurationError('A run goes on. Wait for it, or interrupt it.')
+    if (this.#running !== undefined) throw new ConfigurationError('A run is active. Wait for it, or interrupt it.')
   }
 
-  #begin(beginning: Beginning): void {
-    this.#beginnings = [...this.#beginnings, beginning]
-    this.#goOn()
+  #enqueue(starter: RunStarter): void {
+    this.#starts = [...this.#starts, starter]
+    this.#startNext()
   }
 
-  /** Begins what comes next, unless something goes on. */
-  #goOn(): void {
+  /** Starts the next run, unless one is active. */
+  #startNext(): void {
     if (this.#running !== undefined) return
-    const next = this.#isClosed ? undefined : this.#next()
+    const next = this.#isClosed ? undefined : this.#takeNext()
     if (next === undefined) {
       for (const settle of this.#onSettled.splice(0)) settle()
       return
     }
-    const running = runningOf(next)
-    this.#running = running
+    const activity = newActiveWork(next)
+    this.#running = activity
     this.#view.begin()
-    this.#changed()
-    void this.#run(next, running).then(() => {
+    this.#markChanged()
+    void this.#run(next, activity).then(() => {
       this.#running = undefined
-      this.#changed()
-      this.#goOn()
+      this.#markChanged()
+      this.#startNext()
     })
   }
 
-  #next(): Beginning | undefined {
-    const [first, ...others] = this.#beginnings
-    this.#beginnings = others
+  #takeNext(): RunStarter | undefined {
+    const [first, ...others] = this.#starts
+    this.#starts = others
     if (first !== undefined) return first
     const message = this.#queue.takeFirst()
-    return message && { message, begin: (engine) => engine.submit(message.content, message) }
+    return message && { message, start: (engine) => engine.submit(message.content, message) }
   }
 
   /** Never rejects. */
-  async #run(beginning: Beginning, running: Running): Promise<void> {
-    // Whoever handed it in has the rest of their turn to listen.
+  async #run(starter: RunStarter, activity: ActiveWork): Promise<void> {
+    // Lets the caller subscribe during the rest of its turn.
     await Promise.resolve()
     const engine = this.#engine
-    const { message } = beginning
+    const { message } = starter
     let result: SdkResult | undefined
-    let hasBegun = false
+    let hasStarted = false
     try {
-      for await (const told of beginning.begin(engine)) {
-        if (!hasBegun) {
-          hasBegun = true
-          this.#tell({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
+      for await (const sdkMessage of starter.start(engine)) {
+        if (!hasStarted) {
+          hasStarted = true
+          this.#emit({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
         }
-        // Before this there was nothing to interrupt.
-        if (running.interruptedBy !== undefined) engine.interrupt(running.interruptedBy)
-        if (told.type === 'result') {
-          result = told
+        // Before this point there was no run to interrupt.
+        if (activity.interruptedBy !== undefined) engine.interrupt(activity.interruptedBy)
+        if (sdkMessage.type === 'result') {
+          result = sdkMessage
           this.#view.end(engine.lastTerminal)
-          running.hasResult = true
+          activity.hasResult = true
           this.#questions.withdrawAll()
-          this.#changed()
+          this.#markChanged()
         }
-        this.#tellMessage(told)
+        this.#emitMessage(sdkMessage)
       }
     } catch (error) {
       this.#view.end(undefined)
       this.#questions.withdrawAll()
-      this.#tell({ type: 'failed', error, givenBack: hasBegun || message === undefined ? [] : [message] })
+      this.#emit({ type: 'failed', error, givenBack: hasStarted || message === undefined ? [] : [message] })
       return
     }
     const terminal = engine.lastTerminal
     if (result === undefined || terminal === undefined) return
-    this.#tell({ type: 'run_end', runId: engine.runId ?? '', terminal, result })
+    this.#emit({ type: 'run_end', runId: engine.runId ?? '', terminal, result })
     this.#stages.begin(engine)
   }
 
   #onLoopEvent(event: RunEvent): void {
-    this.#hasBegun = true
+    this.#hasStarted = true
     this.#parts.onEvent?.(event)
-    // Who hears of it sees what stands now.
-    if (this.#view.onEvent(event)) this.#changed()
-    this.#tell({ type: 'loop', event })
+    // Listeners then see the new snapshot.
+    if (this.#view.onEvent(event)) this.#markChanged()
+    this.#emit({ type: 'loop', event })
     if (event.type !== 'message' || event.entry.kind !== 'user') return
     const { inboxId, origin } = event.entry
     if (inboxId === undefined || origin === 'prompt') return
-    this.#changed()
-    this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
+    this.#markChanged()
+    this.#emit({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
     const { model } = this.#queue.taken(inboxId)
     if (model !== undefined)
-      this.#tell({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
+      this.#emit({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
   }
 
-  #changed(): void {
+  #markChanged(): void {
     this.#snapshot = undefined
     this.#listeners.tellOfChange()
   }
 
-  #tell(event: SessionEvent): void {
+  #emit(event: SessionEvent): void {
     if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
     this.#listeners.tell(event)
   }
 }
 
-/** What begins a run. */
-interface Beginning {
-  /** The message that it begins with; it was taken out of the queue for it. */
+/** What a run starts with. */
+interface RunStarter {
+  /** The message that the run starts with, already removed from the queue. */
   readonly message?: QueuedMessage
-  begin(engine: QueryEngine): AsyncIterable<SdkMessage>
+  start(engine: QueryEngine): AsyncIterable<SdkMessage>
 }
 
-/** What goes on: a run, from before it begins until its result is told, or something during which none begins. */
-interface Running {
-  /** The message that it begins with: nobody has it until the engine does. */
+/** An active run, from before it starts until its result is reported, or work during which no run may start. */
+interface ActiveWork {
+  /** The message that the run starts with: only this record has it until the engine does. */
   readonly messageId?: string
   interruptedBy: AbortCause | undefined
-  /** It has its result: what is left is to tell of it. */
+  /** The run has its result, which only has to be reported. */
   hasResult: boolean
 }
 
-/** As it begins. */
-function runningOf({ message }: Pick<Beginning, 'message'>): Running {
+/** The initial state of an activity. */
+function newActiveWork({ message }: Pick<RunStarter, 'message'>): ActiveWork {
   return { interruptedBy: undefined, hasResult: false, ...(message !== undefined && { messageId: message.id }) }
 }
 
-/** No file was changed back. */
+/** Result of a rewind that changed no files. */
 const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
   files: [],
   insertions: 0,
@@ -442,40 +445,40 @@ const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
   left: [],
 })
 
-function notKept(): ConfigurationError {
-  return new ConfigurationError('This session is not kept on disk, so there is nothing to go back to or to copy.')
+function notStoredError(): ConfigurationError {
+  return new ConfigurationError('This session is not stored on disk, so it cannot be rewound or copied.')
 }
 
 interface StageListener {
-  tell(event: SessionEvent): void
-  /** What stages spent may be another sum by now. */
+  emit(event: SessionEvent): void
+  /** The spending of stages may have changed. */
   changed(): void
 }
 
-/** What comes after the runs of a session: beside the next run, if one comes. */
+/** Stages after the runs of a session. They may run in parallel with the next run. */
 class StagesAfterRuns {
   readonly #afterRun: SessionParts['afterRun']
-  readonly #on: StageListener
-  readonly #going = new Set<Promise<void>>()
+  readonly #listener: StageListener
+  readonly #active = new Set<Promise<void>>()
   #controller = sharedAbort()
 
-  constructor(afterRun: SessionParts['afterRun'], on: StageListener) {
+  constructor(afterRun: SessionParts['afterRun'], listener: StageListener) {
     this.#afterRun = afterRun
-    this.#on = on
+    this.#listener = listener
   }
 
-  get isGoing(): boolean {
-    return this.#going.size > 0
+  get isActive(): boolean {
+    return this.#active.size > 0
   }
 
-  /** A run has its result. */
+  /** Starts the stages after a run with a result. */
   begin(engine: QueryEngine): void {
-    const going = this.#run(engine)
-    this.#going.add(going)
-    void going.then(() => this.#going.delete(going))
+    const promise = this.#run(engine)
+    this.#active.add(promise)
+    void promise.then(() => this.#active.delete(promise))
   }
 
-  /** Ends those that go on. Resolves when what they spent is on record. */
+  /** Ends the running stages. Resolves when their spending is recorded. */
   async end(): Promise<void> {
     this.#controller.abort()
     this.#controller = sharedAbort()
@@ -483,20 +486,20 @@ class StagesAfterRuns {
   }
 
   async settled(): Promise<void> {
-    await Promise.all(this.#going)
+    await Promise.all(this.#active)
   }
 
   /** Never rejects. */
   async #run(engine: QueryEngine): Promise<void> {
     try {
       await this.#afterRun?.(engine, this.#controller.signal, (message) => {
-        this.#on.changed()
-        this.#on.tell({ type: 'message', message })
+        this.#listener.changed()
+        this.#listener.emit({ type: 'message', message })
       })
     } catch (error) {
-      this.#on.tell({ type: 'failed', error, givenBack: [], isAfterRun: true })
+      this.#listener.emit({ type: 'failed', error, givenBack: [], isAfterRun: true })
     } finally {
-      this.#on.changed()
+      this.#listener.changed()
     }
   }
 }

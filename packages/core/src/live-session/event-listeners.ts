@@ -1,35 +1,35 @@
 import type { SessionEvent } from './session.ts'
 
-/** Who hears what a session tells. */
+/** The listeners of a session's events. */
 export class EventListeners {
   readonly #listeners = new Set<(event: SessionEvent) => void>()
-  #isToldOfChange = false
+  #isChangePending = false
 
-  /** Adds a listener; returns the function that removes it. A function that is added twice is called twice. */
+  /** Adds a listener and returns the function that removes it. A function that is added twice is called twice. */
   add(listener: (event: SessionEvent) => void): () => void {
-    // One function may listen twice, and each is its own.
-    const own = (event: SessionEvent): void => listener(event)
-    this.#listeners.add(own)
-    return () => void this.#listeners.delete(own)
+    // A wrapper, because the same function may be added twice.
+    const wrapper = (event: SessionEvent): void => listener(event)
+    this.#listeners.add(wrapper)
+    return () => void this.#listeners.delete(wrapper)
   }
 
-  /** Calls every listener. What one throws is ignored. */
+  /** Calls every listener. Errors of listeners are ignored. */
   tell(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event)
       } catch {
-        // The session goes on; what a listener does with an event is its own affair.
+        // An error of a listener does not affect the session.
       }
     }
   }
 
-  /** Told once for what changes at once. */
+  /** Emits `changed` once for all changes of the same turn of the event loop. */
   tellOfChange(): void {
-    if (this.#isToldOfChange) return
-    this.#isToldOfChange = true
+    if (this.#isChangePending) return
+    this.#isChangePending = true
     queueMicrotask(() => {
-      this.#isToldOfChange = false
+      this.#isChangePending = false
       this.tell({ type: 'changed' })
     })
   }

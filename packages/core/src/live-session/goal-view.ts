@@ -4,23 +4,23 @@ import type { GoalSpec } from '../verification/goal-record.ts'
 import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'
 import type { SessionGoal } from './session.ts'
 
-/** The goals of a session, by its options, what a person sets, and what its runs report. */
+/** The goals of a session, from its options, the person's settings, and the reports of its runs. */
 export class GoalView {
-  readonly #given: readonly GoalSpec[]
-  readonly #givenMaxTries: number
-  /** What a run has that goes on with none of an earlier process. */
-  #ofSession: readonly GoalSpec[]
-  /** Of the run that goes on, or was last. */
+  readonly #configured: readonly GoalSpec[]
+  readonly #configuredMaxTries: number
+  /** Goals of a run that does not continue a run of an earlier process. */
+  #sessionGoals: readonly GoalSpec[]
+  /** Goals of the current or last run. */
   #specs: readonly GoalSpec[]
   #maxTries: number
   #tries = 0
   #isChecking = false
   #last: SessionGoal['last'] = null
 
-  /** @param given Goals of the options. */
-  constructor(given: readonly GoalSpec[], maxTries: number) {
-    this.#given = this.#ofSession = this.#specs = given
-    this.#givenMaxTries = this.#maxTries = maxTries
+  /** @param configured Goals of the options. */
+  constructor(configured: readonly GoalSpec[], maxTries: number) {
+    this.#configured = this.#sessionGoals = this.#specs = configured
+    this.#configuredMaxTries = this.#maxTries = maxTries
   }
 
   /** Null for a session without goals. */
@@ -36,9 +36,9 @@ export class GoalView {
     }
   }
 
-  /** A run begins with tries of its own; one that continues another reports at its first check how many that one had. */
+  /** A run starts with no tries used. One that continues another reports the earlier tries at its first check. */
   begin(): void {
-    this.#put(this.#ofSession)
+    this.#setGoals(this.#sessionGoals)
     this.#tries = 0
     this.#isChecking = false
   }
@@ -54,23 +54,23 @@ export class GoalView {
   set({ until, limits }: SettingsChange): void {
     this.#limit(limits)
     if (until === undefined) return
-    this.#ofSession = this.#specs = until ?? this.#given
+    this.#sessionGoals = this.#specs = until ?? this.#configured
     this.#tries = 0
     this.#last = null
   }
 
-  /** What was found of other goals says nothing of these. */
-  #put(specs: readonly GoalSpec[]): void {
+  /** Results for other goals do not apply to these. */
+  #setGoals(specs: readonly GoalSpec[]): void {
     if (isSameNames(specs, this.#specs)) return
     this.#specs = specs
     this.#last = null
   }
 
   #limit({ maxGoalTries }: LimitsChange = {}): void {
-    if (maxGoalTries !== undefined) this.#maxTries = maxGoalTries ?? this.#givenMaxTries
+    if (maxGoalTries !== undefined) this.#maxTries = maxGoalTries ?? this.#configuredMaxTries
   }
 
-  /** True when it changed the view. `settings` is not among the events: `set` has it. */
+  /** Processes an event and returns whether the view changed. `settings` is not among these events: `set` handles it. */
   onEvent(event: RunEvent): boolean {
     switch (event.type) {
       case 'goal_start': {
@@ -78,8 +78,8 @@ export class GoalView {
         this.#isChecking = true
         this.#tries = tries
         this.#maxTries = maxTries
-        // A run of an earlier process is resumed with the goals on its record.
-        this.#put(goals.map((name) => ({ name })))
+        // A run of an earlier process is resumed with its recorded goals.
+        this.#setGoals(goals.map((name) => ({ name })))
         return true
       }
       case 'goal_end': {

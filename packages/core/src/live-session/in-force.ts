@@ -4,15 +4,15 @@ import type { QueryOptions } from '../api/query-options.ts'
 import { settingsOf } from '../api/options.ts'
 import type { LimitsInForce } from './session.ts'
 
-/** What holds of what a person can set, but for the model, which the engine knows. */
-export interface InForce {
+/** The effective settings that a person can change, except the model, which the engine knows. */
+export interface EffectiveSettings {
   readonly permissionMode: string
   readonly thinking: Thinking | null
   readonly limits: LimitsInForce
 }
 
-/** What holds where nothing was set. @throws ConfigurationError for options that cannot be run. */
-export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
+/** The settings before any change. @throws ConfigurationError for invalid options. */
+export function initialSettings(options: QueryOptions, permissionMode: string): EffectiveSettings {
   const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, thinking } =
     settingsOf(options)
   return {
@@ -29,8 +29,12 @@ export function inForceAtFirst(options: QueryOptions, permissionMode: string): I
   }
 }
 
-/** The same after a change. What was set back is as it was at first. */
-export function inForceWith(before: InForce, first: InForce, change: SettingsChange): InForce {
+/** The settings after a change. A setting that is reset has its initial value. */
+export function changedSettings(
+  before: EffectiveSettings,
+  first: EffectiveSettings,
+  change: SettingsChange,
+): EffectiveSettings {
   const { permissionMode, thinking, limits = {} } = change
   return {
     permissionMode: permissionMode === undefined ? before.permissionMode : (permissionMode ?? first.permissionMode),
@@ -40,25 +44,25 @@ export function inForceWith(before: InForce, first: InForce, change: SettingsCha
 }
 
 function limitsWith(before: LimitsInForce, change: LimitsChange): LimitsInForce {
-  const set = (limit: number | null, given: number | null | undefined): number | null =>
-    given === undefined ? limit : orNull(given ?? Infinity)
+  const limitAfter = (limit: number | null, changed: number | null | undefined): number | null =>
+    changed === undefined ? limit : orNull(changed ?? Infinity)
   return {
-    maxTurns: set(before.maxTurns, change.maxTurns),
-    maxBudgetUsd: set(before.maxBudgetUsd, change.maxBudgetUsd),
-    maxTotalTokens: set(before.maxTotalTokens, change.maxTotalTokens),
-    maxDurationMs: set(before.maxDurationMs, change.maxDurationMs),
-    maxRunUsd: set(before.maxRunUsd, change.maxRunUsd),
-    maxToolCalls: set(before.maxToolCalls, change.maxToolCalls),
+    maxTurns: limitAfter(before.maxTurns, change.maxTurns),
+    maxBudgetUsd: limitAfter(before.maxBudgetUsd, change.maxBudgetUsd),
+    maxTotalTokens: limitAfter(before.maxTotalTokens, change.maxTotalTokens),
+    maxDurationMs: limitAfter(before.maxDurationMs, change.maxDurationMs),
+    maxRunUsd: limitAfter(before.maxRunUsd, change.maxRunUsd),
+    maxToolCalls: limitAfter(before.maxToolCalls, change.maxToolCalls),
   }
 }
 
-/** Ids of the models that may be chosen. */
+/** Ids of the models to choose from. */
 export function modelIdsOf({ model, fallbackModel, models = [] }: QueryOptions): readonly string[] {
   const all: readonly Model[] = [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...models]
   return [...new Set(all.map(({ id }) => id))]
 }
 
-/** What has no end is null. */
+/** Null for an infinite limit. */
 export function orNull(limit: number): number | null {
   return limit === Infinity ? null : limit
 }

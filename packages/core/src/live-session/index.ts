@@ -1,4 +1,4 @@
-// `@halting/core/session`: one conversation for the programs that show it: its runs, its queue and its questions.
+// `@halting/core/session`: one conversation for frontends, with its runs, queue and questions.
 export type {
   Activity,
   BackgroundTask,

@@ -3,106 +3,113 @@ import type { QueryEngine } from '../api/engine.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { QueuedMessage } from './session.ts'
 
-/** What a message is handed in with. */
-interface HandedIn {
+/** Options of a submitted message. */
+interface MessageOptions {
   readonly id?: string | undefined
   readonly model?: string | undefined
   readonly skipIfMet?: boolean | undefined
 }
 
-/** What a message says of the run that begins with it. */
-type OfItsRun = Pick<QueuedMessage, 'model' | 'skipIfMet'>
+/** Options of a message for the run that starts with it. */
+type RunOptionsOfMessage = Pick<QueuedMessage, 'model' | 'skipIfMet'>
 
-/** What waits, and of what it was made. */
-interface Shown {
-  readonly own: readonly QueuedMessage[]
-  readonly ofEngine: readonly InboxMessage[]
+/** A cached list of waiting messages, and what it was derived from. */
+interface CachedList {
+  readonly ownRunMessages: readonly QueuedMessage[]
+  readonly engineMessages: readonly InboxMessage[]
   readonly all: readonly QueuedMessage[]
 }
 
 /**
- * Messages that no run has taken. Those that a run may take wait in the engine; those that begin a run of their own wait here, where none takes them.
- * A message is in one of both, once.
+ * Messages that no run has taken. Messages for the current run wait in the engine. Messages for a run of their own wait
+ * here, where no run takes them. Each message is in exactly one of the two.
  */
 export class MessageQueue {
   readonly #engine: () => QueryEngine
-  #own: readonly QueuedMessage[] = []
-  /** What messages that wait in the engine say of the runs that begin with them. */
-  readonly #ofRuns = new Map<string, OfItsRun>()
-  #shown: Shown | undefined
+  #ownRunMessages: readonly QueuedMessage[] = []
+  /** Options of the messages in the engine, for the runs that start with them. */
+  readonly #runOptions = new Map<string, RunOptionsOfMessage>()
+  #cached: CachedList | undefined
 
   constructor(engine: () => QueryEngine) {
     this.#engine = engine
   }
 
-  /** The same array until another message waits. */
+  /** The same array until the waiting messages change. */
   get waiting(): readonly QueuedMessage[] {
-    const ofEngine = this.#engine().waiting
-    if (this.#shown?.own !== this.#own || this.#shown.ofEngine !== ofEngine)
-      this.#shown = { own: this.#own, ofEngine, all: [...this.#own, ...ofEngine.map((each) => this.#queued(each))] }
-    return this.#shown.all
+    const engineMessages = this.#engine().waiting
+    if (this.#cached?.ownRunMessages !== this.#ownRunMessages || this.#cached.engineMessages !== engineMessages)
+      this.#cached = {
+        ownRunMessages: this.#ownRunMessages,
+        engineMessages,
+        all: [...this.#ownRunMessages, ...engineMessages.map((each) => this.#queued(each))],
+      }
+    return this.#cached.all
   }
 
   #queued({ id, kind, content }: InboxMessage): QueuedMessage {
-    return { id, content, when: kind === 'steer' ? 'next' : 'later', ...this.#ofRuns.get(id) }
+    return { id, content, when: kind === 'steer' ? 'next' : 'later', ...this.#runOptions.get(id) }
   }
 
-  /** For the run that goes on, at its next checkpoint or when it would end. Gives the id. */
-  put(content: MessageContent, when: 'next' | 'later', { id, ...own }: HandedIn): string {
+  /** Adds a message for the current run, at its next cancellation point or when it would end. Returns the id. */
+  put(content: MessageContent, when: 'next' | 'later', { id, ...options }: MessageOptions): string {
     if (id !== undefined && this.waiting.some((each) => each.id === id)) return id
-    const given = when === 'next' ? this.#engine().steer(content, id) : this.#engine().followUp(content, id)
-    const ofRun = ofItsRun(own)
-    if (Object.keys(ofRun).length > 0 && this.#engine().waiting.some((each) => each.id === given))
-      this.#ofRuns.set(given, ofRun)
-    return given
+    const newId = when === 'next' ? this.#engine().steer(content, id) : this.#engine().followUp(content, id)
+    const runOptions = runOptionsOf(options)
+    if (Object.keys(runOptions).length > 0 && this.#engine().waiting.some((each) => each.id === newId))
+      this.#runOptions.set(newId, runOptions)
+    return newId
   }
 
-  /** For a run of its own. An id that was handed in before is passed over: `isNew` is false. */
-  putOwn(content: MessageContent, { id, ...own }: HandedIn): { readonly id: string; readonly isNew: boolean } {
+  /** Adds a message for a run of its own. An id that was used before is ignored: `isNew` is false. */
+  putForOwnRun(
+    content: MessageContent,
+    { id, ...options }: MessageOptions,
+  ): { readonly id: string; readonly isNew: boolean } {
     if (id !== undefined && this.waiting.some((each) => each.id === id)) return { id, isNew: false }
-    // The engine knows which ids were handed in, and makes new ones.
+    // The engine knows which ids are in use, and creates new ones.
     const engine = this.#engine()
-    const given = engine.steer(content, id)
-    const isNew = engine.retract(given)
-    const message = { id: given, content, when: 'next', ...ofItsRun(own) } as const
-    if (isNew) this.#own = [...this.#own, message]
-    return { id: given, isNew }
+    const newId = engine.steer(content, id)
+    const isNew = engine.retract(newId)
+    const message = { id: newId, content, when: 'next', ...runOptionsOf(options) } as const
+    if (isNew) this.#ownRunMessages = [...this.#ownRunMessages, message]
+    return { id: newId, isNew }
   }
 
-  /** Another engine takes the place of the present one, which is given: what waited there waits in the new one. */
+  /** Moves the messages that wait in the previous engine to the new one. */
   moveFrom(before: QueryEngine): void {
     for (const { id, kind, content } of before.waiting)
-      this.put(content, kind === 'steer' ? 'next' : 'later', { id, ...this.#ofRuns.get(id) })
+      this.put(content, kind === 'steer' ? 'next' : 'later', { id, ...this.#runOptions.get(id) })
   }
 
-  /** A run that goes on has taken it. Gives what it said of a run of its own. */
-  taken(id: string): OfItsRun {
-    const ofRun = this.#ofRuns.get(id) ?? {}
-    this.#ofRuns.delete(id)
-    return ofRun
+  /** The current run has taken the message. Returns its options for a run of its own. */
+  taken(id: string): RunOptionsOfMessage {
+    const runOptions = this.#runOptions.get(id) ?? {}
+    this.#runOptions.delete(id)
+    return runOptions
   }
 
   retract(id: string): boolean {
-    const others = this.#own.filter((each) => each.id !== id)
-    const isTakenBack = others.length < this.#own.length || this.#engine().retract(id)
-    this.#own = others
-    if (isTakenBack) this.#ofRuns.delete(id)
-    return isTakenBack
+    const others = this.#ownRunMessages.filter((each) => each.id !== id)
+    const isRetracted = others.length < this.#ownRunMessages.length || this.#engine().retract(id)
+    this.#ownRunMessages = others
+    if (isRetracted) this.#runOptions.delete(id)
+    return isRetracted
   }
 
-  /** The one that begins the next run; it waits no more. */
+  /** Removes and returns the message that starts the next run. */
   takeFirst(): QueuedMessage | undefined {
     const [first] = this.waiting
     if (first !== undefined) this.retract(first.id)
     return first
   }
 
-  /** All but those that a run is just putting on record. */
+  /** Removes and returns all messages except those that a run is recording. */
   takeAll(): readonly QueuedMessage[] {
     return this.waiting.filter(({ id }) => this.retract(id))
   }
 }
 
-function ofItsRun({ model, skipIfMet }: Omit<HandedIn, 'id'>): OfItsRun {
+function runOptionsOf({ model, skipIfMet }: Omit<MessageOptions, 'id'>): RunOptionsOfMessage {
   return { ...(model !== undefined && { model }), ...(skipIfMet !== undefined && { skipIfMet }) }
 }

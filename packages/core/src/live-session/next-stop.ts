@@ -1,17 +1,17 @@
 import { endingLimits, type EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
 
-/** What would end the run next if it went on as it does. */
+/** The limit that would end the run first if it continued at its current rate. */
 export interface NextStop {
-  /** An ending that reports a limit. */
+  /** The ending that reports the limit. */
   readonly reason: EndingReason
-  /** Turns until then. */
+  /** Remaining turns until then. */
   readonly turns: number
-  /** By what the last turns used, and not by a count. */
+  /** Derived from the usage of the last turns, not from a count. */
   readonly isEstimate: boolean
 }
 
-/** What is left, and what a turn takes of it; null for no limit, and for what is not known yet. */
+/** What the limits leave, and the usage of a turn; null for no limit, and for an unknown value. */
 export interface LeftOfRun {
   /** Turns. */
   readonly turns: number | null
@@ -21,9 +21,9 @@ export interface LeftOfRun {
   readonly tokens: number | null
   /** Active milliseconds. */
   readonly ms: number | null
-  /** How often the newest turns may still come again, where they have come again; null where they have not. */
+  /** How often the latest turns may still repeat, if they have repeated; otherwise null. */
   readonly repeats: number | null
-  /** Means of the last turns; null before the first is done. */
+  /** Means of the last turns; null before the first has ended. */
   readonly perTurn: {
     /** US dollars. */
     readonly usd: number
@@ -34,7 +34,7 @@ export interface LeftOfRun {
   } | null
 }
 
-/** The nearest of all that would stop it. Where two are as near: what is counted before what is estimated, then the order of the table. */
+/** The limit that is reached first. In a tie, counted limits come before estimated ones, then the order of the table of endings applies. */
 export function nextStop(left: LeftOfRun): NextStop | null {
   const all = stops.flatMap(({ reason, unit }): readonly NextStop[] => {
     const amount = left[unit]
@@ -50,10 +50,10 @@ export function nextStop(left: LeftOfRun): NextStop | null {
   )
 }
 
-// The names of a record over the reasons are those of the reasons.
+// The keys of a record over the endings are the endings.
 const stops = (Object.keys(endings) as readonly EndingReason[]).flatMap((reason) => {
   const { limit } = endings[reason]
   const unit = limit === null ? 'tries' : endingLimits[limit].unit
-  // Tries of a goal and calls of tools are not used up turn by turn.
+  // Tries of a goal and tool calls are not used up at a rate per turn.
   return unit === 'tries' || unit === 'calls' ? [] : [{ reason, unit }]
 })

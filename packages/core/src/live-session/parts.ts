@@ -6,25 +6,25 @@ import type { StoredSession } from '../steps/fold-session.ts'
 import type { PersonsMessage } from '../api/rewind.ts'
 import type { Rewound } from './session.ts'
 
-/** A session on disk, such as `openJournal` of `@halting/journal` returns it. */
+/** A session on disk, as `openJournal` of `@halting/journal` returns it. */
 export interface SessionFile extends StoredSession {
   /** Path of the file. */
   readonly path: string
-  /** The conversation goes back to before this message of a person. */
+  /** Rewinds the conversation to before this message of a person. */
   rewind(message: string): Promise<PersonsMessage>
-  /** The message of a person to before which `rewind` would go. */
+  /** The message that `rewind` would rewind to. */
   messageOf(message: string): Promise<PersonsMessage>
 }
 
-/** What a session is made of: what the program, or a coding agent, has opened. */
+/** The parts of a session, opened by the program or a coding agent. */
 export interface SessionParts {
-  /** Of the engine. What is on disk, and who is asked, the session gives it. */
+  /** Options of the engine. The session sets those for storage and for permission requests. */
   readonly options: Omit<QueryOptions, 'session' | 'stepsFor'>
-  /** Where the session is kept; undefined where it is not. */
+  /** Where the session is stored; undefined if it is not. */
   readonly journal: SessionFile | undefined
-  /** Somebody answers questions by `Session.answer`. */
+  /** Whether a frontend answers questions through `Session.answer`. */
   readonly answersQuestions: boolean
-  /** The mode and the modes where nothing was set. */
+  /** The initial mode, and the modes to offer. */
   readonly permissions: {
     /** The permission mode of the first run. */
     readonly mode: string
@@ -33,17 +33,17 @@ export interface SessionParts {
   }
   /** Working directory of the session. */
   readonly cwd: string
-  /** An engine is there, and no run of it has begun. Again after a rewind. */
+  /** Called when an engine exists but none of its runs has started. Called again after a rewind. */
   readonly attach?: (engine: QueryEngine) => void
-  /** Hears what the loop tells before the session's listeners do. */
+  /** Receives the loop's events before the session's listeners do. */
   readonly onEvent?: (event: RunEvent) => void
-  /** Puts further messages between those of the runs, or leaves some out: gives what is told in place of telling. */
+  /** Wraps the function that emits messages, to add or omit some. Returns the function to call instead. */
   readonly through?: (tell: (message: SdkMessage) => void) => (message: SdkMessage) => void
-  /** What comes after a run that has ended, once its result is told. The next run does not wait for it. */
+  /** Work after a run, once its result is reported. The next run does not wait for it. */
   readonly afterRun?: (engine: QueryEngine, signal: AbortSignal, tell: (message: SdkMessage) => void) => Promise<void>
-  /** Copies the session as it is on disk, and gives the id of the copy. */
+  /** Copies the stored session, and returns the id of the copy. */
   readonly fork?: () => Promise<string>
-  /** Takes back what calls changed since a message, or tells what that would be. */
+  /** Reverts the file changes of calls since a message, or reports what that would change. */
   readonly takeBackFiles?: (
     since: PersonsMessage,
     how: {
@@ -51,10 +51,10 @@ export interface SessionParts {
       readonly isDryRun: boolean
     },
   ) => Promise<Omit<Rewound, 'content'>>
-  /** Ends a command in the background. False where none of this id runs. */
+  /** Ends a background command. False if no running command has this id. */
   readonly stopTask?: (taskId: string) => Promise<boolean>
-  /** Ends all that was opened but the journal. */
+  /** Closes everything except the journal. */
   readonly end: () => Promise<void>
-  /** Lets go of the file. `hasBegun`: a run was there in it. */
+  /** Closes the session file. `hasStarted`: it contains at least one run. */
   readonly closeJournal?: (hasBegun: boolean) => Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Question, SessionEvent } from './session.ts'
 import { requestWithdrawn } from '../permissions/permission-texts.ts'
 import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-question.ts'
 
-/** One that is open, and who waits for it. */
+/** An open permission request, and its waiting caller. */
 interface OpenQuestion {
   readonly question: Question
   readonly settle: (answer: PermissionAnswer, because: 'answered' | 'withdrawn') => void
@@ -12,40 +12,40 @@ interface OpenQuestion {
 
 const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: requestWithdrawn })
 
-/** Calls that wait for a person. An answer counts once; one to a question that is withdrawn is passed over. */
+/** Calls that wait for a person. The first answer counts; an answer to a withdrawn request is ignored. */
 export class Questions {
   readonly #open = new Map<string, OpenQuestion>()
-  readonly #tell: (event: SessionEvent) => void
-  #asked = 0
+  readonly #emit: (event: SessionEvent) => void
+  #count = 0
 
-  constructor(tell: (event: SessionEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: SessionEvent) => void) {
+    this.#emit = emit
   }
 
   get open(): readonly Question[] {
     return [...this.#open.values()].map(({ question }) => question)
   }
 
-  /** For the engine's option of this name. */
+  /** For the engine's option of the same name. */
   readonly canUseTool: CanUseTool = (toolName, input, options) =>
     new Promise((resolve) => {
       const { signal } = options
       if (signal.aborted) return resolve(withdrawn)
-      const id = `question${++this.#asked}`
-      const question = { id, toolName, input, ...aboutOf(options) }
+      const id = `question${++this.#count}`
+      const question = { id, toolName, input, ...questionOf(options) }
       const onAbort = (): void => settle(withdrawn, 'withdrawn')
       const settle: OpenQuestion['settle'] = (answer, because) => {
         if (!this.#open.delete(id)) return
         signal.removeEventListener('abort', onAbort)
-        this.#tell({ type: 'question_closed', id, because })
+        this.#emit({ type: 'question_closed', id, because })
         resolve(answer)
       }
       this.#open.set(id, { question, settle })
       signal.addEventListener('abort', onAbort)
-      this.#tell({ type: 'question', question })
+      this.#emit({ type: 'question', question })
     })
 
-  /** @throws ConfigurationError for what is no answer: the question stays. */
+  /** @throws ConfigurationError for an invalid answer: the request stays open. */
   answer(id: string, answer: PermissionAnswer): boolean {
     checkAnswer(answer)
     const open = this.#open.get(id)
@@ -53,13 +53,13 @@ export class Questions {
     return open !== undefined
   }
 
-  /** Nobody waits any more. */
+  /** Withdraws all requests: their calls no longer wait. */
   withdrawAll(): void {
     for (const { settle } of this.#open.values()) settle(withdrawn, 'withdrawn')
   }
 }
 
-function aboutOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' | 'input'> {
+function questionOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' | 'input'> {
   const { toolUseID, suggestions, decisionReason, decisionReasonType: reasonType, blockedPath, agentID } = options
   return {
     callId: toolUseID,
@@ -74,24 +74,24 @@ function aboutOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' |
 interface OpenLimit {
   readonly request: LimitRequest
   readonly close: (because: 'answered' | 'withdrawn') => void
-  /** The run ends as the limit says. */
+  /** Ends the run at its limit. */
   readonly end: () => void
 }
 
-/** The question at a limit that is open, one at most: a run pauses at one limit. */
+/** The open question at a limit. There is at most one, because a run pauses at one limit at a time. */
 export class LimitQuestions {
-  readonly #tell: (event: SessionEvent) => void
+  readonly #emit: (event: SessionEvent) => void
   #open: OpenLimit | undefined
 
-  constructor(tell: (event: SessionEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: SessionEvent) => void) {
+    this.#emit = emit
   }
 
   get open(): LimitRequest | null {
     return this.#open?.request ?? null
   }
 
-  /** For the engine's option of this name. A limit that is raised is set: the run hears of that. */
+  /** For the engine's option of the same name. A raised limit is set, so the run receives it. */
   readonly askLimit: AskLimit = (request, { signal }) =>
     new Promise((resolve, reject) => {
       const onAbort = (): void => {
@@ -102,21 +102,21 @@ export class LimitQuestions {
       const close = (because: 'answered' | 'withdrawn'): void => {
         if (this.#open?.request !== request) return
         this.#open = undefined
-        this.#tell({ type: 'limit_question_closed', id: request.id, because })
+        this.#emit({ type: 'limit_question_closed', id: request.id, because })
       }
       this.#open = { request, close, end: () => resolve({ end: true }) }
       signal.addEventListener('abort', onAbort, { once: true })
-      this.#tell({ type: 'limit_question', request })
+      this.#emit({ type: 'limit_question', request })
     })
 
   /**
-   * False where no such question is open. `raise` sets the limit.
-   * @throws ConfigurationError for what is no answer, and what `raise` throws: the question stays.
+   * Answers the question; false if no such question is open. `raise` sets the limit.
+   * @throws ConfigurationError for an invalid answer, and errors of `raise`: the question stays open.
    */
-  answer(id: string, given: LimitAnswer, raise: (limits: NonNullable<LimitAnswer['raise']>) => void): boolean {
+  answer(id: string, limitAnswer: LimitAnswer, raise: (limits: NonNullable<LimitAnswer['raise']>) => void): boolean {
     const open = this.#open
     if (open?.request.id !== id) return false
-    const answer = checkedLimitAnswer(open.request, given)
+    const answer = checkedLimitAnswer(open.request, limitAnswer)
     if (answer.raise !== undefined) raise(answer.raise)
     open.close('answered')
     if (answer.end === true) open.end()

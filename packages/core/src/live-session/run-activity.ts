@@ -5,18 +5,18 @@ import type { Activity } from './session.ts'
 
 const idle: Activity = Object.freeze({ type: 'idle' })
 
-/** What a run does, by what it tells. */
+/** What a run is doing, derived from its events. */
 export class RunActivity {
   readonly #now: () => number
-  #present: Activity = idle
-  /** A further attempt of the same turn goes on until its reply is there. */
+  #activity: Activity = idle
+  /** A further attempt at the same turn; it lasts until its reply arrives. */
   #recovery: Activity | undefined
-  /** That is asked, or was last. */
+  /** The current or last model. */
   #model: string | undefined
   #calls: readonly string[] = []
-  /** Laps of each kind since the last turn began. */
-  #laps: { readonly [transition: string]: number } = {}
-  /** What stop hooks said of the last answer. */
+  /** Iterations by transition since the last turn started. */
+  #iterations: { readonly [transition: string]: number } = {}
+  /** Reasons of stop hooks that sent the last answer back. */
   #sentBack: string | null = null
 
   /** `now`: the clock of the session, in milliseconds. */
@@ -25,33 +25,33 @@ export class RunActivity {
   }
 
   get present(): Activity {
-    return this.#present
+    return this.#activity
   }
 
   begin(model: string): void {
     this.end()
     this.#model = model
-    this.#present = { type: 'asking', model }
+    this.#activity = { type: 'asking', model }
   }
 
   end(): void {
     this.#recovery = undefined
-    this.#laps = {}
+    this.#iterations = {}
     this.#sentBack = null
     this.#calls = []
-    this.#present = idle
+    this.#activity = idle
   }
 
-  /** True when it is another. */
+  /** Processes an event and returns whether the activity changed. */
   onEvent(event: RunEvent): boolean {
     const next = this.#after(event)
     if (next === undefined) return false
-    this.#present = next
+    this.#activity = next
     return true
   }
 
-  /** What goes on once a wait is over. */
-  get #asking(): Activity {
+  /** The activity once a wait is over. */
+  get #requesting(): Activity {
     return this.#recovery ?? (this.#model === undefined ? idle : { type: 'asking', model: this.#model })
   }
 
@@ -62,7 +62,7 @@ export class RunActivity {
         return this.#recovery ?? { type: 'asking', model: event.model }
       case 'budget_wait': {
         const { isWaiting, reservedUsd, reservedTokens, holders, budget } = event
-        if (!isWaiting) return this.#asking
+        if (!isWaiting) return this.#requesting
         return { type: 'budget_wait', reservedUsd, reservedTokens, holders, ...(budget !== undefined && { budget }) }
       }
       case 'model_end':
@@ -74,7 +74,7 @@ export class RunActivity {
       }
       case 'service_wait': {
         const { isWaiting, model, sinceMs, untilMs, error } = event
-        if (!isWaiting) return this.#asking
+        if (!isWaiting) return this.#requesting
         return { type: 'service_wait', model, sinceMs, untilMs, error: failureName(error), message: error.message }
       }
       case 'hook_end':
@@ -83,8 +83,8 @@ export class RunActivity {
       case 'lap': {
         const { transition } = event
         const isTurn = spendsTurn(transition)
-        this.#laps = isTurn ? {} : { ...this.#laps, [transition]: (this.#laps[transition] ?? 0) + 1 }
-        const used = this.#laps[transition] ?? 0
+        this.#iterations = isTurn ? {} : { ...this.#iterations, [transition]: (this.#iterations[transition] ?? 0) + 1 }
+        const used = this.#iterations[transition] ?? 0
         const because = transition === 'stop_hook_blocking' ? this.#sentBack : null
         this.#sentBack = null
         const left = event.left[transition] ?? 0
@@ -102,7 +102,7 @@ export class RunActivity {
         return { type: 'goal_check', goals, tries, maxTries, sinceMs: this.#now() }
       }
       case 'goal_end':
-        return this.#asking
+        return this.#requesting
       case 'compact_start':
         return { type: 'compacting', tokens: event.tokens }
       default:

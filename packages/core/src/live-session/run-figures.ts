@@ -5,15 +5,15 @@ import { spendsTurn } from '../limits/allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 
-type Told = Extract<RunEvent, { readonly type: 'figures' }>
+type FiguresEvent = Extract<RunEvent, { readonly type: 'figures' }>
 
-/** What stood when a turn began. */
+/** Figures at the start of a turn. */
 type Mark = { readonly usd: number; readonly tokens: number; readonly ms: number }
 
-/** Turns whose mean a turn to come is taken to need. */
-const turnsOfMean = 5
+/** Number of turns whose mean estimates the next turn. */
+const turnsInMean = 5
 
-const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
+const noFigures: Omit<SessionFigures, 'sessionUsd'> = {
   turns: 0,
   toolCalls: 0,
   settledUsd: 0,
@@ -38,34 +38,34 @@ function searchesIn({ modelUsage }: RunResult['summary']): number {
   )
 }
 
-/** The figures of a session as its runs tell them. What they are made of is told by the loop; nothing is counted twice. */
+/** The figures of a session, from the events of its runs. The loop reports their parts; nothing is counted twice. */
 export class RunFigures {
-  #told: Omit<SessionFigures, 'sessionUsd'>
+  #figures: Omit<SessionFigures, 'sessionUsd'>
   #limits: LimitsInForce
   #marks: readonly Mark[] = []
   #repeats: number | null = null
 
   constructor(limits: LimitsInForce, contextWindow: number | null) {
     this.#limits = limits
-    this.#told = { ...nothingTold, contextWindow }
+    this.#figures = { ...noFigures, contextWindow }
   }
 
-  /** A run begins. What fills the window stays. `sessionUsd`: what was spent before it. */
+  /** A run starts. The window usage stays. `sessionUsd`: spent before the run. */
   begin(limits: LimitsInForce, sessionUsd: number): void {
-    const { contextTokens, contextWindow, compactsAt } = this.#told
+    const { contextTokens, contextWindow, compactsAt } = this.#figures
     this.#marks = []
     this.#repeats = null
-    this.#told = { ...nothingTold, contextTokens, contextWindow, compactsAt }
+    this.#figures = { ...noFigures, contextTokens, contextWindow, compactsAt }
     this.limit(limits, sessionUsd)
   }
 
-  /** The run has ended: its figures are those of its ending, whatever was told on the way. */
+  /** The run has ended: the figures of its result replace the earlier ones. */
   end({ summary, committedUsd, costUsd, totalTokens, durationMs }: RunResult): void {
-    const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
+    const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#figures
     const { maxDurationMs } = this.#limits
     const webSearches = searchesIn(summary)
-    this.#told = {
-      ...this.#told,
+    this.#figures = {
+      ...this.#figures,
       ...(webSearches > 0 && { webSearches }),
       turns: summary.turns,
       settledUsd: committedUsd,
@@ -81,13 +81,13 @@ export class RunFigures {
     }
   }
 
-  /** Limits are others: what they leave is told anew with the next request, and is this until then. `sessionUsd`: without this run. */
+  /** The limits changed. The next request reports what they leave; until then it is calculated here. `sessionUsd`: without this run. */
   limit(limits: LimitsInForce, sessionUsd: number): void {
-    const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#told
+    const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#figures
     this.#limits = limits
-    this.#told = {
-      ...this.#told,
-      leftUsd: narrower(
+    this.#figures = {
+      ...this.#figures,
+      leftUsd: smallerLimit(
         leftOf(limits.maxBudgetUsd, sessionUsd + settledUsd + reservedUsd),
         leftOf(limits.maxRunUsd, settledUsd + reservedUsd),
       ),
@@ -96,59 +96,60 @@ export class RunFigures {
     }
   }
 
-  /** The conversation is another: how full the window is, is not known until it is asked about. */
+  /** The conversation was replaced: the window usage is unknown until the next request. */
   forgetContext(): void {
-    this.#told = { ...this.#told, contextTokens: 0 }
+    this.#figures = { ...this.#figures, contextTokens: 0 }
   }
 
-  /** True when something was told. */
+  /** Processes an event and returns whether the figures changed. */
   onEvent(event: RunEvent): boolean {
-    const given = figuresIn(event)
-    if (given !== undefined) {
-      const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
-      // Calls are counted as they begin. A run that goes on tells those of before.
-      const toolCalls = Math.max(this.#told.toolCalls, given.figures.toolCalls ?? 0)
-      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow, toolCalls }
+    const reported = figuresIn(event)
+    if (reported !== undefined) {
+      const { contextTokens, contextWindow } = reported.isOwn ? reported.figures : this.#figures
+      // Calls are counted when they start. A continued run also reports earlier calls.
+      const toolCalls = Math.max(this.#figures.toolCalls, reported.figures.toolCalls ?? 0)
+      this.#figures = { ...this.#figures, ...figuresOf(reported.figures), contextTokens, contextWindow, toolCalls }
       return true
     }
-    const { toolCalls } = this.#told
+    const { toolCalls } = this.#figures
     switch (event.type) {
       case 'agent':
       case 'tool_start': {
         if (innermostEvent(event).type !== 'tool_start') return false
-        this.#told = { ...this.#told, toolCalls: toolCalls + 1 }
+        this.#figures = { ...this.#figures, toolCalls: toolCalls + 1 }
         return true
       }
       case 'context': {
         const { compaction } = event.figures.thresholds
-        this.#told = { ...this.#told, compactsAt: Number.isFinite(compaction) ? compaction : null }
+        this.#figures = { ...this.#figures, compactsAt: Number.isFinite(compaction) ? compaction : null }
         return true
       }
       case 'message': {
         if (event.entry.kind !== 'compact_boundary') return false
-        // The window is less full at once, and not with the next request alone.
+        // Updates the window usage now, instead of with the next request.
         const { preTokens, postTokens } = event.entry
-        const contextTokens = Math.max(postTokens, this.#told.contextTokens - preTokens + postTokens)
-        this.#told = { ...this.#told, contextTokens }
+        const contextTokens = Math.max(postTokens, this.#figures.contextTokens - preTokens + postTokens)
+        this.#figures = { ...this.#figures, contextTokens }
         return true
       }
       case 'turn_start': {
-        const { settledUsd: usd, settledTokens: tokens, usedMs: ms } = this.#told
-        this.#marks = [...this.#marks, { usd, tokens, ms }].slice(-turnsOfMean - 1)
-        if (this.#told.turns === 0) this.#told = { ...this.#told, turns: Math.max(1, event.turn) }
+        const { settledUsd: usd, settledTokens: tokens, usedMs: ms } = this.#figures
+        this.#marks = [...this.#marks, { usd, tokens, ms }].slice(-turnsInMean - 1)
+        if (this.#figures.turns === 0) this.#figures = { ...this.#figures, turns: Math.max(1, event.turn) }
         return true
       }
       case 'lap': {
         const { maxTurns } = this.#limits
         const [left] = event.after
         const isTurn = spendsTurn(event.transition)
-        const turns = maxTurns !== null && Number.isFinite(left) ? maxTurns - left : this.#told.turns + Number(isTurn)
-        this.#told = { ...this.#told, turns }
+        const turns =
+          maxTurns !== null && Number.isFinite(left) ? maxTurns - left : this.#figures.turns + Number(isTurn)
+        this.#figures = { ...this.#figures, turns }
         return true
       }
       case 'guards': {
         const near = event.remaining.find(({ unit }) => unit === 'repeats')
-        // The first time is no repeat.
+        // The first occurrence is not a repetition.
         this.#repeats = near === undefined || near.used < 2 ? null : near.limit - near.used
         return true
       }
@@ -157,25 +158,29 @@ export class RunFigures {
     }
   }
 
-  /** `sessionUsd`: with all that was spent. */
+  /** `sessionUsd`: including everything spent. */
   figures(sessionUsd: number): SessionFigures {
     const left = leftOf(this.#limits.maxBudgetUsd, sessionUsd)
-    const { leftUsd: told } = this.#told
-    // What comes after a run spends too, and tells of no figures.
-    return { ...this.#told, leftUsd: told === null || left === null ? told : Math.min(told, left), sessionUsd }
+    const { leftUsd } = this.#figures
+    // Stages after a run spend, too, but report no figures.
+    return {
+      ...this.#figures,
+      leftUsd: leftUsd === null || left === null ? leftUsd : Math.min(leftUsd, left),
+      sessionUsd,
+    }
   }
 
   get turns(): number {
-    return this.#told.turns
+    return this.#figures.turns
   }
 
-  /** Settled, and told by the service. */
+  /** US dollars that were charged and reported by the service. */
   get knownUsd(): number {
-    return this.#told.settledUsd - this.#told.unknownUsd
+    return this.#figures.settledUsd - this.#figures.unknownUsd
   }
 
   get left(): LeftOfRun {
-    const { turns, leftUsd, leftTokens, leftMs } = this.#told
+    const { turns, leftUsd, leftTokens, leftMs } = this.#figures
     const { maxTurns } = this.#limits
     return {
       turns: maxTurns === null ? null : maxTurns - turns,
@@ -200,16 +205,16 @@ export class RunFigures {
   }
 }
 
-function figuresOf({ type: _, toolCalls: __, ...told }: Told): Omit<Told, 'type' | 'toolCalls'> {
-  return told
+function figuresOf({ type: _, toolCalls: __, ...figures }: FiguresEvent): Omit<FiguresEvent, 'type' | 'toolCalls'> {
+  return figures
 }
 
 function leftOf(limit: number | null, used: number): number | null {
   return limit === null ? null : Math.max(0, limit - used)
 }
 
-/** Of two limits what the one leaves that leaves less; null where there is none. */
-function narrower(one: number | null, other: number | null): number | null {
+/** The smaller of two remaining amounts; null if there is no limit. */
+function smallerLimit(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../values/system-clock.ts'
 import { specOf } from '../goals/run-goals.ts'
 import { settingsOf } from '../api/options.ts'
 import { GoalView } from './goal-view.ts'
-import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from './in-force.ts'
+import { type EffectiveSettings, initialSettings, changedSettings, modelIdsOf, orNull } from './in-force.ts'
 import { nextStop } from './next-stop.ts'
 import { RunActivity } from './run-activity.ts'
 import { RunFigures } from './run-figures.ts'
@@ -15,7 +15,7 @@ import type { SessionSnapshot, BackgroundTask, WaitingRequest } from './session.
 import type { Background, TaskNote } from '../verification/background.ts'
 import { failureName } from '../model/model-error.ts'
 
-type Viewed =
+type SessionViewState =
   | 'activity'
   | 'model'
   | 'models'
@@ -34,11 +34,11 @@ export interface ViewOptions {
   readonly options: QueryOptions
   readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
   readonly last: RunResult | undefined
-  /** Of the engine: dollars of the session without the run that goes on, and the model that was chosen. */
+  /** The engine: dollars of the session without the current run, and the chosen model. */
   readonly engine: () => Pick<QueryEngine, 'totalCostUsd' | 'model'>
 }
 
-/** What a session shows of its runs, by what these tell, and what is set. */
+/** What a session shows of its runs, from their events and the settings. */
 export class SessionView {
   readonly #options: ViewOptions
   readonly #figures: RunFigures
@@ -46,39 +46,39 @@ export class SessionView {
   readonly #tasks: BackgroundList
   readonly #goal: GoalView
   readonly #serviceWaits = new ServiceWaitsView()
-  readonly #first: InForce
-  #inForce: InForce
-  /** A run goes on whose figures are not in the sum of the session yet. */
-  #counts = false
+  readonly #initialSettings: EffectiveSettings
+  #settings: EffectiveSettings
+  /** A run is active whose costs are not in the session's sum yet. */
+  #isRunCounted = false
   #last: RunResult | undefined
 
-  /** @throws ConfigurationError for options that cannot be run. */
+  /** @throws ConfigurationError for invalid options. */
   constructor(view: ViewOptions) {
     const { options, permissions, last } = view
     const now = (): number => (options.clock ?? systemClock).now()
     this.#options = view
-    this.#first = this.#inForce = inForceAtFirst(options, permissions.mode)
-    this.#figures = new RunFigures(this.#inForce.limits, orNull(options.contextWindow ?? options.model.contextWindow))
+    this.#initialSettings = this.#settings = initialSettings(options, permissions.mode)
+    this.#figures = new RunFigures(this.#settings.limits, orNull(options.contextWindow ?? options.model.contextWindow))
     this.#activity = new RunActivity(now)
     this.#tasks = new BackgroundList(options.background, now)
     this.#goal = new GoalView((options.until ?? []).map(specOf), settingsOf(options).maxGoalTries)
     this.#last = last
-    // What stands there is the last run of an earlier process, until another one begins.
+    // Shows the last run of an earlier process until another one starts.
     if (last !== undefined) this.#figures.end(last)
-    this.#figures.limit(this.#inForce.limits, this.#spentBefore)
+    this.#figures.limit(this.#settings.limits, this.#spentBefore)
   }
 
   begin(): void {
-    this.#counts = true
+    this.#isRunCounted = true
     this.#goal.begin()
     this.#serviceWaits.clear()
     this.#activity.begin(this.#options.engine().model.id)
-    this.#figures.begin(this.#inForce.limits, this.#options.engine().totalCostUsd)
+    this.#figures.begin(this.#settings.limits, this.#options.engine().totalCostUsd)
   }
 
-  /** The result is there: what the run has cost is in the sum of the session. */
+  /** The run has its result: its costs are in the session's sum. */
   end(last: RunResult | undefined): void {
-    this.#counts = false
+    this.#isRunCounted = false
     this.#last = last ?? this.#last
     this.#activity.end()
     this.#serviceWaits.clear()
@@ -87,45 +87,45 @@ export class SessionView {
   }
 
   set(change: SettingsChange): void {
-    this.#inForce = inForceWith(this.#inForce, this.#first, change)
+    this.#settings = changedSettings(this.#settings, this.#initialSettings, change)
     this.#goal.set(change)
-    this.#figures.limit(this.#inForce.limits, this.#spentBefore)
+    this.#figures.limit(this.#settings.limits, this.#spentBefore)
   }
 
-  /** The conversation went back. */
+  /** The conversation was rewound. */
   rewound(): void {
     this.#figures.forgetContext()
   }
 
-  /** True when something of it is another. */
+  /** Processes an event and returns whether the view changed. */
   onEvent(event: RunEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
     const views = [this.#figures, this.#activity, this.#goal, this.#tasks, this.#serviceWaits]
-    const heard = views.map((view) => view.onEvent(event))
-    return event.type === 'settings' || heard.includes(true)
+    const isHandled = views.map((view) => view.onEvent(event))
+    return event.type === 'settings' || isHandled.includes(true)
   }
 
   get turns(): number {
     return this.#figures.turns
   }
 
-  /** Dollars that the session has spent without the run whose figures are told. */
+  /** Dollars that the session has spent, without the run that the figures describe. */
   get #spentBefore(): number {
     const total = this.#options.engine().totalCostUsd
-    return this.#counts ? total : total - this.#figures.knownUsd
+    return this.#isRunCounted ? total : total - this.#figures.knownUsd
   }
 
-  get present(): Pick<SessionSnapshot, Viewed> {
+  get present(): Pick<SessionSnapshot, SessionViewState> {
     const { options, permissions } = this.#options
     return {
-      ...this.#inForce,
+      ...this.#settings,
       model: this.#options.engine().model.id,
       activity: this.#activity.present,
       models: modelIdsOf(options),
       permissionModes: permissions.modes ?? [],
       figures: this.#figures.figures(this.#spentBefore + this.#figures.knownUsd),
       nextStop: nextStop(this.#figures.left),
-      goal: this.#goal.present(options.permissions?.isPlanning?.(this.#inForce.permissionMode) !== true),
+      goal: this.#goal.present(options.permissions?.isPlanning?.(this.#settings.permissionMode) !== true),
       tasks: this.#tasks.tasks,
       serviceWaits: this.#serviceWaits.present,
       last: this.#last,
@@ -133,10 +133,10 @@ export class SessionView {
   }
 }
 
-/** Ended tasks that are still shown: the newest. */
-const mostEnded = 20
+/** Number of the latest ended tasks that are still shown. */
+const maxEndedTasks = 20
 
-/** What goes on beside the runs, by what the loop tells of it; that a command has ended, its port knows before. */
+/** Background tasks, from the loop's events. Their port knows of an ended command before the loop does. */
 export class BackgroundList {
   readonly #port: Pick<Background, 'running' | 'knows'> | undefined
   readonly #now: () => number
@@ -156,7 +156,7 @@ export class BackgroundList {
     )
   }
 
-  /** True when something began or ended. */
+  /** Processes an event and returns whether a task started or ended. */
   onEvent(event: RunEvent): boolean {
     if (event.type !== 'message') return false
     const { entry } = event
@@ -177,41 +177,41 @@ export class BackgroundList {
       this.#tasks = this.#tasks.map((each) => (each.id === id ? { ...each, status: 'ended' } : each))
     }
     const ended = this.#tasks.filter(({ status }) => status === 'ended')
-    const old = new Set(ended.slice(0, -mostEnded))
+    const old = new Set(ended.slice(0, -maxEndedTasks))
     if (old.size > 0) this.#tasks = this.#tasks.filter((each) => !old.has(each))
   }
 }
 
 const none: readonly WaitingRequest[] = Object.freeze([])
 
-/** The requests of a run and of its agents that wait for their services, in the order in which they began to. */
+/** Requests of a run and its agents that wait for their services, in order of the start of their waits. */
 export class ServiceWaitsView {
-  #present: readonly WaitingRequest[] = none
+  #waits: readonly WaitingRequest[] = none
 
   get present(): readonly WaitingRequest[] {
-    return this.#present
+    return this.#waits
   }
 
-  /** Another run begins, or this one has ended. */
+  /** Clears the list when another run starts, or this one has ended. */
   clear(): void {
-    this.#present = none
+    this.#waits = none
   }
 
-  /** True when there is another one, or one less. */
+  /** Processes an event and returns whether a wait started or ended. */
   onEvent(event: RunEvent, callIds: readonly string[] = []): boolean {
     switch (event.type) {
       case 'agent':
         return this.onEvent(event.event, [...callIds, event.callId])
       case 'service_wait': {
         const { isWaiting, model, sinceMs, untilMs, error } = event
-        const others = this.#present.filter((wait) => !(isAt(wait, callIds) && wait.sinceMs === sinceMs))
+        const others = this.#waits.filter((wait) => !(isAt(wait, callIds) && wait.sinceMs === sinceMs))
         const began = { callIds, model, sinceMs, untilMs, error: failureName(error), message: error.message }
         return this.#replace(isWaiting ? [...others, began] : others)
       }
       case 'run_end':
-        // Of an agent that was ended in its wait, and of those below it.
+        // Removes waits of an agent that ended while waiting, and of agents below it.
         return this.#replace(
-          this.#present.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
+          this.#waits.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
         )
       default:
         return false
@@ -219,8 +219,8 @@ export class ServiceWaitsView {
   }
 
   #replace(next: readonly WaitingRequest[]): boolean {
-    const isAnother = next.length !== this.#present.length || next.some((wait, index) => wait !== this.#present[index])
-    if (isAnother) this.#present = next.length === 0 ? none : next
+    const isAnother = next.length !== this.#waits.length || next.some((wait, index) => wait !== this.#waits[index])
+    if (isAnother) this.#waits = next.length === 0 ? none : next
     return isAnother
   }
 }

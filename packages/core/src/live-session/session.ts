@@ -13,91 +13,102 @@ import type { CanUseToolOptions, PermissionAnswer } from '../run/can-use-tool.ts
 import type { NextStop } from './next-stop.ts'
 
 /**
- * One conversation, for the faces: hosts, editors, the terminal and `halting -p` show it and keep nothing of it themselves. It has one run at a time. What is
- * said meanwhile waits; what no run took is a run of its own. Everything that is asked of it comes back as an event, in order.
+ * One conversation for frontends: hosts, editors, the terminal and `halting -p` display it and store nothing themselves.
+ * It has one run at a time. Messages that arrive during a run wait; those that no run took start a run of their own. The
+ * result of every method call is reported as an event, in order.
  */
 export interface Session {
   /** Id of the session. */
   readonly id: string
-  /** What stands now. A value: what comes later does not change it. */
+  /** The current state, as an immutable value. */
   readonly snapshot: SessionSnapshot
-  /** Calls back with what happens from here on. Gives the way to be called no more. What a listener throws is its own affair. */
+  /** Subscribes to future events. Returns a function that unsubscribes. Errors of the listener are ignored. */
   listen(listener: (event: SessionEvent) => void): () => void
 
   /**
-   * Hands a message in; gives its id. Nothing goes on: it begins a run. While one goes on, `when` says what becomes of it. An id that was handed in before is
-   * passed over.
-   * @throws ConfigurationError for what is no prompt, and after `close`.
+   * Submits a message and returns its id. It starts a run if none is active; otherwise `when` applies. A message whose
+   * id was used before is ignored.
+   * @throws ConfigurationError for an invalid prompt, and after `close`.
    */
   prompt(content: MessageContent, options?: PromptOptions): string
-  /** Takes back a message that no run has taken. False when it is too late, or there is none of this id. */
+  /** Withdraws a message that no run has taken. False if it is too late, or the id is unknown. */
   retract(id: string): boolean
-  /** Ends the run that goes on, at once. Without one nothing happens but what `queue` says. */
+  /** Ends the current run immediately. Without one, only the option `queue` has an effect. */
   interrupt(options?: InterruptOptions): Interrupted
-  /** Ends the run that goes on at its next checkpoint. */
+  /** Ends the current run at its next cancellation point. */
   stop(message?: string): void
-  /** Ends the waits for services of the run that goes on: they are asked now. False where nothing of it waits for one. */
+  /** Retries requests of the current run that wait for their services now. False if none is waiting. */
   retryNow(): boolean
-  /** Sets model, permission mode, thinking and limits: for the next request of the run that goes on, on record, and for later runs. @throws ConfigurationError */
+  /**
+   * Sets model, permission mode, thinking and limits, from the next request of the current run on, and for later runs.
+   * The change is recorded.
+   * @throws ConfigurationError
+   */
   set(change: SettingsChange): void
-  /** A person's answer to one of `snapshot.questions`. False when nobody waits for it any more. @throws ConfigurationError for what is no answer: the question stays. */
+  /**
+   * Answers a request in `snapshot.questions`. False if it is no longer open.
+   * @throws ConfigurationError for an invalid answer: the request stays open.
+   */
   answer(questionId: string, answer: PermissionAnswer): boolean
   /**
-   * A person's answer to `snapshot.limitQuestion`. A limit that is raised is set as by `set`, so that it holds for later runs, too. False when nobody waits for it any more.
-   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   * Answers `snapshot.limitQuestion`. A raised limit is set as by `set`, so it also applies to later runs. False if the
+   * question is no longer open.
+   * @throws ConfigurationError for an invalid answer, such as a limit that is not above the usage: the question stays
+   * open.
    */
   answerLimit(id: string, answer: LimitAnswer): boolean
-  /** Makes the conversation shorter: a run of its own. */
+  /** Compacts the conversation, in a run of its own. */
   compact(instructions?: string): void
   /**
-   * Goes on with what was left, without a prompt: a run that did not end, or one that ended at a limit, with other limits.
-   * @throws ConfigurationError where there is nothing to go on with, and while a run goes on.
+   * Continues without a prompt: a run that did not end, or one that ended at a limit, with new limits.
+   * @throws ConfigurationError if there is nothing to continue, and while a run is active.
    */
   resume(limits?: LimitsChange): void
-  /** Asks for one last answer: a run of one request, without tools. @throws ConfigurationError where nothing was said, and while a run goes on. */
+  /** Asks for one last answer: a run of one request, without tools. @throws ConfigurationError for an empty conversation, and while a run is active. */
   lastAnswer(): void
-  /** Goes on with a run that ended as `needs_approval`, with what a person said to the calls that wait. @throws ConfigurationError as `resume` does. */
+  /** Continues a run that ended as `needs_approval`, with a person's decisions on the waiting calls. @throws ConfigurationError like `resume`. */
   approve(approvals: { readonly [callId: string]: PermissionDecision }): void
-  /** Goes back to before a message of the person: the conversation, what was changed since then, or both. Nothing may go on. */
+  /** Rewinds to before a message of the person: the conversation, the file changes since then, or both. No run may be active. */
   rewind(options: RewindOptions): Promise<Rewound>
-  /** A copy of the session as it is on disk; gives its id. This one stays as it is. @throws ConfigurationError for one that is not kept. */
+  /** Copies the stored session and returns the id of the copy. This session is unchanged. @throws ConfigurationError for a session that is not stored. */
   fork(): Promise<string>
-  /** What fills the window. */
+  /** What the model's window contains. */
   contextUsage(): Promise<ContextUsage>
-  /** Ends a command, or an agent, in the background. False when there is none of this id. */
+  /** Ends a background command or agent. False if the id is unknown. */
   stopTask(taskId: string): Promise<boolean>
-  /** Resolves when no run goes on and nothing waits for one. */
+  /** Resolves when no run is active and none is due. */
   settled(): Promise<void>
-  /** Interrupts what goes on, ends all that was started, and lets go of the file. Again is harmless. */
+  /** Interrupts the current run, ends everything that was started, and closes the file. Calling it again has no effect. */
   close(): Promise<void>
 }
 
 /** Options of a prompt to a session. */
 export interface PromptOptions {
-  /** A name of the caller's own, such as a UUID; one is made when absent. */
+  /** An id of the caller's choice, such as a UUID. Default: a generated one. */
   readonly id?: string
   /**
-   * For a message that comes while a run goes on. `next`: the run takes it at its next checkpoint (steer; the default). `later`: taken when the run would end
-   * (follow up). `now`: the run is interrupted, and this begins the next one.
+   * For a message that arrives during a run. `next` (default): the run takes it at its next cancellation point (steer).
+   * `later`: the run takes it when it would end (follow up). `now`: the run is interrupted, and the message starts the
+   * next one.
    */
   readonly when?: 'now' | 'next' | 'later'
-  /** The model of the run that begins with it, and of no later one. It does not count where a run that goes on takes the message; that is told. */
+  /** The model of the run that starts with the message, not of later runs. It has no effect if the current run takes the message, and this is reported. */
   readonly model?: string
-  /** The run that begins with it ends without a request where its goals hold already, whatever `RunOptions.skipIfMet` says. */
+  /** The run that starts with the message ends without a request if its goals are already met, whatever `RunOptions.skipIfMet` says. */
   readonly skipIfMet?: boolean
 }
 
 /** Options of `Session.interrupt`. */
 export interface InterruptOptions {
-  /** Messages that wait: `keep`: they are the next run (the default); `give_back`: they are taken back and given to the caller. */
+  /** Waiting messages. `keep` (default): they start the next run. `give_back`: they are removed from the queue and returned. */
   readonly queue?: 'keep' | 'give_back'
-  /** Who ends it: a person, unless said otherwise. */
+  /** The cause of the abort. Default: a person. */
   readonly because?: AbortCause
 }
 
 /** The result of an interrupt. */
 export interface Interrupted {
-  /** Whether a run went on. */
+  /** Whether a run was active. */
   readonly wasRunning: boolean
   /** Messages that stay queued. */
   readonly stillQueued: readonly QueuedMessage[]
@@ -111,17 +122,17 @@ export interface QueuedMessage {
   readonly id: string
   /** The message. */
   readonly content: MessageContent
-  /** `next`: the running run takes it; `later`: it begins a run of its own. */
+  /** `next`: the current run takes it. `later`: it starts a run of its own. */
   readonly when: 'next' | 'later'
-  /** Of the run that begins with it. */
+  /** Option of the run that starts with it. */
   readonly model?: string
-  /** Of the run that begins with it. */
+  /** Option of the run that starts with it. */
   readonly skipIfMet?: boolean
 }
 
-/** A call that a person has to say something to, by `answer`. */
+/** A call that waits for a person's decision, given through `answer`. */
 export interface Question {
-  /** What `answer` is called with. */
+  /** The id to pass to `answer`. */
   readonly id: string
   /** Name of the tool. */
   readonly toolName: string
@@ -129,19 +140,19 @@ export interface Question {
   readonly input: JsonObject
   /** Id of the call. */
   readonly callId: string
-  /** Why it is asked about. */
+  /** Why a decision is needed. */
   readonly reason: string
-  /** What kind of reason that is. */
+  /** The kind of that reason. */
   readonly reasonType?: CanUseToolOptions['decisionReasonType']
-  /** The path that is not open to the call, where it is about one. */
+  /** The path that the call may not access, if that is the reason. */
   readonly blockedPath?: string
-  /** Changes that would let this call and its like run without a question. Each was held against the rules: with it this call is allowed. */
+  /** Rule changes that would allow this call and similar ones without asking. Each was tested against the rules: with it, this call is allowed. */
   readonly suggestions: CanUseToolOptions['suggestions']
   /** The subagent that makes the call. */
   readonly agentId?: string
 }
 
-/** Limits that hold; null for none. */
+/** Effective limits; null for no limit. */
 export interface LimitsInForce {
   /** Turns of a run. */
   readonly maxTurns: number | null
@@ -151,110 +162,113 @@ export interface LimitsInForce {
   readonly maxTotalTokens: number | null
   /** Active milliseconds of a run. */
   readonly maxDurationMs: number | null
-  /** US dollars of one run, where `maxBudgetUsd` counts the session. */
+  /** US dollars of one run, if `maxBudgetUsd` applies to the session. */
   readonly maxRunUsd: number | null
-  /** Calls of tools of a run, with its subagents. */
+  /** Tool calls of a run, including its subagents. */
   readonly maxToolCalls: number | null
 }
 
-/** What a run has used and has left. Dollars, tokens and time are those of the whole run, subagents included; `sessionUsd` is the session's. */
+/**
+ * What a run has used, and what its limits leave. Dollars, tokens and time are those of the whole run, including
+ * subagents; `sessionUsd` is for the session.
+ */
 export interface SessionFigures {
   /** Turns that count against `maxTurns`. */
   readonly turns: number
-  /** Calls of tools in this process, of the run and its agents. */
+  /** Tool calls of the run and its agents in this process. */
   readonly toolCalls: number
-  /** `unknownUsd` of it is what attempts may have cost of which nobody told. */
+  /** US dollars charged, including `unknownUsd`. */
   readonly settledUsd: number
-  /** US dollars that attempts of unknown outcome may have cost. Part of `settledUsd`. */
+  /** US dollars that attempts may have cost whose usage was never reported. Part of `settledUsd`. */
   readonly unknownUsd: number
-  /** US dollars reserved for requests that are under way. */
+  /** US dollars reserved for requests in progress. */
   readonly reservedUsd: number
-  /** What the narrowest limit leaves; null for no limit. The same goes for the others. */
+  /** US dollars that the tightest limit leaves; null for no limit. */
   readonly leftUsd: number | null
-  /** Settled, and told by the service. */
+  /** US dollars of the session that were charged and reported by the service. */
   readonly sessionUsd: number
   /** Tokens of finished requests. */
   readonly settledTokens: number
-  /** Tokens reserved for requests that are under way. */
+  /** Tokens reserved for requests in progress. */
   readonly reservedTokens: number
-  /** Tokens that the narrowest limit leaves; null for no limit. */
+  /** Tokens that the tightest limit leaves; null for no limit. */
   readonly leftTokens: number | null
-  /** Searches of the web that services billed in the last run, once it has ended; absent where there were none. */
+  /** Web searches that services billed in the last run, once it has ended; absent if there were none. */
   readonly webSearches?: number
-  /** Requests of the run and its agents that wait for what others have reserved. */
+  /** Requests of the run and its agents that wait for the reservations of others. */
   readonly waitingRequests: number
-  /** 0 before anything was asked about this conversation. */
+  /** Tokens in the model's window; 0 before the first request of this conversation. */
   readonly contextTokens: number
-  /** Size of the model's window in tokens; null when not known. */
+  /** Size of the model's window in tokens; null if unknown. */
   readonly contextWindow: number | null
-  /** Tokens from which on the conversation is made shorter; null where it never is. */
+  /** Tokens from which the conversation is compacted; null if it never is. */
   readonly compactsAt: number | null
   /** Active milliseconds. */
   readonly usedMs: number
-  /** Milliseconds that the narrowest limit leaves; null for no limit. */
+  /** Milliseconds that the tightest limit leaves; null for no limit. */
   readonly leftMs: number | null
 }
 
-/** What the run does now. A recovery says how often it may still happen. */
+/** What the run is doing now. A recovery reports how often it may still happen. */
 export type Activity =
   | { readonly type: 'idle' }
   | {
       readonly type: 'asking'
-      /** The model that is asked. */
+      /** The model of the request. */
       readonly model: string
     }
   | {
       readonly type: 'tools'
-      /** Ids of the calls that run. */
+      /** Ids of the running calls. */
       readonly callIds: readonly string[]
     }
-  /** A request of the run itself waits for what others have reserved. */
+  /** A request of the run itself waits for the reservations of others. */
   | {
       readonly type: 'budget_wait'
       /** US dollars that others have reserved. */
       readonly reservedUsd: number
       /** Tokens that others have reserved. */
       readonly reservedTokens: number
-      /** How many requests have reserved them. */
+      /** Number of requests that hold these reservations. */
       readonly holders: number
-      /** The name of the standing budget that is waited for. */
+      /** Name of the shared budget that the request waits for. */
       readonly budget?: string
     }
   | {
       readonly type: 'retry'
-      /** Number of the attempt that failed, from 1. */
+      /** Number of the failed attempt, from 1. */
       readonly attempt: number
-      /** How many retries the request may have. */
+      /** Maximum number of retries of the request. */
       readonly maxRetries: number
-      /** By the clock of the session. */
+      /** End of the wait, on the clock of the session. */
       readonly untilMs: number
-      /** The status of the service, `529`; where it gave none, what kind of failure: `connection`. */
+      /** The HTTP status, `529`; without one, the kind of failure: `connection`. */
       readonly error: string
     }
-  /** A request of the run itself waits for its service. Its times in milliseconds since 1970. */
+  /** A request of the run itself waits for its service. Times are in milliseconds since 1970. */
   | {
       readonly type: 'service_wait'
-      /** The model that is asked. */
+      /** The model of the request. */
       readonly model: string
-      /** When the wait began. */
+      /** Start of the wait. */
       readonly sinceMs: number
-      /** When it ends at the latest. */
+      /** Latest end of the wait. */
       readonly untilMs: number
       /** As in `retry`. */
       readonly error: string
-      /** What the service said. */
+      /** The message of the service. */
       readonly message: string
     }
-  /** A lap that is no `next_turn`: the allowance that paid for it, the number of this lap and how many are left. */
+  /** An iteration other than `next_turn`: its transition, its number, and how many the retry limit leaves. */
   | {
       readonly type: 'recovery'
-      /** Kind of the iteration. */
+      /** The transition. */
       readonly transition: string
-      /** Number of this iteration of its kind, from 1. */
+      /** Number of this iteration with its transition, from 1. */
       readonly used: number
-      /** How many of its kind are left. */
+      /** Remaining iterations with this transition. */
       readonly left: number
-      /** What the stop hook said that sent the answer back; null for other laps. */
+      /** The reason of the stop hook that sent the answer back; null for other iterations. */
       readonly because: string | null
     }
   | {
@@ -265,121 +279,121 @@ export type Activity =
   /** The goals of the run are being checked. */
   | {
       readonly type: 'goal_check'
-      /** The goals, in words. */
+      /** Names of the goals. */
       readonly goals: readonly string[]
-      /** How often an answer was sent back so far, of at most `maxTries`. */
+      /** How often an answer has been sent back, at most `maxTries`. */
       readonly tries: number
-      /** How often an answer may be sent back. */
+      /** Maximum number of times that an answer is sent back. */
       readonly maxTries: number
-      /** By the clock of the session. */
+      /** Start of the checks, on the clock of the session. */
       readonly sinceMs: number
     }
   | { readonly type: 'question' }
 
-/** A request that waits for its service. Times in milliseconds since 1970. JSON. */
+/** A request that waits for its service. Times are in milliseconds since 1970. JSON. */
 export interface WaitingRequest {
-  /** The calls under which the agent works that makes the request, the outermost first; empty for the run itself. */
+  /** The calls of the agent that makes the request, the outermost first; empty for the run itself. */
   readonly callIds: readonly string[]
-  /** The model that is asked. */
+  /** The model of the request. */
   readonly model: string
-  /** When the wait began. */
+  /** Start of the wait. */
   readonly sinceMs: number
-  /** When it ends at the latest. */
+  /** Latest end of the wait. */
   readonly untilMs: number
-  /** The status of the service, `529`; where it gave none, what kind of failure: `connection`. */
+  /** The HTTP status, `529`; without one, the kind of failure: `connection`. */
   readonly error: string
-  /** What the service said. */
+  /** The message of the service. */
   readonly message: string
 }
 
-/** Something that goes on beside the run: a command or an agent in the background. */
+/** A background command or agent, which runs in parallel with the run. */
 export interface BackgroundTask {
-  /** What `stopTask` is called with. */
+  /** The id to pass to `stopTask`. */
   readonly id: string
   /** Whether it is a command or a subagent. */
   readonly kind: 'command' | 'agent'
   /** What it does, for a person. */
   readonly description: string
-  /** When it began, in milliseconds since 1970. */
+  /** Start time in milliseconds since 1970. */
   readonly startedAtMs: number
-  /** Whether it still runs. */
+  /** Whether it is still running. */
   readonly status: 'running' | 'ended'
 }
 
-/** The goals of a session, and how they stand. JSON. */
+/** The goals of a session and their state. JSON. */
 export interface SessionGoal {
   /** The goals, as they were set. */
   readonly goals: readonly GoalSpec[]
-  /** False in a mode that only plans: there nothing is checked. */
+  /** False in a planning mode, in which nothing is checked. */
   readonly isChecked: boolean
   /** Whether a check is running now. */
   readonly isChecking: boolean
-  /** How often an answer of the run was sent back, of at most `maxTries`. */
+  /** How often an answer of the run was sent back, at most `maxTries`. */
   readonly tries: number
-  /** How often an answer may be sent back. */
+  /** Maximum number of times that an answer is sent back. */
   readonly maxTries: number
   /** The last round of checks since the goals were set; null before the first. */
   readonly last: {
-    /** Whether every check passed and nothing protected changed. */
+    /** Whether every check passed and no protected file changed. */
     readonly met: boolean
-    /** Up to the first that failed. */
+    /** Checks up to the first failed one. */
     readonly checks: readonly GoalCheck[]
     /** Protected files that have changed. */
     readonly tampered: readonly string[]
     /** Tests that changed since the goals were set. */
     readonly changedTests: readonly string[]
-    /** Whether the same state was checked twice with different verdicts. */
+    /** Whether checks of the same state gave different verdicts. */
     readonly flaky: boolean
   } | null
 }
 
-/** All that a face shows of a session. JSON but for `last`. */
+/** Everything that a frontend shows of a session. JSON, except `last`. */
 export interface SessionSnapshot {
-  /** `requires_action`: a run waits for a person; `closed`: after `close`. */
+  /** `requires_action`: a run waits for a person. `closed`: after `close`. */
   readonly status: 'idle' | 'running' | 'requires_action' | 'closed'
-  /** What the run does now. */
+  /** What the run is doing now. */
   readonly activity: Activity
   /** Messages that no run has taken, in order. */
   readonly queue: readonly QueuedMessage[]
   /** Permission requests that wait for a person, the oldest first. */
   readonly questions: readonly Question[]
-  /** The run pauses at a limit and asks whether it is raised: `answerLimit` says so. Null where it does not. */
+  /** The run is paused at a limit and asks whether to raise it; answer with `answerLimit`. Otherwise null. */
   readonly limitQuestion: LimitRequest | null
   /** Id of the model of the next request. */
   readonly model: string
-  /** Ids that `set({ model })` takes beside those that can be made by their name. */
+  /** Ids that `set({ model })` accepts, in addition to models that can be created from their name. */
   readonly models: readonly string[]
   /** The permission mode. */
   readonly permissionMode: string
-  /** The modes to offer; empty where they are not known. */
+  /** The modes to offer; empty if unknown. */
   readonly permissionModes: readonly string[]
-  /** Effort of the model's reasoning; null for the default of the model. */
+  /** Reasoning effort of the model; null for the model's default. */
   readonly thinking: Thinking | null
-  /** Limits of the current run; of the next run where none is running. */
+  /** Limits of the current run, or of the next one. */
   readonly limits: LimitsInForce
-  /** What is used and what is left. */
+  /** Usage, and what the limits leave. */
   readonly figures: SessionFigures
-  /** What would stop the run next, as things stand; null where nothing would. */
+  /** The limit that would end the run first at the current rate; null if none would. */
   readonly nextStop: NextStop | null
-  /** What must hold before a run may end as `completed`; null for a session without goals. */
+  /** The goals that must be met before a run ends as `completed`; null for a session without goals. */
   readonly goal: SessionGoal | null
-  /** Commands and agents in the background, ended ones included. */
+  /** Background commands and agents, including ended ones. */
   readonly tasks: readonly BackgroundTask[]
-  /** Requests of the run and of its agents that wait for their services: `retryNow` ends these waits. */
+  /** Requests of the run and its agents that wait for their services; `retryNow` ends these waits. */
   readonly serviceWaits: readonly WaitingRequest[]
-  /** How the last run ended, of this process or of the one before; undefined where there is none, or it has no ending: `canResume` tells them apart. */
+  /** The result of the last run, of this or an earlier process. Undefined if there was no run, or it has no ending; `canResume` distinguishes the two. */
   readonly last: RunResult | undefined
-  /** There is something that `resume` would go on with. It is so when `run_end` is told; the run is over when that was told to all. */
+  /** Whether there is something for `resume` to continue. It is set before `run_end` is emitted; the run is over when all listeners were called. */
   readonly canResume: boolean
   /** Working directory of the session. */
   readonly cwd: string
-  /** The file of the session; undefined where none is kept. */
+  /** The file of the session; undefined if it is not stored. */
   readonly file: string | undefined
 }
 
-/** What a session tells. */
+/** An event of a session. */
 export type SessionEvent =
-  /** A run begins, by these messages that were handed in; none for `resume`, and `compact`. */
+  /** A run starts with these submitted messages; none for `resume` and `compact`. */
   | {
       readonly type: 'run_start'
       /** Id of the run. */
@@ -387,24 +401,24 @@ export type SessionEvent =
       /** Ids of the messages, in order. */
       readonly ids: readonly string[]
     }
-  /** In the SDK's format: one line of `stream-json`. The first of a run is `system/init`, the last its result. */
+  /** A message in the SDK format: one line of `stream-json`. The first of a run is `system/init`, the last its result. */
   | {
       readonly type: 'message'
-      /** One message of the SDK's format. */
+      /** The message. */
       readonly message: SdkMessage
     }
-  /** Everything that the loop tells, before the messages that are made of it. */
+  /** An event of the loop, before the messages that are derived from it. */
   | {
       readonly type: 'loop'
       /** One event of the run. */
       readonly event: RunEvent
     }
-  /** Messages that waited are in the conversation now. */
+  /** Waiting messages are now in the conversation. */
   | {
       readonly type: 'taken'
       /** Ids of the messages, in order. */
       readonly ids: readonly string[]
-      /** The turn that takes them. */
+      /** The turn that took them. */
       readonly turn: number
     }
   | {
@@ -421,7 +435,7 @@ export type SessionEvent =
     }
   | {
       readonly type: 'limit_question'
-      /** What is asked: the limit, and the offers. */
+      /** The limit, and the choices. */
       readonly request: LimitRequest
     }
   | {
@@ -431,9 +445,9 @@ export type SessionEvent =
       /** Whether a person answered it, or it is no longer needed. */
       readonly because: 'answered' | 'withdrawn'
     }
-  /** Something of the snapshot is another. Told once for what changes at once. */
+  /** The snapshot changed. Emitted once for simultaneous changes. */
   | { readonly type: 'changed' }
-  /** After the run's result. */
+  /** Emitted after the run's result. */
   | {
       readonly type: 'run_end'
       /** Id of the run. */
@@ -443,17 +457,17 @@ export type SessionEvent =
       /** The result message of the run. */
       readonly result: SdkResult
     }
-  /** A run broke before it had a result: what could not be begun or written. `givenBack`: the message that it would have begun with. */
+  /** A run failed before it had a result: it could not be started or recorded. `givenBack`: the message that it would have started with. */
   | {
       readonly type: 'failed'
-      /** What was thrown. */
+      /** The thrown value. */
       readonly error: unknown
       /** Messages for the queue of the frontend; empty for none. */
       readonly givenBack: readonly QueuedMessage[]
-      /** What broke is a stage after a run, which has its result. Another run may go on by now, and does. */
+      /** A stage after a run failed; the run itself has its result. Another run may be active already, and continues. */
       readonly isAfterRun?: true
     }
-  /** What a person should know, in one sentence. */
+  /** Information for a person, in one sentence. */
   | {
       readonly type: 'note'
       /** One sentence. */
@@ -463,17 +477,20 @@ export type SessionEvent =
 
 /** Options of a rewind. */
 export interface RewindOptions {
-  /** The message of the person, by its id or a uuid that was told of it. */
+  /** The message of the person, by its id or by a uuid from an SDK message. */
   readonly before: string
-  /** What goes back: the conversation unless said otherwise. Of files what calls changed since then; those that somebody else changed stay as they are, and are named. */
+  /**
+   * What to rewind. Default: `conversation`. Files: only changes of calls since then are reverted. Files that someone
+   * else changed are left unchanged and listed.
+   */
   readonly what?: 'conversation' | 'files' | 'both'
-  /** Tells what would be done, and does nothing. */
+  /** Report what would be done, without doing it. */
   readonly dryRun?: boolean
 }
 
 /** The result of a rewind. */
 export interface Rewound {
-  /** The message as it was said: for an editor. */
+  /** The original message, for an editor. */
   readonly content: MessageContent
   /** Paths of the files that were restored. */
   readonly files: readonly string[]
@@ -481,22 +498,22 @@ export interface Rewound {
   readonly insertions: number
   /** Lines that restoring removed. */
   readonly deletions: number
-  /** Left as they are, and why. */
+  /** Files that were left unchanged, and why. */
   readonly left: readonly {
     /** Path of the file. */
     readonly path: string
-    /** Why it was left as it is. */
+    /** Why it was left unchanged. */
     readonly because: string
   }[]
 }
 
-/** How full the window of the model is, and at how many tokens the conversation is compacted. */
+/** Usage of the model's window, and the size at which the conversation is compacted. */
 export interface ContextUsage {
   /** Tokens of the next request, estimated. */
   readonly totalTokens: number
-  /** Size of the model's window in tokens; null when not known. */
+  /** Size of the model's window in tokens; null if unknown. */
   readonly maxTokens: number | null
-  /** Tokens from which on the conversation is compacted; null for never. */
+  /** Tokens from which the conversation is compacted; null for never. */
   readonly compactsAt: number | null
   /** What the tokens are used for, in the order of the request. */
   readonly categories: readonly {
@@ -505,13 +522,13 @@ export interface ContextUsage {
     /** Tokens of the category. */
     readonly tokens: number
   }[]
-  /** Of what the model is shown of each tool. */
+  /** Tokens of each tool's definition. */
   readonly tools: readonly {
     /** Name of the tool. */
     readonly name: string
     /** Tokens of its description and its schema. */
     readonly tokens: number
   }[]
-  /** What the service counted with the last reply; null where there is none. */
+  /** Usage that the service reported with the last reply; null if there was none. */
   readonly lastUsage: Usage | null
 }

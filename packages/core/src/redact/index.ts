@@ -1,3 +1,4 @@
-// `@halting/core/redact`: takes secrets out of texts and records. An entry of its own, so that a start loads it only when something is to be redacted.
+// `@halting/core/redact`: removes secrets from texts and records. It is a separate entry, so that a program loads it
+// only when it redacts something.
 export { redactedValue } from './secrets.ts'
 export { redactedMark, redactSecrets } from './secrets.ts'

@@ -3,28 +3,31 @@ import { secretForms } from '../values/text.ts'
 /** Replaces a secret in a redacted text. */
 export const redactedMark = '[REDACTED]'
 
-/** No letter or digit stands before one, */
+/** No letter or digit precedes a secret, */
 const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
 
-/** but for the last of what stands for something else: an escape, a code of an address, a colour. In one pattern with the other it takes 25 times as long. */
+/**
+ * except the last character of an escape, a percent code of a URL or a colour code. Combined into one pattern with the
+ * other, it takes 25 times as long.
+ */
 const escapedTokens = new RegExp(
   `(\\\\[a-z]|\\\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\\u001b\\[[0-9;]{0,20}m)(?:${secretForms})`,
   'g',
 )
 
-/** In JSON within JSON a quotation mark has backslashes before it. */
+/** In JSON within JSON, backslashes precede a quotation mark. */
 const quote = '\\\\{0,7}["\']'
 const assigned = `(?:${quote})?\\s{0,4}[:=]\\s{0,4}`
-/** What stands without quotation marks and is letters alone, or a member of something, is code that tells where the secret comes from. */
+/** An unquoted value that consists of letters only, or is a member access, is code that names the source of the secret. */
 const quotedOrNoCode = `(?:${quote}|(?![A-Za-z_]+(?:\\.[A-Za-z_]|(?![\\w.~+/=-]))))`
-/** A word of prose. */
-const noWord = '(?![A-Z]?[a-z]{1,14}(?![\\w.~+/=-]))'
+/** Not a word of prose. */
+const notProse = '(?![A-Z]?[a-z]{1,14}(?![\\w.~+/=-]))'
 
-/** Secrets that are known by what stands before them, which stays. */
-const named: readonly RegExp[] = [
+/** Secrets that are identified by the text before them, which is preserved. */
+const precededSecrets: readonly RegExp[] = [
   /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{0,200}:)[^\s@/]{1,500}(?=@)/gi,
   new RegExp(
-    `((?:[Aa]uthorization|AUTHORIZATION)${assigned}(?:${quote})?(?:[Bb]earer|[Bb]asic|[Tt]oken|BEARER|BASIC|TOKEN)\\s{1,4})${noWord}[\\w.~+/=-]{4,}`,
+    `((?:[Aa]uthorization|AUTHORIZATION)${assigned}(?:${quote})?(?:[Bb]earer|[Bb]asic|[Tt]oken|BEARER|BASIC|TOKEN)\\s{1,4})${notProse}[\\w.~+/=-]{4,}`,
     'g',
   ),
   new RegExp(`((?:x-api-key|api-key)${assigned}${quotedOrNoCode})[\\w.~+/=-]{8,}`, 'gi'),
@@ -32,19 +35,21 @@ const named: readonly RegExp[] = [
   /(hooks\.slack\.com\/services\/)[\w/]+/g,
 ]
 
-/** The text without the secrets that are known by their form. */
+/** The text without secrets of known formats. */
 export function redactSecrets(text: string): string {
-  let shown = withoutPrivateKeys(text).replaceAll(tokens, redactedMark).replaceAll(escapedTokens, `$1${redactedMark}`)
-  for (const pattern of named) shown = shown.replaceAll(pattern, `$1${redactedMark}`)
-  return shown
+  let redacted = withoutPrivateKeys(text)
+    .replaceAll(tokens, redactedMark)
+    .replaceAll(escapedTokens, `$1${redactedMark}`)
+  for (const pattern of precededSecrets) redacted = redacted.replaceAll(pattern, `$1${redactedMark}`)
+  return redacted
 }
 
 const begin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const end = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
-/** A private key is no longer, in characters. */
-const longestKey = 20_000
+/** Maximum length of a private key, in characters. */
+const maxKeyLength = 20_000
 
-/** Blocks of private keys, also those of which the beginning or the end was cut off. */
+/** Removes private keys, including those whose beginning or end was cut off. */
 function withoutPrivateKeys(text: string): string {
   if (!text.includes('PRIVATE KEY')) return text
   let out = ''
@@ -54,7 +59,7 @@ function withoutPrivateKeys(text: string): string {
     if (index < at) continue
     if (next === undefined || next.from < index) next = endAfter(text, index)
     const from = index + mark.length
-    const isWhole = next.from - index <= longestKey
+    const isWhole = next.from - index <= maxKeyLength
     const keyEnd = isWhole ? next.from : cutKeyEnd(text, from)
     if (keyEnd === from) continue
     out += withoutKeyEnd(text.slice(at, index)) + mark + redactedMark
@@ -72,15 +77,15 @@ function endAfter(text: string, index: number): { readonly from: number; readonl
   return found === null ? { from: Infinity, to: Infinity } : { from: found.index, to: found.index + found[0].length }
 }
 
-/** A line of a key, whatever stands before it: its number, the name of its file, a sign of a diff. */
+/** A line of a key, whatever precedes it: a line number, a file name, a diff sign. */
 const keyLine = /[A-Za-z0-9+/=]{40}/
 const betweenKeyLines = /^[^A-Za-z0-9]*$|^.{0,80}\b(?:Proc-Type|DEK-Info|Comment|Version):/
-/** What is left of a line where the text was cut. */
+/** The rest of a line where the text was cut. */
 const cutLine = /^\S{0,100}\s{0,4}\S{1,100}\s*$/
 
-/** Where a key ends whose last line was cut off; `from` where there is none. Code that names the first line has none. */
+/** The end of a key whose last line was cut off; `from` if no line matches. Code that contains the header line of a key has none. */
 function cutKeyEnd(text: string, from: number): number {
-  const window = text.slice(from, from + longestKey)
+  const window = text.slice(from, from + maxKeyLength)
   const other = window.indexOf('-----BEGIN')
   const key = other < 0 ? window : window.slice(0, other)
   let keyEnd = from
@@ -94,7 +99,7 @@ function cutKeyEnd(text: string, from: number): number {
   return keyEnd
 }
 
-/** The end of a key whose beginning was cut off. */
+/** Removes the end of a key whose beginning was cut off. */
 function withoutKeyEnd(text: string): string {
   end.lastIndex = 0
   const found = end.exec(text)
@@ -106,9 +111,9 @@ function withoutKeyEnd(text: string): string {
 
 type Redact = (text: string) => string
 
-/** The same JSON with every text in it as `redact` leaves it, keys too. What holds nothing to redact is the same object. */
+/** The same JSON with `redact` applied to every text and key. A value with nothing to redact is returned unchanged. */
 export function redactedValue<T>(value: T, redact: Redact): T {
-  // Each part is in the place of one of its kind.
+  // Each part is replaced by one of its type.
   return redacted(value, redact) as T
 }
 
@@ -118,7 +123,7 @@ function redacted(value: unknown, redact: Redact): unknown {
   return Array.isArray(value) ? redactedList(value, redact) : redactedObject(value, redact)
 }
 
-/** Every record goes through here, and hardly one holds anything: nothing is copied before that is known. */
+/** All records pass through here, and few contain a secret, so nothing is copied before one is found. */
 function redactedList(list: readonly unknown[], redact: Redact): readonly unknown[] {
   let copy: unknown[] | undefined
   for (let index = 0; index < list.length; index++) {
@@ -129,7 +134,7 @@ function redactedList(list: readonly unknown[], redact: Redact): readonly unknow
 }
 
 function redactedObject(object: object, redact: Redact): object {
-  // Own keys of it.
+  // Own keys of the object.
   const parts = object as { readonly [key: string]: unknown }
   const keys = Object.keys(parts)
   let changed: Map<string, unknown> | undefined
@@ -140,7 +145,7 @@ function redactedObject(object: object, redact: Redact): object {
     hasOtherKeys ||= redact(key) !== key
   }
   if (changed === undefined && !hasOtherKeys) return object
-  // `fromEntries` defines its keys: one named `__proto__` stays a key.
+  // `fromEntries` defines its keys, so one named `__proto__` stays a key.
   return Object.fromEntries(
     keys.map((key) => [redact(key), changed?.has(key) === true ? changed.get(key) : parts[key]]),
   )

@@ -7,51 +7,51 @@ import type { SdkAssistant } from './sdk-messages.ts'
 
 type MakeBase = (name: string) => { readonly uuid: string; readonly session_id: string }
 
-/** One reply that is coming: what the service has told of it, and the blocks that have a line. */
-interface ComingReply {
+/** A reply that is streaming: the service's data so far, and the blocks that have a line. */
+interface StreamingReply {
   model: string
   usage: Usage
-  readonly told: ContentBlock[]
+  readonly sentBlocks: ContentBlock[]
 }
 
 // Spec R-SDK-3, R-SDK-3b.
 /**
- * The `assistant` messages of replies: one for each block, when it is complete.
- * The reply's entry brings those of the blocks that had none.
+ * The `assistant` messages of replies: one for each complete block.
+ * The reply's entry adds those for blocks without one.
  */
 export class ReplyLines {
   readonly #base: MakeBase
   /** By the call whose subagent replies; null for the run itself. */
-  readonly #coming = new Map<string | null, ComingReply>()
+  readonly #streaming = new Map<string | null, StreamingReply>()
 
   constructor(base: MakeBase) {
     this.#base = base
   }
 
-  /** An attempt begins: what came of the one before is no part of it. */
+  /** Starts an attempt: the output of the previous one is not part of it. */
   begin(parent: string | null, model: string): void {
-    this.#coming.set(parent, { model, usage: noUsage, told: [] })
+    this.#streaming.set(parent, { model, usage: noUsage, sentBlocks: [] })
   }
 
-  /** The line of the block that is complete now, if one is. `entryId` is that of the entry which the reply becomes. */
+  /** The line of the block that has just become complete, if any. `entryId` is the id of the reply's future entry. */
   take(parent: string | null, entryId: string, update: ModelUpdate): SdkAssistant | undefined {
-    const coming = this.#coming.get(parent)
-    if (coming === undefined) return undefined
-    if (update.type === 'api_event') takeStart(coming, update.event)
+    const reply = this.#streaming.get(parent)
+    if (reply === undefined) return undefined
+    if (update.type === 'api_event') takeStart(reply, update.event)
     if (update.type !== 'block') return undefined
     const { block, messageId: id } = update
-    const { model, usage } = coming
-    coming.told.push(block)
-    return this.#line({ id, model, usage }, block, parent, lineName(entryId, id, coming.told.length - 1))
+    const { model, usage } = reply
+    reply.sentBlocks.push(block)
+    return this.#line({ id, model, usage }, block, parent, lineName(entryId, id, reply.sentBlocks.length - 1))
   }
 
-  /** Lines of the blocks that had none while the reply came. */
+  /** Lines of the blocks that had none while the reply streamed. */
   rest(parent: string | null, { id, message, error, aborted }: AssistantEntry): readonly SdkAssistant[] {
-    const untold = notIn(this.#coming.get(parent)?.told ?? [])
-    this.#coming.delete(parent)
+    const isUnsent = notIn(this.#streaming.get(parent)?.sentBlocks ?? [])
+    this.#streaming.delete(parent)
     const marks = { ...(error !== undefined && { error }), ...(aborted !== undefined && { aborted }) }
     return message.content.flatMap((block, index) =>
-      untold(block) ? [{ ...this.#line(message, block, parent, lineName(id, message.id, index)), ...marks }] : [],
+      isUnsent(block) ? [{ ...this.#line(message, block, parent, lineName(id, message.id, index)), ...marks }] : [],
     )
   }
 
@@ -85,30 +85,30 @@ export class ReplyLines {
   }
 }
 
-/** Another attempt at the same reply is another message, and has lines of its own. */
+/** Another attempt at the same reply is another message, with its own lines. */
 export function lineName(entryId: string, messageId: string, index: number): string {
   return `${entryId}.${messageId}.${index}`
 }
 
-/** What the service tells of a reply at its beginning. */
-function takeStart(coming: ComingReply, event: JsonObject): void {
+/** Reads the service's data at the beginning of a reply. */
+function takeStart(reply: StreamingReply, event: JsonObject): void {
   if (event['type'] !== 'message_start' || !isJsonObject(event['message'] ?? null)) return
-  // Just looked at.
+  // Validated above.
   const { model, usage } = event['message'] as JsonObject
-  if (typeof model === 'string' && model !== '') coming.model = model
-  coming.usage = usageOf(usage)
+  if (typeof model === 'string' && model !== '') reply.model = model
+  reply.usage = usageOf(usage)
 }
 
-function usageOf(told: Json | undefined): Usage {
-  if (told === undefined || !isJsonObject(told)) return noUsage
-  const known = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null))
+function usageOf(reported: Json | undefined): Usage {
+  if (reported === undefined || !isJsonObject(reported)) return noUsage
+  const known = Object.fromEntries(Object.entries(reported).filter(([, value]) => value !== null))
   const read = toldUsage({ ...noUsage, ...known })
   return read.isUsable ? read.usage : noUsage
 }
 
-/** Whether a block is none of those told: they are the message's own objects, or say the same. */
-function notIn(told: readonly ContentBlock[]): (block: ContentBlock) => boolean {
-  const left = new Set(told)
+/** Whether a block has no line yet: blocks are compared by identity, then by content. */
+function notIn(sentBlocks: readonly ContentBlock[]): (block: ContentBlock) => boolean {
+  const left = new Set(sentBlocks)
   return (block) => {
     const same = left.has(block) ? block : [...left].find((other) => JSON.stringify(other) === JSON.stringify(block))
     return same === undefined || !left.delete(same)

@@ -9,7 +9,7 @@ import { endOfAnswer } from '../conversation/kept-answer.ts'
 import type { ModelFigures, RunResult } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
-/** What a result tells of the run beside its ending. */
+/** The parts of a run, other than its ending, that the result message reports. */
 type RunOfResult = Pick<RunState, 'transcript' | 'startLength' | 'spent'>
 
 export interface ResultInput<Output> {
@@ -18,16 +18,16 @@ export interface ResultInput<Output> {
   readonly terminal: RunResult
   readonly state: RunOfResult
   readonly denials: readonly SdkPermissionDenial[]
-  /** The session's sum: figures of all its runs. */
+  /** US dollars of all runs of the session. */
   readonly sessionCostUsd: number
   readonly sessionUsage: { readonly [model: string]: ModelFigures }
   readonly models: readonly Model[]
-  /** In place of what the models say. */
+  /** Overrides the window of the models. */
   readonly contextWindow: number | null
   readonly output: OutputSchema<Output> | undefined
 }
 
-/** The result message: exactly one a run, and its last. */
+/** The result message: exactly one for each run, and its last message. */
 export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Output> {
   const { terminal, state } = input
   const { subtype, sdkName } = endings[terminal.reason]
@@ -64,7 +64,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
     : { ...common, result: checked.text, structured_output: checked.value }
 }
 
-/** The last reply, where it fits the schema. The loop has checked it before: a check that says something else now leaves the result as it is. */
+/** The last reply, validated against the schema. The loop has validated it before; if validation fails now, the result stays unchanged. */
 function checkedAnswer<Output>({
   output,
   state,
@@ -81,27 +81,27 @@ function checkedAnswer<Output>({
 
 // Spec R-GOAL-23.
 /**
- * A result as hosts receive it: an ending that they know as a success stays one for them, with the answer in `result`. `terminal_reason` and `stop` say
- * how it ended.
+ * The result as hosts receive it. An ending that hosts know as a success stays a success, with the answer in `result`.
+ * `terminal_reason` and `stop` report the actual ending.
  */
 export function resultForHosts(result: SdkResult): SdkResult {
   if (result.subtype === 'success') return result
   const { reason } = result.stop
-  // The session may be that of a later version, on a cluster.
+  // In a cluster, the session may be from a later version.
   if (!isEndingReason(reason) || !endings[reason].hostsReadResult) return result
   const { errors: _errors, last_answer: answer = '', ...common } = result
   return { ...common, subtype: 'success', is_error: false, result: answer }
 }
 
 // Spec R-SDK-13.
-/** The texts that readers of result lines know, whichever guard it was; else the signal's message. */
+/** The texts that readers of result lines know, one for each ending; otherwise the signal's message. */
 export function errorTextOf({ reason, signal }: RunResult): string {
   const { limit } = signal.context
   if (reason === 'max_turns' && typeof limit === 'number') return `Reached maximum number of turns (${limit})`
   return signal.message || reason
 }
 
-/** Why a run ended, as the result line and the session file tell it. */
+/** Why a run ended, for the result line and the session file. */
 export function stopOf(terminal: RunResult): SdkStop {
   const { reason, message, context, source } = terminal.signal
   return {
@@ -141,18 +141,18 @@ function asksForTool({ transcript, startLength }: RunOfResult): boolean {
   return content?.some(isToolUse) === true
 }
 
-/** Where the texts of a run are. */
+/** Where the texts of a run are stored. */
 type RunTexts = Pick<RunState, 'transcript' | 'startLength'>
 
-/** The text of the run's last reply, or of the answer that stands; '' when it has none. */
+/** The text of the run's last reply, or of the answer that is still valid; '' without one. */
 export function lastReplyText({ transcript, startLength }: RunTexts): string {
   return textOf(transcript.lastReply(startLength, endOfAnswer(transcript, startLength))?.content ?? '')
 }
 
 // Spec R-GOAL-22.
 /**
- * The answer of the run: the text of its last reply, or where that has none the newest text since the prompt. '' when there is none, which
- * white space alone is not either.
+ * The answer of the run: the text of its last reply, or if that has none the newest text since the prompt. '' without one; white
+ * space alone does not count.
  */
 export function lastAnswer(texts: RunTexts): string {
   const { transcript, startLength } = texts
@@ -162,7 +162,7 @@ export function lastAnswer(texts: RunTexts): string {
     : last
 }
 
-/** Adds what was denied, in subagents too. */
+/** Collects denied calls, including those of subagents. */
 export function collectDenials(event: RunEvent, denials: SdkPermissionDenial[]): void {
   if (event.type === 'agent') collectDenials(event.event, denials)
   if (event.type === 'permission_denied')

@@ -7,14 +7,14 @@ import type { ServiceWaitEnd } from '../model/service-waits.ts'
 import type { ResultSubtype } from '../endings/ending.ts'
 import type { StopCategory } from '../endings/reason.ts'
 
-// The SDK message format (spec R-SDK-11): names and shapes are those that hosts of coding agents read already.
+// The SDK message format (spec R-SDK-11): its names and structures are those that hosts of coding agents already read.
 
 interface Base {
   readonly uuid: string
   readonly session_id: string
 }
 
-/** What `system/init` tells beside tools and model. */
+/** Fields of `system/init` other than tools and model. */
 export interface SdkInitInfo {
   /** Working directory of the session. */
   readonly cwd: string
@@ -35,7 +35,7 @@ export interface SdkInitInfo {
   readonly skills: readonly string[]
   /** The plugins, each with its name and its path. */
   readonly plugins: readonly JsonObject[]
-  /** Plugins that were not loaded, and parts of those that were; absent where there is none. */
+  /** Plugins that were not loaded, and failed parts of loaded plugins; absent if there are none. */
   readonly plugin_errors?: readonly JsonObject[]
   /** Names of the subagents. */
   readonly agents?: readonly string[]
@@ -45,19 +45,19 @@ export interface SdkInitInfo {
   readonly claude_code_version: string
   /** Names of optional features that this session supports. */
   readonly capabilities?: readonly string[]
-  /** Files of instructions that the model is shown. Ours. */
+  /** Files of instructions that the model receives. An extension of the format. */
   readonly instructions?: readonly string[]
-  /** Whether the folder is trusted, and what of its settings does not count because of that. Ours. */
+  /** Whether the folder is trusted, and which settings are ignored if it is not. An extension of the format. */
   readonly trust?: {
-    /** The folder that the trust is about. */
+    /** The folder. */
     readonly folder: string
     /** Whether the folder is trusted. */
     readonly trusted: boolean
-    /** Why it is, or is not. */
+    /** Why it is trusted, or is not. */
     readonly because: string
     /** Names of the settings that are ignored. */
     readonly ignored: readonly string[]
-    /** How to have it count. */
+    /** How to enable the ignored settings. */
     readonly todo: string
   }
 }
@@ -67,16 +67,16 @@ export type SdkInit = Base &
   SdkInitInfo & {
     readonly type: 'system'
     readonly subtype: 'init'
-    /** Names of the tools that the model is offered. */
+    /** Names of the tools offered to the model. */
     readonly tools: readonly string[]
     /** Id of the model. */
     readonly model: string
   }
 
-/** A message of the model, or one of ours that tells of a failure. */
+/** A message of the model, or one of the loop that reports a failure. */
 export type SdkAssistant = Base & {
   readonly type: 'assistant'
-  /** The message, as the Messages API writes it. */
+  /** The message in the format of the Messages API. */
   readonly message: {
     /** Id of the message. */
     readonly id: string
@@ -86,7 +86,7 @@ export type SdkAssistant = Base & {
     readonly model: string
     /** Blocks of the reply. */
     readonly content: readonly ContentBlock[]
-    /** Why the model stopped; null when not known. */
+    /** Why the model stopped; null if unknown. */
     readonly stop_reason: string | null
     /** The sequence at which it stopped; null for none. */
     readonly stop_sequence: string | null
@@ -100,10 +100,10 @@ export type SdkAssistant = Base & {
   readonly aborted?: true
 }
 
-/** A message to the model: results of tools, or what a hook or the loop said. */
+/** A message to the model: tool results, or a message of a hook or the loop. */
 export type SdkUser = Base & {
   readonly type: 'user'
-  /** The message, as the Messages API writes it. */
+  /** The message in the format of the Messages API. */
   readonly message: {
     readonly role: 'user'
     /** A text, or blocks. */
@@ -112,7 +112,7 @@ export type SdkUser = Base & {
   /** The tool call that started the subagent; null for the main agent. */
   readonly parent_tool_use_id: string | null
   readonly isSynthetic?: true
-  /** The result of a tool as data, for programs; the model is shown `message`. */
+  /** The tool result as data, for programs; the model receives `message`. */
   readonly tool_use_result?: Json
 }
 
@@ -125,7 +125,7 @@ export type SdkStreamEvent = Base & {
   readonly parent_tool_use_id: string | null
 }
 
-/** A tool that takes long, for a person. */
+/** Progress of a long-running tool, for a person. */
 export type SdkToolProgress = Base & {
   readonly type: 'tool_progress'
   /** Id of the call. */
@@ -136,9 +136,9 @@ export type SdkToolProgress = Base & {
   readonly parent_tool_use_id: string | null
   /** Seconds since the call began. */
   readonly elapsed_time_seconds: number
-  /** For what it waits, in a few words; once, when it begins to. */
+  /** What it waits for, in a few words. Sent once, at the start of the wait. */
   readonly waits_for?: string
-  /** When it waits no longer, whatever comes: milliseconds since 1970. */
+  /** The latest end of the wait, in milliseconds since 1970. */
   readonly waits_until_ms?: number
 }
 
@@ -154,13 +154,13 @@ interface SdkHookOutput extends SdkHook {
   readonly output: string
 }
 
-/** What the run tells about itself: status, retries, compactions, hooks. */
+/** Status of the run: requests, retries, compactions, hooks. */
 export type SdkSystem = Base & { readonly type: 'system' } & (
     | {
         readonly subtype: 'compact_boundary'
         /** Figures of the compaction. */
         readonly compact_metadata: {
-          /** `manual`: a person asked for it; `auto`: the window was too full. */
+          /** `manual`: a person requested it. `auto`: the window was too full. */
           readonly trigger: 'manual' | 'auto'
           /** Tokens of the conversation before. */
           readonly pre_tokens: number
@@ -170,30 +170,30 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
       }
     | {
         readonly subtype: 'status'
-        /** What the run is doing; null when the former status is over. */
+        /** What the run is doing; null when the previous status is over. */
         readonly status: 'compacting' | 'requesting' | null
       }
     | {
         readonly subtype: 'api_retry'
-        /** Number of the attempt that failed, from 1. */
+        /** Number of the failed attempt, from 1. */
         readonly attempt: number
-        /** How many retries the request may have. */
+        /** Maximum number of retries of the request. */
         readonly max_retries: number
         /** Milliseconds until the next attempt. */
         readonly retry_delay_ms: number
-        /** HTTP status; null where there was no answer. */
+        /** HTTP status; null without a response. */
         readonly error_status: number | null
         /** Kind of the failure. */
         readonly error: string
       }
     | (SdkHook & { readonly subtype: 'hook_started' })
-    /** A hook that is a command has written something. */
+    /** Output of a hook that is a command. */
     | (SdkHookOutput & { readonly subtype: 'hook_progress' })
     | (SdkHookOutput & {
         readonly subtype: 'hook_response'
-        /** Of a hook that is a command. */
+        /** Exit code of a hook that is a command. */
         readonly exit_code?: number
-        /** What came of the hook. */
+        /** The outcome of the hook. */
         readonly outcome: 'success' | 'error' | 'cancelled'
       })
     | {
@@ -214,7 +214,7 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly subtype: 'task_started'
         /** Id of the background task. */
         readonly task_id: string
-        /** The call that started it; absent where no call did. */
+        /** The call that started it; absent if no call did. */
         readonly tool_use_id?: string
         /** What the task does, for a person. */
         readonly description: string
@@ -223,57 +223,57 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly subtype: 'task_notification'
         /** Id of the background task. */
         readonly task_id: string
-        /** The call that started it; absent where no call did. */
+        /** The call that started it; absent if no call did. */
         readonly tool_use_id?: string
         /** How it ended: `completed`, `failed` or `stopped`. */
         readonly status: string
-        /** A file with all that it wrote; '' where there is none. */
+        /** A file with its whole output; '' without a file. */
         readonly output_file: string
         /** How it ended, in a sentence. */
         readonly summary: string
       }
-    /** One round of checks of the goals of a run. Ours. */
+    /** One round of checks of a run's goals. An extension of the format. */
     | {
         readonly subtype: 'goal_check'
-        /** When: before the first request, at an answer, after a turn, or at a limit. */
+        /** When it happened: before the first request, at an answer, after a turn, or at a limit. */
         readonly place: GoalPlace
-        /** Whether every check passed and nothing protected changed. */
+        /** Whether every check passed and no protected file changed. */
         readonly met: boolean
-        /** Up to the first that failed, with the end of what each printed. */
+        /** Checks up to the first failed one, with the end of their output. */
         readonly checks: readonly GoalCheck[]
-        /** Protected files that have changed: while they do, the goal is not met. */
+        /** Protected files that have changed. Until they are restored, the goal is not met. */
         readonly tampered: readonly string[]
         /** Files that the checks themselves changed. */
         readonly changed_by_checks: readonly string[]
         /** Tests that changed since the goals were set. */
         readonly changed_tests: readonly string[]
-        /** How often an answer was sent back before this round, of `max_tries`. */
+        /** How often an answer was sent back before this round, at most `max_tries`. */
         readonly tries: number
-        /** How often an answer may be sent back. */
+        /** Maximum number of times that an answer is sent back. */
         readonly max_tries: number
-        /** Checked twice with nothing changed in between, it came to different verdicts. */
+        /** Two checks without a change in between gave different verdicts. */
         readonly flaky: boolean
-        /** Milliseconds that the checks took. */
+        /** Duration of the checks in milliseconds. */
         readonly duration_ms: number
-        /** The call that started the subagent whose goals they are. */
+        /** The call that started the subagent, if the goals are those of a subagent. */
         readonly parent_tool_use_id: string | null
       }
-    /** A request waits for its service, or has. Ours. */
+    /** A request waits for its service, or has stopped waiting. An extension of the format. */
     | (SdkServiceWait & {
         readonly state: 'waiting'
-        /** When the wait began: ISO 8601 in UTC. */
+        /** Start of the wait: ISO 8601 in UTC. */
         readonly since: string
-        /** When it ends at the latest: ISO 8601 in UTC. */
+        /** Latest end of the wait: ISO 8601 in UTC. */
         readonly until: string
       })
     | (SdkServiceWait & {
         readonly state: 'ended'
         /** How the wait ended. */
         readonly outcome: ServiceWaitEnd
-        /** Milliseconds that it took. */
+        /** Duration of the wait in milliseconds. */
         readonly waited_ms: number
       })
-    /** What the hooks of a run came to. Ours. */
+    /** Figures of a run's hooks. An extension of the format. */
     | {
         readonly subtype: 'hook_summary'
         /** Id of the run. */
@@ -283,15 +283,15 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
       }
   )
 
-/** What is known of a request that waits for its service. Moments are ISO texts. */
+/** A request that waits for its service. Times are ISO texts. */
 interface SdkServiceWait {
   readonly subtype: 'service_wait'
   readonly model: string
   readonly error_status: number | null
   readonly error: string
-  /** What the service said. */
+  /** The message of the service. */
   readonly message: string
-  /** The call that started the subagent whose request it is. */
+  /** The call that started the subagent, if the request is that of a subagent. */
   readonly parent_tool_use_id: string | null
 }
 
@@ -299,32 +299,32 @@ interface SdkServiceWait {
 export interface SdkHookFigures {
   /** Name of the hook. */
   readonly hook_name: string
-  /** The event that it was called at. */
+  /** The event at which it was called. */
   readonly hook_event: string
   /** How often it was called. */
   readonly count: number
-  /** Milliseconds, all calls together. */
+  /** Duration of all calls together in milliseconds. */
   readonly total_ms: number
-  /** Milliseconds of the longest call. */
+  /** Duration of the longest call in milliseconds. */
   readonly longest_ms: number
-  /** How often it decided what: `none` where it let things be. */
+  /** Number of each decision; `none` if it changed nothing. */
   readonly decisions: { readonly [decision: string]: number }
 }
 
-/** What the person may want to say next. Inert text of one line. It comes after the result. */
+/** A suggestion for the person's next prompt, as sanitized text of one line. It comes after the result. */
 export type SdkPromptSuggestion = Base & {
   readonly type: 'prompt_suggestion'
   /** The suggested prompt. */
   readonly suggestion: string
 }
 
-/** A stage after the run has ended, and what it cost: that is in no result of the run before it, and in `total_cost_usd` of later ones. Ours. */
+/** A stage after the run has ended. Its cost is not in the run's own result, but in `total_cost_usd` of later results. An extension of the format. */
 export type SdkStageEnded = Base & {
   readonly type: 'system'
   readonly subtype: 'stage_ended'
   /** Name of the stage. */
   readonly stage: string
-  /** Id of the run that it belongs to. */
+  /** Id of the run before the stage. */
   readonly run_id: string
   /** How the stage ended. */
   readonly reason: StageReason
@@ -334,13 +334,13 @@ export type SdkStageEnded = Base & {
   readonly details?: JsonObject
   /** Requests that the stage made. */
   readonly num_turns: number
-  /** US dollars, settled. */
+  /** US dollars charged. */
   readonly cost_usd: number
-  /** With what unknown and aborted attempts may have cost. */
+  /** US dollars including what unknown and aborted attempts may have cost. */
   readonly committed_usd: number
   /** Input and output tokens. */
   readonly tokens: number
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly duration_ms: number
 }
 
@@ -354,13 +354,13 @@ export interface SdkModelUsage {
   readonly cacheReadInputTokens: number
   /** Input tokens written to the prompt cache. */
   readonly cacheCreationInputTokens: number
-  /** Searches of the web that the service billed. */
+  /** Web searches that the service billed. */
   readonly webSearchRequests: number
   /** US dollars. */
   readonly costUSD: number
   /** Size of the model's window in tokens. */
   readonly contextWindow: number
-  /** Most output tokens of one reply. */
+  /** Maximum output tokens of one reply. */
   readonly maxOutputTokens: number
 }
 
@@ -374,43 +374,43 @@ export interface SdkPermissionDenial {
   readonly tool_input: unknown
 }
 
-/** Why the run ended: the terminal, as the result line carries it. */
+/** Why the run ended: the run result, as in the result line. */
 export interface SdkStop {
   /** The ending, from the closed set. */
   readonly reason: string
   /** Category of the signal. */
   readonly category: StopCategory
-  /** For a person, with figures. */
+  /** A message for a person, with figures. */
   readonly message: string
   /** Limits and counters, for diagnosis. */
   readonly context: JsonObject
-  /** Name of the guard, hook or tool that stopped the run; null when not known. */
+  /** Name of the guard, hook or tool that stopped the run; null if unknown. */
   readonly source: string | null
-  /** Whether something other than an answer of the model ended the run: every category but `completed` and `finish_reason`. */
+  /** Whether something other than an answer of the model ended the run: every category except `completed` and `finish_reason`. */
   readonly forced: boolean
 }
 
 // Spec R-SDK-1.
-/** The result message: exactly one a run, the last of it. */
+/** The result message: exactly one for each run, its last message. */
 export type SdkResult<Output = unknown> = Base & {
   readonly type: 'result'
-  /** How the run ended, in the words of the SDK. */
+  /** How the run ended, in the terms of the SDK. */
   readonly subtype: ResultSubtype
   /** Active milliseconds. */
   readonly duration_ms: number
-  /** Milliseconds that requests took. */
+  /** Duration of requests in milliseconds. */
   readonly duration_api_ms: number
   /** Whether the run failed. */
   readonly is_error: boolean
   /** Turns of the run. */
   readonly num_turns: number
-  /** Why the model stopped in its last reply; null where there is none. */
+  /** Why the model stopped in its last reply; null without a reply. */
   readonly stop_reason: string | null
   /** US dollars of the session. */
   readonly total_cost_usd: number
-  /** This run's main loop. */
+  /** Tokens of this run's main loop. */
   readonly usage: Usage
-  /** The session's sum, with subagents and compaction. */
+  /** Figures of the session by model, including subagents and compaction. */
   readonly modelUsage: { readonly [model: string]: SdkModelUsage }
   /** Calls that were denied in the run. */
   readonly permission_denials: readonly SdkPermissionDenial[]
@@ -418,19 +418,19 @@ export type SdkResult<Output = unknown> = Base & {
   readonly terminal_reason: string
   /** Why the run ended. */
   readonly stop: SdkStop
-  /** When the service takes requests again; of a run that it ended, where it said so. Ours. */
+  /** When the service accepts requests again, if it ended the run and said so. An extension of the format. */
   readonly retryAt?: string
-  /** How the goals of the run stand; absent for a run without any. Ours. */
+  /** Whether the run met its goals; absent for a run without goals. An extension of the format. */
   readonly goal?: GoalResult
-  /** Whether a check passed after the last change of the run; absent where nobody looks. Ours. */
+  /** Whether a check passed after the last change of the run; absent if this was not tracked. An extension of the format. */
   readonly verified?: Verified
-  /** Of a success. */
+  /** The answer, for a success. */
   readonly result?: string
-  /** What the output schema made of the answer. */
+  /** The answer parsed by the output schema. */
   readonly structured_output?: Output
-  /** Of everything else. */
+  /** The error texts, for any other ending. */
   readonly errors?: readonly string[]
-  /** Of everything else: what the model last said, as in the last answer of a wrap-up, unless it asked for a tool with that. */
+  /** For any other ending: the model's last text, such as the last answer of a wrap-up, unless it called a tool with it. */
   readonly last_answer?: string
 }
 
@@ -446,5 +446,5 @@ export type SdkMessage<Output = unknown> =
   | SdkPromptSuggestion
   | SdkResult<Output>
 
-/** The messages of a run, as they come; the last is its result. */
+/** The messages of a run as they arrive; the last is its result. */
 export type SdkMessages<Output = unknown> = AsyncGenerator<SdkMessage<Output>, void, undefined>

@@ -12,41 +12,41 @@ import { ReplyLines } from './reply-lines.ts'
 import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser, SdkInitInfo, SdkInit } from './sdk-messages.ts'
 import type { RunContext } from '../run/run-context.ts'
 
-/** Whose messages they are, and which are wanted that only go by. */
+/** Identifies the messages, and selects optional ones. */
 export interface TranslateOptions {
-  /** Written into each message. */
+  /** Session id in each message. */
   readonly sessionId: string
   /** Id of the run, for messages that are about it. */
   readonly runId: string
-  /** Also the service's own events, as `stream_event`. */
+  /** Include the service's own events, as `stream_event`. */
   readonly includePartialMessages?: boolean | undefined
-  /** Also messages about hooks that begin and end. Default: false. */
+  /** Include messages for the start and end of hooks. Default: false. */
   readonly includeHookEvents?: boolean | undefined
 }
 
-/** Turns what the loop tells into SDK messages: none, one or several for an event. */
+/** Converts events of the loop to SDK messages: none, one or several for an event. */
 export interface Translator {
   /** The messages for one event, in order; often none. */
   messages(event: RunEvent): readonly SdkMessage[]
 }
 
-/** The result is made of the terminal, and none of them. */
+/** The result message is derived from the run result, so it is not among these. */
 type SdkMessage = AnySdkMessage<never>
 
-const nothing: readonly SdkMessage[] = Object.freeze([])
+const noMessages: readonly SdkMessage[] = Object.freeze([])
 
-/** For one run: what it tells of itself is numbered. */
+/** Creates a translator for one run: messages that are not in the transcript are numbered. */
 export function createTranslator(options: TranslateOptions): Translator {
   const translation = new Translation(options)
-  return { messages: (event) => translation.of(event, null) }
+  return { messages: (event) => translation.messagesFor(event, null) }
 }
 
 class Translation {
   readonly #options: TranslateOptions
   readonly #base: MakeBase
   readonly #lines: ReplyLines
-  /** What a subagent told of tasks stands with its result again. */
-  readonly #toldTasks = new Set<string>()
+  /** Tasks that a subagent reported: the subagent's result repeats them. */
+  readonly #reportedTasks = new Set<string>()
 
   constructor(options: TranslateOptions) {
     this.#options = options
@@ -54,7 +54,7 @@ class Translation {
     this.#lines = new ReplyLines(this.#base)
   }
 
-  of(event: RunEvent, parent: string | null): readonly SdkMessage[] {
+  messagesFor(event: RunEvent, parent: string | null): readonly SdkMessage[] {
     const base = this.#base
     switch (event.type) {
       case 'message':
@@ -70,21 +70,21 @@ class Translation {
         return serviceWaitOf(event, parent, base)
       case 'budget_wait': {
         const message = budgetWaitText(event)
-        return message === null ? nothing : [informational(message, base())]
+        return message === null ? noMessages : [informational(message, base())]
       }
       case 'goal_end':
         return [goalCheckOf(event, parent, base())]
       case 'permission_denied':
         return [permissionDeniedOf(event, base())]
       case 'hook_start':
-        return this.#options.includeHookEvents ? [hookStartedOf(event, base())] : nothing
+        return this.#options.includeHookEvents ? [hookStartedOf(event, base())] : noMessages
       case 'hook_end':
-        return this.#options.includeHookEvents ? [hookResponseOf(event, base())] : nothing
+        return this.#options.includeHookEvents ? [hookResponseOf(event, base())] : noMessages
       case 'model_start':
         this.#lines.begin(parent, event.model)
-        return this.#options.includePartialMessages ? [statusOfRun('requesting', base())] : nothing
+        return this.#options.includePartialMessages ? [statusOfRun('requesting', base())] : noMessages
       case 'model_end':
-        return this.#options.includePartialMessages ? [statusOfRun(null, base())] : nothing
+        return this.#options.includePartialMessages ? [statusOfRun(null, base())] : noMessages
       case 'compact_start':
         return [statusOfRun('compacting', base())]
       case 'compact_end':
@@ -92,27 +92,27 @@ class Translation {
       case 'notice':
         return [informational(event.message, base())]
       case 'agent':
-        return [...taskMessages(event, base), ...this.of(event.event, event.callId)]
+        return [...taskMessages(event, base), ...this.messagesFor(event.event, event.callId)]
       case 'background':
-        return event.error === null ? nothing : [informational(`${event.name} failed: ${event.error}`, base())]
+        return event.error === null ? noMessages : [informational(`${event.name} failed: ${event.error}`, base())]
       default:
-        return nothing
+        return noMessages
     }
   }
 
   #message(entry: TranscriptEntry, parent: string | null): readonly SdkMessage[] {
     if (entry.kind === 'assistant') return this.#lines.rest(parent, entry)
-    const told = entryMessages(entry, parent, this.#base)
+    const messages = entryMessages(entry, parent, this.#base)
     const tasks = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
-    if (tasks === undefined) return told
+    if (tasks === undefined) return messages
     const news = tasks.filter((task) => this.#isNew(task))
-    return [...told, ...taskLines(news, this.#base)]
+    return [...messages, ...taskLines(news, this.#base)]
   }
 
   #isNew({ type, id }: TaskNote): boolean {
     const key = `${type} ${id}`
-    const isFirst = id === null || !this.#toldTasks.has(key)
-    this.#toldTasks.add(key)
+    const isFirst = id === null || !this.#reportedTasks.has(key)
+    this.#reportedTasks.add(key)
     return isFirst
   }
 
@@ -122,7 +122,7 @@ class Translation {
   ): readonly SdkMessage[] {
     const line = this.#lines.take(parent, entryId, update)
     if (line !== undefined) return [line]
-    if (!this.#options.includePartialMessages || update.type !== 'api_event') return nothing
+    if (!this.#options.includePartialMessages || update.type !== 'api_event') return noMessages
     return [{ type: 'stream_event', event: update.event, parent_tool_use_id: parent, ...this.#base() }]
   }
 }
@@ -149,7 +149,7 @@ function hookStartedOf(
   return { type: 'system', subtype: 'hook_started', hook_id: hook, hook_name: hook, hook_event: trigger, ...base }
 }
 
-/** The id of a message that is in the transcript is made of its entry; the others are numbered. */
+/** The id of a message in the transcript is derived from its entry; other messages are numbered. */
 function baseOf({ sessionId, runId }: TranslateOptions): MakeBase {
   const numbered = uuidsUnder(`${sessionId}/${runId}/event:`)
   let counter = 0
@@ -159,16 +159,16 @@ function baseOf({ sessionId, runId }: TranslateOptions): MakeBase {
   })
 }
 
-/** Where a subagent begins and ends. */
+/** Messages for the start and end of a subagent. */
 function taskMessages(
   { callId, agentType, description = agentType, inBackground, event }: Extract<RunEvent, { readonly type: 'agent' }>,
   base: MakeBase,
 ): readonly SdkMessage[] {
-  // It is told as work beside the run is, by the id that the model knows.
-  if (inBackground === true) return nothing
+  // It is reported like a background task, by the id that the model knows.
+  if (inBackground === true) return noMessages
   const task = { task_id: callId, tool_use_id: callId }
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
-  if (event.type !== 'run_end') return nothing
+  if (event.type !== 'run_end') return noMessages
   const { reason, signal } = event.terminal
   const isDone = endings[reason].parentResult === 'done'
   const status = isDone ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
@@ -176,16 +176,16 @@ function taskMessages(
   return [{ type: 'system', subtype: 'task_notification', ...ended, ...base() }]
 }
 
-/** Work beside the run: what began, what ended, and what was ended with the run. */
+/** Messages for background tasks that started, ended, or were ended with the run. */
 function taskLines(notes: readonly TaskNote[], base: MakeBase): readonly SdkMessage[] {
   return notes.flatMap((note): readonly SdkMessage[] => {
     if (note.id === null || (note.type === 'left' && note.how === 'kept')) return []
     const task = { task_id: note.id, ...(note.callId !== undefined && { tool_use_id: note.callId }) }
     if (note.type === 'started')
       return [{ type: 'system', subtype: 'task_started', ...task, description: note.description, ...base() }]
-    // Readers know three words: what was lost has stopped as far as anybody can tell.
+    // Readers know three statuses: a lost task counts as stopped.
     const status = statusOf(note)
-    const summary = note.type === 'left' ? `${leftWords(note)}: ${note.description}.` : note.summary
+    const summary = note.type === 'left' ? `${leftSummary(note)}: ${note.description}.` : note.summary
     return [{ type: 'system', subtype: 'task_notification', ...task, status, output_file: '', summary, ...base() }]
   })
 }
@@ -195,8 +195,8 @@ function statusOf(note: Exclude<TaskNote, { readonly type: 'started' }>): 'compl
   return note.status === 'unknown' ? 'stopped' : note.status
 }
 
-function leftWords({ how }: Extract<TaskNote, { readonly type: 'left' }>): string {
-  return how === 'ended' ? 'Ended, and not told to the model any more' : 'Stopped when the run ended'
+function leftSummary({ how }: Extract<TaskNote, { readonly type: 'left' }>): string {
+  return how === 'ended' ? 'Ended, but not reported to the model' : 'Stopped when the run ended'
 }
 
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }
@@ -220,7 +220,7 @@ function progressOf(
   }
 }
 
-/** What a tool that waits tells of its wait. */
+/** The wait that a tool reports in its progress. */
 function waitIn(data: Json): Pick<SdkToolProgress, 'waits_for' | 'waits_until_ms'> {
   const { waitsFor, untilMs } = fieldsOf(data) ?? {}
   if (typeof waitsFor !== 'string') return {}
@@ -247,7 +247,7 @@ function hookResponseOf(
   { hook, trigger, outcome }: Extract<RunEvent, { readonly type: 'hook_end' }>,
   base: ReturnType<MakeBase>,
 ): SdkMessage {
-  const failed = outcome.error ?? ''
+  const errorText = outcome.error ?? ''
   return {
     type: 'system',
     subtype: 'hook_response',
@@ -255,21 +255,21 @@ function hookResponseOf(
     hook_name: hook,
     hook_event: trigger,
     stdout: '',
-    stderr: failed,
+    stderr: errorText,
     output: JSON.stringify(outcome),
-    outcome: outcome.aborted !== undefined ? 'cancelled' : failed === '' ? 'success' : 'error',
+    outcome: outcome.aborted !== undefined ? 'cancelled' : errorText === '' ? 'success' : 'error',
     ...base,
   }
 }
 
-/** The end of a wait is told by what ended it. */
+/** The event at the end of a wait says what ended it. */
 function serviceWaitOf(
   event: Extract<RunEvent, { readonly type: 'service_wait' | 'service_waited' }>,
   parent: string | null,
   base: MakeBase,
 ): readonly SdkMessage[] {
   const { model, error } = event
-  const about = {
+  const common = {
     type: 'system',
     subtype: 'service_wait',
     model,
@@ -280,11 +280,11 @@ function serviceWaitOf(
   } as const
   if (event.type === 'service_waited') {
     const { outcome, waitedMs } = event
-    return [{ ...about, state: 'ended', outcome, waited_ms: waitedMs, ...base() }]
+    return [{ ...common, state: 'ended', outcome, waited_ms: waitedMs, ...base() }]
   }
-  if (!event.isWaiting) return nothing
+  if (!event.isWaiting) return noMessages
   const [since, until] = [isoTimeOf(event.sinceMs) ?? '', isoTimeOf(event.untilMs) ?? '']
-  return [{ ...about, state: 'waiting', since, until, ...base() }]
+  return [{ ...common, state: 'waiting', since, until, ...base() }]
 }
 
 function goalCheckOf(
@@ -330,21 +330,21 @@ function entryMessages(
     }
     case 'attachment': {
       const { attachment } = entry
-      if (attachment.type === 'max_turns_reached') return nothing
+      if (attachment.type === 'max_turns_reached') return noMessages
       return [{ type: 'system', subtype: 'informational', message: attachment.message, ...base(entry.id) }]
     }
     case 'results_cleared':
     case 'collapse_staged':
-      return nothing
+      return noMessages
     case 'media_removed':
       return [{ type: 'system', subtype: 'informational', message: entry.note, ...base(entry.id) }]
   }
 }
 
-/** One line for each tool result; any other message as it is. The person's own prompt is not told back to them. */
+/** One message for each tool result; any other user message unchanged. The person's own prompt is not repeated to them. */
 function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): readonly SdkUser[] {
   const { content } = entry.message
-  // What a person does is not synthetic: an interruption is theirs.
+  // A person's action is not synthetic, including an interruption.
   const synthetic = entry.origin === 'hook' || entry.origin === 'loop'
   if (entry.origin === 'prompt' && parent === null) return []
   if (typeof content === 'string' || entry.origin !== 'tool_results') {
@@ -355,7 +355,7 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
         parent_tool_use_id: parent,
         ...(synthetic ? { isSynthetic: true as const } : {}),
         ...base(entry.id),
-        // Whoever handed it in knows it by this one.
+        // The caller knows the message by this id.
         ...(entry.inboxId !== undefined && isUuid(entry.inboxId) && { uuid: entry.inboxId }),
       },
     ]
@@ -372,7 +372,7 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
   })
 }
 
-/** What `system/init` tells where nothing else is said. */
+/** Default fields of `system/init`. */
 const defaultInit: SdkInitInfo = {
   cwd: '',
   mcp_servers: [],
@@ -385,7 +385,7 @@ const defaultInit: SdkInitInfo = {
   claude_code_version: '2.1.0',
 }
 
-/** The first message of a run: with the model, the mode and the tools that it begins with. */
+/** The first message of a run: the model, the mode and the tools that it starts with. */
 export function initMessage(
   { model, settings, toolDefinitions }: RunContext,
   init: Partial<SdkInitInfo> | undefined,

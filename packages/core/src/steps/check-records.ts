@@ -6,17 +6,17 @@ type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
 
 // Spec R-RES-8.
 /**
- * The beginning of a run's record, which may come from a file: it is looked at before anything is made of it.
- * @throws ConfigurationError for what is no record of one run, with the entry that is wrong and what to do.
+ * Validates the start of a run's record, which may come from a file, before it is used.
+ * @throws ConfigurationError if these are not the records of one run, with the invalid entry and what to do.
  */
 export function beginningOf(records: readonly StepRecord[]): StartRecord {
-  // Plain JavaScript, and JSON, may give anything.
-  const given: unknown = records
-  if (!Array.isArray(given)) {
-    const what = typeof given === 'object' ? (given === null ? 'null' : 'an object') : nameOf(typeof given)
+  // Plain JavaScript and JSON may contain anything.
+  const value: unknown = records
+  if (!Array.isArray(value)) {
+    const what = typeof value === 'object' ? (value === null ? 'null' : 'an object') : nameOf(typeof value)
     throw new ConfigurationError(`The record must be a list of entries, but it is ${what}.`)
   }
-  for (const [index, entry] of given.entries()) {
+  for (const [index, entry] of value.entries()) {
     const problem = problemOf(entry)
     if (problem !== undefined) {
       throw new ConfigurationError(
@@ -39,7 +39,7 @@ export function beginningOf(records: readonly StepRecord[]): StartRecord {
   return first
 }
 
-/** Whether the record begins the run itself, and not one of its agents. */
+/** Whether the record starts the run itself, not one of its agents. */
 export function isOwnStart(record: StepRecord): record is StartRecord {
   return record.type === 'start' && record.scope === ''
 }
@@ -48,8 +48,8 @@ function nameOf(type: string): string {
   return type === 'undefined' ? type : `a ${type}`
 }
 
-/** The fields that each type of entry must have. */
-const needs: {
+/** Validators of the required fields, by type of entry. */
+const fieldProblems: {
   readonly [type in StepRecord['type']]: (entry: { readonly [field: string]: unknown }) => string | undefined
 } = {
   start: ({ start }) =>
@@ -73,7 +73,8 @@ function keyed({ key }: { readonly [field: string]: unknown }): string | undefin
 function problemOf(entry: unknown): string | undefined {
   if (!isJsonObject(entry)) return entry === null ? 'is null' : 'is no object'
   const { type } = entry
-  if (typeof type !== 'string' || !Object.hasOwn(needs, type)) return `has an unknown type: ${JSON.stringify(type)}`
+  if (typeof type !== 'string' || !Object.hasOwn(fieldProblems, type))
+    return `has an unknown type: ${JSON.stringify(type)}`
   // A key of the table is a type of entry.
-  return needs[type as StepRecord['type']](entry)
+  return fieldProblems[type as StepRecord['type']](entry)
 }

@@ -5,37 +5,37 @@ import type { AgentEnd } from '../state/agent-figures.ts'
 import type { SettingsChange } from '../state/settings-change.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 
-/** A message handed in while a run goes on. */
+/** A message submitted during a run. */
 export type InboxMessage = {
-  /** Given by whoever handed it in, or derived; unique in the session. */
+  /** Given by the caller, or derived; unique in the session. */
   readonly id: string
-  /** steer: taken at the next checkpoint. follow_up: taken when the run would end. */
+  /** steer: taken at the next cancellation point. follow_up: taken when the run would end. */
   readonly kind: 'steer' | 'follow_up'
   /** The message. */
   readonly content: MessageContent
 }
 
-/** What came in from outside between two checkpoints. On record before the loop acts on it. */
+/** External input between two cancellation points. It is recorded before the loop acts on it. */
 export type ExternalInput = {
-  /** Who aborted the run, and why. */
+  /** The cause, if the run was aborted. */
   readonly abort?: AbortCause
   /** Signals to stop. */
   readonly signals?: readonly StopSignalJson[]
-  /** Messages that were handed in. */
+  /** Submitted messages. */
   readonly messages?: readonly InboxMessage[]
   /** Settings that a person changed. */
   readonly settings?: SettingsChange
-  /** Work beside the run that ended. */
+  /** Background tasks that ended. */
   readonly tasks?: readonly TaskEnded[]
-  /** Subagents of the background that ended, with what they spent. */
+  /** Background subagents that ended, with their spending. */
   readonly agents?: readonly AgentEnd[]
-  /** A reply began, whose id its service knows: it can be asked later what the reply came to. */
+  /** A reply started. Its id lets the loop ask the service later for the outcome of the reply. */
   readonly reply?: {
     /** Id of the reply. */
     readonly id: string
-    /** Id of the model that was asked. */
+    /** Id of the requested model. */
     readonly model: string
   }
-  /** What was made of what still ran when the run ended. */
+  /** What happened to tasks that were still running when the run ended. */
   readonly left?: readonly TaskLeft[]
 }

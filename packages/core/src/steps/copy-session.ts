@@ -3,9 +3,10 @@ import { headOf } from './session-records.ts'
 import type { OpenSession, SessionStore } from './session-store.ts'
 
 /**
- * Copies a session from one store to another, all of it or nothing. It keeps its id, and the source stays as it is. Gives the number of records.
- * @throws ConfigurationError where the source has no such session, or the target has one of this id.
- * @throws HaltingError `driver` where a process has it open in either store, and for what either of them refuses.
+ * Copies a session from one store to another, completely or not at all. The copy has the same id, and the source is
+ * unchanged. Returns the number of records.
+ * @throws ConfigurationError if the source has no such session, or the target already has one with this id.
+ * @throws HaltingError `driver` if a process has it open in either store, or a store refuses an operation.
  */
 export async function copySession(from: SessionStore, to: SessionStore, sessionId: string): Promise<number> {
   const found = await from.read(sessionId)
@@ -14,13 +15,13 @@ export async function copySession(from: SessionStore, to: SessionStore, sessionI
   if (info.isLocked)
     throw new HaltingError(
       'driver',
-      `The session ${sessionId} is open elsewhere. Close it first: a copy of an open run would do its work a second time.`,
+      `The session ${sessionId} is open elsewhere. Close it first: a copy of an open run would repeat its work.`,
     )
   const target = await to.open(sessionId, headOf(info))
-  // A copy that a kill cut short has left no record.
+  // An interrupted copy has left no records.
   if (target.ended.length > 0 || target.open !== undefined) {
     await target.close()
-    throw new ConfigurationError(`The session ${sessionId} is in the target already. Remove it there first.`)
+    throw new ConfigurationError(`The target already has the session ${sessionId}. Remove it there first.`)
   }
   try {
     // In one turn of the event loop, so that they are one batch.
@@ -38,11 +39,11 @@ async function undo(store: SessionStore, target: OpenSession): Promise<void> {
   try {
     await target.close()
   } catch {
-    // What failed is reported by the caller.
+    // The caller reports the failure.
   }
   try {
     await store.remove(target.sessionId)
   } catch {
-    // The same.
+    // The caller reports the failure.
   }
 }

@@ -18,49 +18,51 @@ import type {
   WaitOptions,
 } from './steps.ts'
 import { systemClock } from '../values/system-clock.ts'
-import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.ts'
+import { waitTimesFrom, waitTimesIn, WallWait, type WaitTimes } from './wall-wait.ts'
 
-/** What a driver begins with. */
+/** Options of a step engine. */
 export interface StepEngineOptions {
-  /** Where time comes from. Default: the system's clock. */
+  /** The time source. Default: the system's clock. */
   readonly clock?: Clock
-  /** Where the records go. */
+  /** Where records are stored. */
   readonly log: StepStore
-  /** Records of the open turn to answer from. */
+  /** Records of the open turn, from which steps are answered. */
   readonly replay?: readonly StepRecord[]
-  /** Records of earlier turns that are of agents which still work beside the run: to answer from, too. */
+  /** Records of earlier turns that belong to running background agents, from which steps are answered, too. */
   readonly agents?: readonly StepRecord[]
-  /** Refuses to run anything that is not on record: replay and what-if. */
+  /** Rejects steps that are not recorded: for replay and what-if. */
   readonly recordedOnly?: boolean
-  /** Idempotency keys begin with it. Default: `session`. */
+  /** Prefix of idempotency keys. Default: `session`. */
   readonly sessionId?: string
-  /** How far the records go that there are, on the session's active clock. */
+  /** The last time in the existing records, on the session's active clock. */
   readonly recordedUntil?: number
 }
 
-/** A driver that takes the answers of persons. */
+/** A step engine that accepts answers of people. */
 export interface AnswerableStepEngine extends StepEngine {
-  /** Gives a person's answer to a `wait`. */
+  /** Submits a person's answer to a `wait`. */
   answer(key: StepKey, value: Json): void
 }
 
 /**
- * The driver: it records, answers from the record, and keeps the session's active clock. The log behind it is what tells memory from a file.
- * D1: what a step is about to do is in the log before it is done, and durable where the step asks for it. D2: what came in from outside is durable
- * before the loop acts on it. D3: a log that fails breaks the driver.
+ * The step engine: it records steps, answers from the record, and maintains the session's active clock. The log decides
+ * whether records are in memory or in a file.
+ * D1: a step's intent is in the log before its side effect, and durable if the step requires it.
+ * D2: external input is durable before the loop acts on it.
+ * D3: a failing log breaks the engine.
  */
 export class DurableStepEngine implements AnswerableStepEngine {
   readonly #clock: Clock
   readonly #options: StepEngineOptions
   readonly #log: StepStore
-  readonly #main: RecordedAnswers
-  readonly #place: Place
-  readonly #rest: Rest | undefined
+  readonly #mainAnswers: RecordedAnswers
+  readonly #mainScope: ScopeRecord
+  readonly #idleTracker: IdleTracker | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
-  #given: Map<StepKey, Json> | undefined
-  /** Wall time that is not active time: before this process, and while a person was waited for. */
+  #earlyAnswers: Map<StepKey, Json> | undefined
+  /** Wall time that is not active time: before this process, and while waiting for people. */
   #idleMs: number
-  /** Since when somebody is waited for; the active clock stands still there until nobody is. */
+  /** When the current wait for a person began. The active clock is paused until no wait is left. */
   #waitingSince: number | undefined
 
   constructor(options: StepEngineOptions) {
@@ -68,14 +70,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
     this.#log = options.log
     this.#clock = steadyClock(options.clock ?? systemClock)
     const { agents = [], replay = [] } = options
-    this.#main = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
-    this.#place = { scope: '', answers: this.#main }
+    this.#mainAnswers = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
+    this.#mainScope = { scope: '', answers: this.#mainAnswers }
     this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)
-    if (this.#log.rests !== undefined) this.#rest = new Rest((ms) => this.#log.rests?.(ms), this.#clock)
+    if (this.#log.rests !== undefined) this.#idleTracker = new IdleTracker((ms) => this.#log.rests?.(ms), this.#clock)
   }
 
   get replaying(): boolean {
-    return this.#main.replaying
+    return this.#mainAnswers.replaying
   }
 
   get #now(): number {
@@ -86,12 +88,12 @@ export class DurableStepEngine implements AnswerableStepEngine {
     this.#log.append(record)
   }
 
-  peek(key: StepKey, answers: RecordedAnswers = this.#main): 'done' | 'begun' | 'absent' {
+  peek(key: StepKey, answers: RecordedAnswers = this.#mainAnswers): 'done' | 'begun' | 'absent' {
     const found = answers.find(key)
     return found === undefined ? 'absent' : found.type === 'intent' ? 'begun' : 'done'
   }
 
-  abandon(prefix: StepKey, answers: RecordedAnswers = this.#main): readonly AbandonedStep[] {
+  abandon(prefix: StepKey, answers: RecordedAnswers = this.#mainAnswers): readonly AbandonedStep[] {
     return answers.abandon(prefix)
   }
 
@@ -105,31 +107,31 @@ export class DurableStepEngine implements AnswerableStepEngine {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-    place: Place = this.#place,
+    scopeRecord: ScopeRecord = this.#mainScope,
   ): Eventually<StepResult<T>> {
     try {
       if (this.#log.keeps === 'nothing') return this.#perform(key, effect, options)
-      const step = this.#answerOrPerform(key, effect, options, place)
+      const step = this.#answerOrPerform(key, effect, options, scopeRecord)
       return this.#clock.pause === undefined ? step : this.#withPause(step)
     } catch (error) {
-      // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
+      // The engine refuses by rejecting, so that a caller that runs several steps together learns the outcome of all.
       return Promise.reject(error)
     }
   }
 
   // Spec R-STEP-15.
-  /** What follows a step waits until timers had their turn, where steps have followed each other for too long. */
+  /** Delays what follows a step until timers had their turn, if steps have followed each other for too long. */
   #withPause<T>(step: Eventually<StepResult<T>>): Eventually<StepResult<T>> {
-    if (step instanceof Promise) return step.then((came) => this.#paused(came))
+    if (step instanceof Promise) return step.then((result) => this.#paused(result))
     return this.#paused(step)
   }
 
-  #paused<T>(came: T): Eventually<T> {
+  #paused<T>(result: T): Eventually<T> {
     const pause = this.#clock.pause?.()
-    return pause === undefined ? came : pause.then(() => came)
+    return pause === undefined ? result : pause.then(() => result)
   }
 
-  /** The effect alone: nothing is kept of it. */
+  /** Runs only the side effect and records nothing. */
   #perform<T>(
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
@@ -138,7 +140,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const intent = options.intent?.()
     const at = this.#now
     const value = effect(this.#scopeOf(key, options, intent))
-    return value instanceof Promise ? value.then((came) => this.#performed(came, at)) : this.#performed(value, at)
+    return value instanceof Promise ? value.then((value) => this.#performed(value, at)) : this.#performed(value, at)
   }
 
   #performed<T>(value: T, at: number): Eventually<StepResult<T>> {
@@ -154,14 +156,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-    place: Place,
+    scopeRecord: ScopeRecord,
   ): Eventually<StepResult<T>> {
-    const { answers } = place
+    const { answers } = scopeRecord
     const digest = options.digest?.() ?? null
     const found = answers.hasAny ? answers.take(key, digest) : undefined
     if (found?.type === 'result') {
       if (options.composite === true) answers.abandon(`${key}/`)
-      // The record holds what this effect returned: same key, same digest.
+      // The record has the return value of this side effect: same key, same digest.
       return { value: found.value as T, replayed: true, at: found.at, durationMs: Math.max(0, found.durationMs) }
     }
     if (found?.type === 'intent' && options.onUnfinished !== 'rerun') {
@@ -170,25 +172,25 @@ export class DurableStepEngine implements AnswerableStepEngine {
       this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
       return { value, replayed: true, at, durationMs: 0 }
     }
-    if (this.#options.recordedOnly === true) throw this.#brokeHere(place) ?? notOnRecord(key)
+    if (this.#options.recordedOnly === true) throw this.#recordedFailure(scopeRecord) ?? notRecordedError(key)
     answers.goLive()
     const at = this.#now
-    // A step that is run again has its intent on record already.
+    // A step that runs again already has a recorded intent.
     const intent = found?.type === 'intent' ? found.intent : options.intent?.()
     if (intent !== undefined && found === undefined) this.#record({ type: 'intent', key, digest, intent, at })
     const durable = options.sync === 'intent' ? this.#log.flush() : undefined
     const run = (): Eventually<StepResult<T>> => {
       const value = effect(this.#scopeOf(key, options, intent))
       if (!(value instanceof Promise)) return this.#recorded(key, digest, value, at)
-      const recorded = value.then((came) => this.#recorded(key, digest, came, at))
-      return this.#rest === undefined ? recorded : this.#rest.during(key, recorded)
+      const recorded = value.then((value) => this.#recorded(key, digest, value, at))
+      return this.#idleTracker === undefined ? recorded : this.#idleTracker.track(key, recorded)
     }
     return durable instanceof Promise ? durable.then(run) : run()
   }
 
-  /** What broke the recorded run of this scope, where all that it did before is told. */
-  #brokeHere({ scope, answers }: Place): HaltingError | undefined {
-    if (answers.hasOf(scope)) return undefined
+  /** The error that broke the recorded run in this scope, once everything before it is answered. */
+  #recordedFailure({ scope, answers }: ScopeRecord): HaltingError | undefined {
+    if (answers.hasKeyContaining(scope)) return undefined
     for (const record of this.#options.replay ?? []) {
       if (record.type !== 'end' || record.scope !== scope) continue
       const { reason, error } = record.terminal
@@ -204,24 +206,24 @@ export class DurableStepEngine implements AnswerableStepEngine {
   }
 
   scope(name: string): StepEngine {
-    return new ScopedSteps(this, { ...this.#place, scope: name })
+    return new ScopedSteps(this, { ...this.#mainScope, scope: name })
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
-    return new ScopedSteps(this, { scope: name, answers: this.#main.split(prefix) })
+    return new ScopedSteps(this, { scope: name, answers: this.#mainAnswers.split(prefix) })
   }
 
   lap(lap: Iteration): void {
     this.#record({ type: 'lap', lap })
-    // What is left of the open turn is of hooks that are no longer there. What they asked a model was paid (`payLostRequests`).
-    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
+    // The rest of the open turn belongs to hooks that no longer exist. Their requests to models were charged (`chargeOrphanedRequests`).
+    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()
   }
 
   control(
     key: StepKey,
     poll: () => PolledExternalInput,
     { isOpen = false }: ExternalInputOptions = {},
-    answers: RecordedAnswers = this.#main,
+    answers: RecordedAnswers = this.#mainAnswers,
   ): PolledExternalInput {
     try {
       if (answers.hasAny) {
@@ -230,14 +232,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
         if (answers.replaying && !isOpen) return undefined
       }
       if (this.#options.recordedOnly === true) return undefined
-      const polled = poll()
-      return after(polled, (control) => this.#delivered(key, control))
+      const input = poll()
+      return after(input, (control) => this.#recordExternalInput(key, control))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #delivered(key: StepKey, control: ExternalInput | undefined): Eventually<ExternalInput | undefined> {
+  #recordExternalInput(key: StepKey, control: ExternalInput | undefined): Eventually<ExternalInput | undefined> {
     if (control === undefined) return undefined
     this.#record({ type: 'control', key, control, at: this.#now })
     return after(this.#log.flush(), () => control)
@@ -252,45 +254,49 @@ export class DurableStepEngine implements AnswerableStepEngine {
       /** Aborted when the log fails: the engine is broken from then on. */
       readonly signal: AbortSignal
     },
-    place: Place = this.#place,
+    scopeRecord: ScopeRecord = this.#mainScope,
   ): Promise<void> {
-    const open = place.answers.find(key)
+    const open = scopeRecord.answers.find(key)
     const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
     const until = typeof recorded === 'number' ? recorded : this.#now + ms
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'none' } as const
     const sleep = (): Promise<null> => this.#sleepUntil(key, until, signal)
-    await this.run(key, sleep, { ...options, intent: () => ({ until }) }, place)
+    await this.run(key, sleep, { ...options, intent: () => ({ until }) }, scopeRecord)
   }
 
   #sleepUntil(key: StepKey, deadline: number, signal: AbortSignal): Promise<null> {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel()
-        this.#rest?.wakes(key)
+        this.#idleTracker?.endWait(key)
         signal.removeEventListener('abort', wake)
         resolve(null)
       }
       const ms = Math.max(0, deadline - this.#now)
       const cancel = this.#clock.after(ms, wake)
-      this.#rest?.waits(key, this.#clock.now() + ms)
+      this.#idleTracker?.startWait(key, this.#clock.now() + ms)
       signal.addEventListener('abort', wake)
       if (signal.aborted) wake()
     })
   }
 
-  async wait<T>(key: StepKey, wanted: WaitOptions, place: Place = this.#place): Promise<Waited<T>> {
-    const { signal, longestMs } = wanted
-    const open = place.answers.find(key)
-    const recorded = open?.type === 'intent' ? momentsOn(open.intent) : undefined
-    const moments = recorded ?? (longestMs === undefined ? undefined : momentsFrom(this.#clock, longestMs))
+  async wait<T>(
+    key: StepKey,
+    waitOptions: WaitOptions,
+    scopeRecord: ScopeRecord = this.#mainScope,
+  ): Promise<Waited<T>> {
+    const { signal, longestMs } = waitOptions
+    const open = scopeRecord.answers.find(key)
+    const recorded = open?.type === 'intent' ? waitTimesIn(open.intent) : undefined
+    const times = recorded ?? (longestMs === undefined ? undefined : waitTimesFrom(this.#clock, longestMs))
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'intent' } as const
-    const wait = (): Promise<WaitEnd> => this.#endOfWait(key, wanted, moments)
-    const step = await this.run(key, wait, { ...options, intent: () => moments ?? null }, place)
+    const wait = (): Promise<WaitEnd> => this.#waitForEnd(key, waitOptions, times)
+    const step = await this.run(key, wait, { ...options, intent: () => times ?? null }, scopeRecord)
     const { outcome, answer, why, waitedMs = 0, endedMs = 0 } = step.value
     return {
-      // A wait for an answer alone has only that on record.
+      // The record of a wait without a time limit only has the answer.
       outcome: outcome ?? (answer === undefined ? 'aborted' : 'answered'),
-      // The answer is what the caller of `answer` gave for this key.
+      // The value that the caller passed to `answer` for this key.
       ...(answer !== undefined && { answer: answer as T }),
       ...(why !== undefined && { why }),
       waitedMs,
@@ -298,18 +304,14 @@ export class DurableStepEngine implements AnswerableStepEngine {
     }
   }
 
-  #endOfWait(
-    key: StepKey,
-    { signal, wakeOn, onBegin }: WaitOptions,
-    moments: WaitMoments | undefined,
-  ): Promise<WaitEnd> {
-    const timed = moments === undefined ? undefined : new WallWait(this.#clock, moments)
+  #waitForEnd(key: StepKey, { signal, wakeOn, onBegin }: WaitOptions, times: WaitTimes | undefined): Promise<WaitEnd> {
+    const timed = times === undefined ? undefined : new WallWait(this.#clock, times)
     const ended = (outcome: Waited<Json>['outcome'], value: WaitEnd = {}): WaitEnd =>
       timed === undefined && wakeOn === undefined
         ? value
         : { outcome, ...value, waitedMs: timed?.waitedMs ?? 0, endedMs: timed?.endedMs ?? 0 }
-    if (this.#given?.has(key) === true)
-      return Promise.resolve(ended('answered', { answer: this.#given.get(key) ?? null }))
+    if (this.#earlyAnswers?.has(key) === true)
+      return Promise.resolve(ended('answered', { answer: this.#earlyAnswers.get(key) ?? null }))
     return new Promise((resolve) => {
       let isOver = false
       const stop: { waking?: (() => void) | undefined } = {}
@@ -317,7 +319,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
         if (isOver) return
         isOver = true
         this.#waiting?.delete(key)
-        this.#rest?.wakes(key)
+        this.#idleTracker?.endWait(key)
         signal.removeEventListener('abort', onAbort)
         timed?.cancel()
         stop.waking?.()
@@ -327,9 +329,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
       const onAbort = (): void => settle(ended('aborted'))
       this.#waitingSince ??= this.#clock.now()
       ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle(ended('answered', { answer: value })))
-      this.#rest?.waits(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
+      this.#idleTracker?.startWait(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
       signal.addEventListener('abort', onAbort)
-      if (moments !== undefined) onBegin?.({ sinceMs: moments.since, untilMs: moments.until })
+      if (times !== undefined) onBegin?.({ sinceMs: times.since, untilMs: times.until })
       timed?.start(() => settle(ended('over')))
       stop.waking = wakeOn?.((why) => settle(ended('woken', { why })))
       if (isOver) stop.waking?.()
@@ -337,7 +339,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     })
   }
 
-  /** Calls that run side by side may each wait for a person: idle time is counted once. */
+  /** Concurrent calls may each wait for a person: idle time is counted once. */
   #endWait(): void {
     if (this.#waitingSince === undefined || (this.#waiting?.size ?? 0) > 0) return
     this.#idleMs += this.#clock.now() - this.#waitingSince
@@ -347,8 +349,8 @@ export class DurableStepEngine implements AnswerableStepEngine {
   answer(key: StepKey, value: Json): void {
     const waiting = this.#waiting?.get(key)
     if (waiting !== undefined) waiting(value)
-    // The first counts (R-STEP-4), also before anybody waits for it.
-    else if (this.#given?.has(key) !== true) (this.#given ??= new Map()).set(key, value)
+    // The first answer counts (R-STEP-4), even if it comes before the wait.
+    else if (this.#earlyAnswers?.has(key) !== true) (this.#earlyAnswers ??= new Map()).set(key, value)
   }
 
   async end(end: RunEnd, scope = ''): Promise<void> {
@@ -357,37 +359,37 @@ export class DurableStepEngine implements AnswerableStepEngine {
   }
 }
 
-/** What a wait came to, as recorded: of one for an answer alone only that. */
+/** The recorded outcome of a wait; without a time limit, only the answer. */
 type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<
   Pick<Waited<Json>, 'outcome' | 'waitedMs' | 'endedMs'>
 >
 
-/** Where steps are asked for: by which agent, and what is on record for it. */
-interface Place {
+/** The agent that runs the steps, and its record. */
+interface ScopeRecord {
   readonly scope: string
   readonly answers: RecordedAnswers
 }
 
-/** The same driver under a longer name. */
+/** The same step engine under a longer scope. */
 class ScopedSteps implements StepEngine {
   readonly #steps: DurableStepEngine
-  readonly #place: Place
+  readonly #scopeRecord: ScopeRecord
 
-  constructor(steps: DurableStepEngine, place: Place) {
+  constructor(steps: DurableStepEngine, scopeRecord: ScopeRecord) {
     this.#steps = steps
-    this.#place = place
+    this.#scopeRecord = scopeRecord
   }
 
   get replaying(): boolean {
-    return this.#place.answers.replaying
+    return this.#scopeRecord.answers.replaying
   }
 
   peek(key: StepKey): 'done' | 'begun' | 'absent' {
-    return this.#steps.peek(key, this.#place.answers)
+    return this.#steps.peek(key, this.#scopeRecord.answers)
   }
 
   abandon(prefix: StepKey): readonly AbandonedStep[] {
-    return this.#steps.abandon(prefix, this.#place.answers)
+    return this.#steps.abandon(prefix, this.#scopeRecord.answers)
   }
 
   begin(start: RunStart): number {
@@ -399,15 +401,15 @@ class ScopedSteps implements StepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#steps.run(key, effect, options, this.#place)
+    return this.#steps.run(key, effect, options, this.#scopeRecord)
   }
 
   scope(name: string): StepEngine {
-    return new ScopedSteps(this.#steps, { ...this.#place, scope: `${this.#place.scope}${name}` })
+    return new ScopedSteps(this.#steps, { ...this.#scopeRecord, scope: `${this.#scopeRecord.scope}${name}` })
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
-    const { scope, answers } = this.#place
+    const { scope, answers } = this.#scopeRecord
     return new ScopedSteps(this.#steps, { scope: `${scope}${name}`, answers: answers.split(prefix) })
   }
 
@@ -416,91 +418,91 @@ class ScopedSteps implements StepEngine {
   }
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
-    return this.#steps.control(key, poll, options, this.#place.answers)
+    return this.#steps.control(key, poll, options, this.#scopeRecord.answers)
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#steps.sleep(key, ms, options, this.#place)
+    return this.#steps.sleep(key, ms, options, this.#scopeRecord)
   }
 
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
-    return this.#steps.wait(key, options, this.#place)
+    return this.#steps.wait(key, options, this.#scopeRecord)
   }
 
   end(end: RunEnd): Promise<void> {
-    return this.#steps.end(end, this.#place.scope)
+    return this.#steps.end(end, this.#scopeRecord.scope)
   }
 }
 
-function notOnRecord(key: StepKey): HaltingError {
-  return new HaltingError('replay_exhausted', `What happens at ${key} is not known: the record ends before it.`)
+function notRecordedError(key: StepKey): HaltingError {
+  return new HaltingError('replay_exhausted', `The step ${key} is unknown: the record ends before it.`)
 }
 
-/** Counts what goes on in a run, and tells when nothing of it but waiting is left. */
-export class Rest {
-  readonly #tell: (ms: number | null | undefined) => void
+/** Tracks the steps in progress, and reports when all of them are waiting. */
+export class IdleTracker {
+  readonly #report: (ms: number | null | undefined) => void
   readonly #clock: Clock
   #working = 0
-  /** By step: until when it waits, on the clock; Infinity for a person. */
+  /** End of the wait of each waiting step, on the clock; Infinity for a person. */
   readonly #waits = new Map<string, number>()
-  #told: number | undefined
+  #reportedUntil: number | undefined
 
-  constructor(tell: (ms: number | null | undefined) => void, clock: Clock) {
-    this.#tell = tell
+  constructor(report: (ms: number | null | undefined) => void, clock: Clock) {
+    this.#report = report
     this.#clock = clock
   }
 
-  /** The step goes on until this settles, unless it waits. */
-  during<T>(key: string, step: Promise<T>): Promise<T> {
-    return this.#waits.has(key) ? step : this.#goingOn(step)
+  /** Tracks the step until it settles, unless it waits. */
+  track<T>(key: string, step: Promise<T>): Promise<T> {
+    return this.#waits.has(key) ? step : this.#trackWork(step)
   }
 
-  async #goingOn<T>(step: Promise<T>): Promise<T> {
+  async #trackWork<T>(step: Promise<T>): Promise<T> {
     this.#working++
-    this.#look()
+    this.#update()
     try {
       return await step
     } finally {
       this.#working--
-      this.#look()
+      this.#update()
     }
   }
 
-  /** `until`: milliseconds of the clock; Infinity for a person. */
-  waits(key: string, until: number): void {
+  /** Marks the step as waiting. `until`: milliseconds of the clock; Infinity for a person. */
+  startWait(key: string, until: number): void {
     this.#waits.set(key, until)
-    this.#look()
+    this.#update()
   }
 
-  wakes(key: string): void {
+  endWait(key: string): void {
     this.#waits.delete(key)
-    this.#look()
+    this.#update()
   }
 
-  #look(): void {
+  #update(): void {
     const until = this.#working > 0 || this.#waits.size === 0 ? undefined : Math.min(...this.#waits.values())
-    if (until === this.#told) return
-    this.#told = until
-    if (until === undefined) this.#tell(undefined)
-    else this.#tell(until === Infinity ? null : Math.max(0, until - this.#clock.now()))
+    if (until === this.#reportedUntil) return
+    this.#reportedUntil = until
+    if (until === undefined) this.#report(undefined)
+    else this.#report(until === Infinity ? null : Math.max(0, until - this.#clock.now()))
   }
 }
 
 export type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
 
 /**
- * What is on record of the main loop and of all that it waits for, or of one agent that works beside it, and was not asked for yet.
- * Each goes on live where its own record ends.
+ * Recorded answers that were not used yet: of the main loop and all that it waits for, or of one background agent.
+ * Each continues live where its own record ends.
  */
 export class RecordedAnswers {
-  /** Without any when nothing is replayed. */
+  /** Undefined when nothing is replayed. */
   #answers: Map<StepKey, Answer> | undefined
-  /** Something ran that was not on record: from here on nothing is a replay. */
+  /** A step ran that was not recorded: from here on nothing is a replay. */
   #isLive = false
 
   constructor(records: readonly StepRecord[] = []) {
     for (const record of records) {
-      // A result comes after its intent and takes its place.
+      // A result follows its intent and replaces it.
       if (record.type === 'result' || record.type === 'intent' || record.type === 'control') this.#put(record)
     }
   }
@@ -525,7 +527,7 @@ export class RecordedAnswers {
     return this.#answers?.get(key)
   }
 
-  /** @throws HaltingError `step_mismatch` for the answer to something else. */
+  /** @throws HaltingError `step_mismatch` for the answer to another question. */
   take(key: StepKey, digest: string | null): Answer | undefined {
     const found = this.#answers?.get(key)
     if (found === undefined) return undefined
@@ -533,13 +535,13 @@ export class RecordedAnswers {
     if (found.type !== 'control' && found.digest !== digest) {
       throw new HaltingError(
         'step_mismatch',
-        `The record of ${key} is of another prompt or another call. Nothing was written: resume it over the transcript that it was made over.`,
+        `The record of ${key} belongs to another prompt or another call. Nothing was written. Resume the run with its original transcript.`,
       )
     }
     return found
   }
 
-  /** Takes all whose keys begin so. */
+  /** Removes and returns all answers whose keys have this prefix. */
   abandon(prefix: StepKey): readonly AbandonedStep[] {
     return this.#takeAll(prefix).flatMap((answer): readonly AbandonedStep[] => {
       if (answer.type === 'control') return []
@@ -550,7 +552,7 @@ export class RecordedAnswers {
     })
   }
 
-  /** The answers of an agent, which from now on are asked for beside these. */
+  /** Moves the answers of an agent to an instance of its own, for concurrent use. */
   split(prefix: StepKey): RecordedAnswers {
     const others = new RecordedAnswers()
     for (const answer of this.#takeAll(prefix)) others.#put(answer)
@@ -563,8 +565,8 @@ export class RecordedAnswers {
     return taken
   }
 
-  /** Whether there is one in whose key the name stands. */
-  hasOf(name: string): boolean {
+  /** Whether an answer's key contains the name. */
+  hasKeyContaining(name: string): boolean {
     for (const key of this.#answers?.keys() ?? []) if (key.includes(name)) return true
     return false
   }

@@ -6,13 +6,13 @@ import { Transcript } from '../conversation/transcript.ts'
 import { beginningOf, isOwnStart } from './check-records.ts'
 import type { StepStore, StepRecord } from './log.ts'
 
-/** A run that ended, and what it spent. */
+/** An ended run and its spending. */
 export interface EndedRun {
   /** Id of the run. */
   readonly runId: string
-  /** The run whose counters this one carries: what that spent is in its figures, too. */
+  /** The run whose counters this one carries: its figures include that run's spending. */
   readonly continues?: string
-  /** The caller's own name for the prompt that it began with (`promptId`); absent where it had none. */
+  /** The caller's id for the initial prompt (`promptId`); absent if it had none. */
   readonly promptId?: string
   /** How it ended. */
   readonly terminal: RunResult
@@ -20,53 +20,53 @@ export interface EndedRun {
   readonly spent: RunProgress
 }
 
-/** What the records of a session come to. */
+/** The result of folding a session's records. */
 export interface FoldedSession {
-  /** What was said in the runs that ended. */
+  /** The conversation of the ended runs. */
   readonly transcript: Transcript
-  /** Records of the last run, if it did not end: `resume` goes on with it. A lap may stand for those of past turns (`folds`). */
+  /** Records of the last run, if it did not end: `resume` continues it. An iteration may replace the records of past turns (`folds`). */
   readonly open: readonly StepRecord[] | undefined
-  /** The runs that ended, in their order. */
+  /** The ended runs, in order. */
   readonly ended: readonly EndedRun[]
-  /** The conversation was taken back after the last run: that is over, whatever it waited for. What it has cost counts. */
+  /** The conversation was rewound after the last run. That run is over, even if it was waiting; its cost still counts. */
   readonly isRewound?: boolean
-  /** What came after its runs; none when absent. What that has cost counts. */
+  /** Stages after the runs; none when absent. Their cost counts. */
   readonly stages?: readonly RecordedStage[]
 }
 
-/** A session that an earlier process left, and where its records go on. */
+/** A session of an earlier process, and the log for new records. */
 export interface StoredSession extends FoldedSession {
-  /** The name under which it goes on. */
+  /** The id under which it continues. */
   readonly sessionId?: string
-  /** Where new records go. */
+  /** Where new records are stored. */
   readonly log: StepStore
-  /** Where what it may spend is shared with other sessions. */
+  /** Set if the session shares its budget with others. */
   readonly lease?: BudgetLease | undefined
 }
 
 /**
- * Records of a session as those of its runs. What comes between two runs belongs to the first. A duration below zero, which older versions wrote where the
- * clock of the machine was set back, is none.
+ * Splits the records of a session into runs. Records between two runs belong to the first. Negative durations, which
+ * older versions wrote when the machine's clock was set back, become zero.
  */
 export function runsOf(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (isOwnStart(record)) runs.push([])
-    runs.at(-1)?.push(withoutTimeBack(record))
+    runs.at(-1)?.push(withoutNegativeDurations(record))
   }
   return runs
 }
 
-/** Anybody may have written a record: what is of another type is looked at elsewhere. */
-function withoutTimeBack(record: StepRecord): StepRecord {
+/** The record may be from anyone; values of other types are validated elsewhere. */
+function withoutNegativeDurations(record: StepRecord): StepRecord {
   if (record.type === 'result') return record.durationMs < 0 ? { ...record, durationMs: 0 } : record
   if (record.type !== 'stage' || record.stage?.phase !== 'ended' || !(record.stage.durationMs < 0)) return record
   return { ...record, stage: { ...record.stage, durationMs: 0 } }
 }
 
 /**
- * Puts together the transcript of a session from the records of its runs, in order.
- * @throws ConfigurationError for what is no record of a run.
+ * Builds the transcript of a session from the records of its runs, in order.
+ * @throws ConfigurationError for records that are not those of a run.
  */
 export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSession {
   let transcript = Transcript.empty()
@@ -77,7 +77,7 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   for (const records of runs) {
     const { start } = beginningOf(records)
     const end = records.findLast((record) => record.type === 'end' && record.scope === '')
-    // What it said comes with the state that it goes on in.
+    // The state that the run continues with contains its messages.
     if (end?.type !== 'end') return { transcript, open: records, ended, ...after }
     let reached = transcript.appendAll(start.added)
     isRewound = false
@@ -108,14 +108,14 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   return { transcript, open: undefined, ended, ...after, ...(isRewound && { isRewound }) }
 }
 
-/** The runs whose figures make the session's, each once: without those that another of them, or the open one, goes on from. */
+/** The runs that add up to the session's figures: without runs that another of them, or the open one, continues. */
 export function countedRuns({ ended, open }: FoldedSession, continued?: string): readonly EndedRun[] {
   const carried = new Set([continued, ...ended.map(({ continues }) => continues)])
   if (open !== undefined) carried.add(beginningOf(open).start.run.continues)
   return ended.filter(({ runId }) => !carried.has(runId))
 }
 
-/** The caller's own name for the prompt that a run began with; undefined where it began without one, or the prompt had none. */
+/** The caller's id for the initial prompt of a run; undefined if there was no prompt, or it had no id. */
 export function promptIdOf(records: readonly StepRecord[]): string | undefined {
   return promptIdIn(beginningOf(records).start)
 }
@@ -125,7 +125,7 @@ function promptIdIn({ added }: RunStart): string | undefined {
   return prompt?.kind === 'user' ? prompt.inboxId : undefined
 }
 
-/** The name of the run that these records are of. */
+/** The id of the run with these records. */
 export function runIdOf(records: readonly StepRecord[] = []): string {
   return beginningOf(records).start.run.runId
 }

@@ -8,7 +8,7 @@ import { Transcript } from '../conversation/transcript.ts'
 import { beginningOf } from './check-records.ts'
 import type { FoldedPast, StepRecord } from './log.ts'
 
-/** What a run's record comes to. */
+/** The result of folding a run's records. */
 export type RestoredRun =
   | {
       readonly kind: 'ended'
@@ -21,30 +21,30 @@ export type RestoredRun =
       readonly kind: 'open'
       /** The state at the beginning of the open turn. */
       readonly state: RunState
-      /** Records of past turns, which ask nothing again. */
+      /** Records of past turns, which are not replayed. */
       readonly past: readonly StepRecord[]
-      /** Records of the open turn, to answer from. */
+      /** Records of the open turn, from which steps are answered. */
       readonly replay: readonly StepRecord[]
-      /** Of past turns those of agents that still work in the background: they are answered from, too. */
+      /** Records of past turns that belong to running background agents: steps are answered from them, too. */
       readonly agents: readonly StepRecord[]
-      /** What the record says was spent. */
+      /** The recorded spending. */
       readonly spent: LedgerSoFar
-      /** How far the record goes, on the session's active clock. */
+      /** The last recorded time, on the session's active clock. */
       readonly recordedUntil: number
     }
 
-/** What a record says was spent: what was settled, and the part of it that was charged at worst case. */
+/** The recorded spending: the total, and the part of it that was charged at worst case. */
 export interface LedgerSoFar {
-  /** What finished requests came to. */
+  /** Spending of finished requests. */
   readonly settled: Amount
   /** The part of it that was charged at worst case. */
   readonly unknown: Amount
 }
 
 /**
- * Resume is fold, then replay of the open turn: laps are folded into the state, and what came after the last one is answered from the record.
- * `before` is the session's transcript as it was when the run began.
- * @throws ConfigurationError for what is no record of one run.
+ * Resume is fold, then replay of the open turn. Iterations are folded into the state, and steps after the last one are
+ * answered from the record. `before` is the session's transcript when the run started.
+ * @throws ConfigurationError for records that are not those of one run.
  */
 export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): RestoredRun {
   const start = recordedStart(beginningOf(records), before)
@@ -61,7 +61,7 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
   }
   const { startedAt } = start.spent
   const state = last === undefined ? start : { ...start, transcript, spent: { ...last.spent, startedAt } }
-  // What comes after an earlier run may end while this one goes on, and is no part of its turns.
+  // A stage of an earlier run may end during this run, and is not part of its turns.
   const isOpen = (record: StepRecord, index: number): boolean => index >= open && record.type !== 'stage'
   const replay = records.filter(isOpen)
   const past = records.filter((record, index) => !isOpen(record, index))
@@ -76,7 +76,7 @@ function recordsOfAgents({ run, spent }: RunState, past: readonly StepRecord[]):
   return past.filter((record) => 'key' in record && prefixes.some((prefix) => record.key.startsWith(prefix)))
 }
 
-/** The state in which a recorded run began. */
+/** The state in which a recorded run started. */
 export function recordedStart(record: Extract<StepRecord, { readonly type: 'start' }>, before: Transcript): RunState {
   const { start, at } = record
   const carried = start.spent.now - start.spent.startedAt
@@ -86,7 +86,7 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   return { ...state, startLength, transcript: state.transcript.appendAll(start.added) }
 }
 
-/** Ids of the messages that a record shows as taken: a run began with them, or took them in the moment of a control record or of a lap that folds it. */
+/** Ids of the messages that a record shows as taken: a run started with them, or took them in a control record or in an iteration that folds it. */
 export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
   return records.flatMap((record) => {
     if (record.type === 'control') return (record.control.messages ?? []).map(({ id }) => id)
@@ -96,7 +96,7 @@ export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
 }
 
 // Spec R-RES-5.
-/** What was settled, plus the reservation of every request that is open, at worst case. */
+/** The spending so far, plus the reservation of every open request, at worst case. */
 function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
   const past = new PastOfRun()
   for (const record of records) past.note(record)
@@ -108,7 +108,7 @@ function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
   return { settled, unknown }
 }
 
-/** Adds up the records of a run as they come, for whoever keeps less of them than all. A start of the main loop begins anew. */
+/** Sums up the records of a run as they arrive, for callers that do not store them all. A start of the main loop resets the sums. */
 export class PastOfRun {
   #settled: Amount = nothing
   #unknown: Amount = nothing
@@ -140,7 +140,7 @@ export class PastOfRun {
     this.#until = latest(this.#until, record)
   }
 
-  /** From here on it is of the records that these figures are of, and of what comes after them. */
+  /** Continues from these figures: the records that follow are added to them. */
   goOn({ settled, unknown, open, until }: FoldedPast): void {
     this.#settled = settled
     this.#unknown = unknown
@@ -149,12 +149,12 @@ export class PastOfRun {
     for (const [key, amount] of open) this.#open.set(key, amount)
   }
 
-  /** What the records so far come to. */
+  /** The sums so far. */
   folded(): FoldedPast {
     return { settled: this.#settled, unknown: this.#unknown, open: [...this.#open], until: this.#until }
   }
 
-  /** With what the run carried over from the one before it. */
+  /** Includes what the run carried over from the previous one. */
   #begin({ nanos, unknownNanos, totalTokens }: RunProgress): void {
     this.#settled = { nanos: nanos + unknownNanos, tokens: totalTokens }
     this.#unknown = { nanos: unknownNanos, tokens: 0 }
@@ -169,7 +169,7 @@ export class PastOfRun {
   }
 }
 
-/** How far a record goes, on the session's active clock. */
+/** The last time in a record, on the session's active clock. */
 export function lastMomentOf(records: readonly StepRecord[]): number {
   return records.reduce(latest, 0)
 }

@@ -7,67 +7,70 @@ import type { StopSignal, StopSignalJson } from '../endings/signal.ts'
 import type { TranscriptEntry } from '../conversation/transcript.ts'
 
 /**
- * What people hand in while a run goes on: messages, and requests to stop at the next checkpoint.
- * Taken from by `StepEngine.control` only, so that what was taken is on record.
+ * Messages and stop requests that people submit during a run.
+ * They are taken only through `StepEngine.control`, so that each is recorded.
  */
 export interface Inbox {
-  /** Steering messages; with `all` the follow-ups too. Undefined when there are none. They cannot be retracted any more. */
+  /** Takes steering messages, and with `all` follow-ups, too. Undefined when there are none. Taken messages cannot be retracted any more. */
   takeMessages(all: boolean): readonly InboxMessage[] | undefined
-  /** These are on record as taken, by this process or by one before it: handed in again they are passed over. */
+  /** These messages are recorded as taken, by this or an earlier process. They are ignored if they are submitted again. */
   enterTaken(messages: readonly InboxMessage[]): void
   takeSignals(): readonly StopSignalJson[] | undefined
-  /** What was set since it was last asked for, as one change. */
+  /** Takes the settings since the last call, merged into one change. */
   takeSettings(): SettingsChange | undefined
-  /** What was set and no run has taken. */
+  /** Settings that no run has taken yet. */
   readonly settings: SettingsChange | undefined
-  /** A stop waits to be taken. */
+  /** A stop request is waiting. */
   readonly isStopping: boolean
-  /** Messages wait that a run takes when it would end, or a stop does. */
+  /** A message that a run takes when it would end, or a stop request, is waiting. */
   readonly hasAny: boolean
-  /** Calls back when a message or a stop comes. Gives the way to be called no more. */
+  /** Calls back when a message or a stop request arrives. Returns a function that unsubscribes. */
   onArrival(listener: () => void): () => void
-  /** Calls back when something is set. Gives the way to be called no more. */
+  /** Calls back when a setting changes. Returns a function that unsubscribes. */
   onSettings(listener: () => void): () => void
-  /** Calls back when a wait for a service is to end: a person wants a retry now, has set a model, or has the run stop. Gives the way to be called no more. */
+  /**
+   * Calls back when a wait for a service should end: a person requests a retry, has set a model, or stops the run.
+   * Returns a function that unsubscribes.
+   */
   onWake(listener: WakeListener): () => void
 }
 
-/** Why a wait for a service ends before its time. */
+/** Why a wait for a service ends early. */
 type WakeReason = 'retried' | 'model' | 'stopped'
 
-/** `model`: what was set, of `model`; null for that of the options. */
+/** `model`: the model that was set; null for that of the options. */
 type WakeListener = (why: WakeReason, model?: string | null) => void
 
-/** A message as it is handed in. */
-interface HandedInMessage {
+/** A submitted message. */
+interface SubmittedMessage {
   readonly kind: InboxMessage['kind']
   readonly content: MessageContent
-  /** A name of the caller's own; one is derived when absent. */
+  /** An id of the caller's choice. Default: a derived one. */
   readonly id?: string
 }
 
-/** An inbox that can be put into: shared by the runs of one session, one after another. */
+/** An inbox for callers: shared by the runs of one session, one after another. */
 export interface OpenInbox extends Inbox {
   /**
-   * Hands a message in and gives its id. One whose id was handed in before is passed over: it is taken once.
-   * @throws ConfigurationError for an id that is no text.
+   * Submits a message and returns its id. A message whose id was used before is ignored, so it is taken once.
+   * @throws ConfigurationError for an invalid id.
    */
-  put(message: HandedInMessage): string
-  /** Takes a message back. False when it is too late: a run takes it, or has; and when none of this id was handed in. */
+  put(message: SubmittedMessage): string
+  /** Withdraws a message. False if a run takes or has taken it, or the id is unknown. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
-  /** Ends waits for services. False where there are none. */
+  /** Ends waits for services. False if there are none. */
   retryNow(): boolean
-  /** Hands in a change of the settings, which was looked at before. */
+  /** Submits a validated change of the settings. */
   set(change: SettingsChange): void
-  /** Messages that are in no conversation yet, in the order in which they came. One that is being put on record is among them until it is. */
+  /** Messages that are not in a conversation yet, in order of arrival. A message that is being recorded is included until that is done. */
   readonly waiting: readonly InboxMessage[]
-  /** A run ended: what it took and could not put on record waits again. */
+  /** A run ended: messages that it took but could not record are waiting again. */
   giveBack(): void
 }
 
 /**
- * @param idsTaken Ids that were taken before this inbox was made. Asked for once, when the first message comes.
+ * @param idsTaken Ids that were taken before this inbox was created. Called once, when the first message arrives.
  */
 export function createInbox(idsTaken: () => Iterable<string> = () => []): OpenInbox {
   return new MessageInbox(idsTaken)
@@ -77,11 +80,11 @@ class MessageInbox implements OpenInbox {
   readonly #idsTaken: () => Iterable<string>
   #taken: Set<string> | undefined
   #waiting: readonly InboxMessage[] = noMessages
-  /** Given to a driver that has not put them on record yet. */
-  #beingTaken: readonly InboxMessage[] = noMessages
+  /** Messages that a step engine took and has not recorded yet. */
+  #unrecorded: readonly InboxMessage[] = noMessages
   #signals: StopSignalJson[] | undefined
   #settings: SettingsChange | undefined
-  #derived = 0
+  #lastNumber = 0
   #listeners: Set<() => void> | undefined
   #settingsListeners: Set<() => void> | undefined
   #waiters: Set<WakeListener> | undefined
@@ -91,19 +94,19 @@ class MessageInbox implements OpenInbox {
   }
 
   get waiting(): readonly InboxMessage[] {
-    return this.#beingTaken.length === 0 ? this.#waiting : [...this.#beingTaken, ...this.#waiting]
+    return this.#unrecorded.length === 0 ? this.#waiting : [...this.#unrecorded, ...this.#waiting]
   }
 
-  put({ kind, content, id = this.#newId() }: HandedInMessage): string {
+  put({ kind, content, id = this.#newId() }: SubmittedMessage): string {
     isName('The id of a message', id)
     if (this.#isKnown(id)) return id
     this.#waiting = [...this.#waiting, { id, kind, content: messageContentOf(content) }]
-    this.#arrived()
+    this.#notifyArrival()
     return id
   }
 
   retract(id: string): boolean {
-    const others = without(this.#waiting, new Set([id]))
+    const others = excluding(this.#waiting, new Set([id]))
     const isFound = others.length < this.#waiting.length
     this.#waiting = others
     return isFound
@@ -111,7 +114,7 @@ class MessageInbox implements OpenInbox {
 
   stop(signal: StopSignal): void {
     ;(this.#signals ??= []).push(signal.toJSON())
-    this.#arrived()
+    this.#notifyArrival()
     this.#wake('stopped')
   }
 
@@ -122,7 +125,7 @@ class MessageInbox implements OpenInbox {
   onWake(listener: WakeListener): () => void {
     const waiters = (this.#waiters ??= new Set())
     waiters.add(listener)
-    // What came before it waited is taken by nobody while it waits.
+    // A stop request that arrived before the wait is not taken during it.
     if (this.#signals !== undefined) listener('stopped')
     else if (this.#settings?.model !== undefined) listener('model', this.#settings.model)
     return () => waiters.delete(listener)
@@ -154,7 +157,7 @@ class MessageInbox implements OpenInbox {
     return () => listeners.delete(listener)
   }
 
-  #arrived(): void {
+  #notifyArrival(): void {
     for (const listener of this.#listeners ?? []) listener()
   }
 
@@ -173,15 +176,15 @@ class MessageInbox implements OpenInbox {
     const taken = all ? this.#waiting : this.#waiting.filter(({ kind }) => kind === 'steer')
     if (taken.length === 0) return undefined
     this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')
-    this.#beingTaken = [...this.#beingTaken, ...taken]
+    this.#unrecorded = [...this.#unrecorded, ...taken]
     return taken
   }
 
   enterTaken(messages: readonly InboxMessage[]): void {
     const ids = new Set(messages.map(({ id }) => id))
-    for (const id of ids) this.#known().add(id)
-    this.#waiting = without(this.#waiting, ids)
-    this.#beingTaken = without(this.#beingTaken, ids)
+    for (const id of ids) this.#takenIds().add(id)
+    this.#waiting = excluding(this.#waiting, ids)
+    this.#unrecorded = excluding(this.#unrecorded, ids)
   }
 
   takeSignals(): readonly StopSignalJson[] | undefined {
@@ -197,24 +200,24 @@ class MessageInbox implements OpenInbox {
   }
 
   giveBack(): void {
-    if (this.#beingTaken.length === 0) return
-    this.#waiting = [...this.#beingTaken, ...this.#waiting]
-    this.#beingTaken = noMessages
+    if (this.#unrecorded.length === 0) return
+    this.#waiting = [...this.#unrecorded, ...this.#waiting]
+    this.#unrecorded = noMessages
   }
 
-  #known(): Set<string> {
+  #takenIds(): Set<string> {
     return (this.#taken ??= new Set(this.#idsTaken()))
   }
 
   #isKnown(id: string): boolean {
-    const isOfThis = (message: InboxMessage): boolean => message.id === id
-    return this.#known().has(id) || this.#waiting.some(isOfThis) || this.#beingTaken.some(isOfThis)
+    const hasId = (message: InboxMessage): boolean => message.id === id
+    return this.#takenIds().has(id) || this.#waiting.some(hasId) || this.#unrecorded.some(hasId)
   }
 
-  /** Core draws no random numbers: the next number whose name nobody has. */
+  /** Core draws no random numbers, so this is the next number whose id is free. */
   #newId(): string {
     let id: string
-    do id = `message${++this.#derived}`
+    do id = `message${++this.#lastNumber}`
     while (this.#isKnown(id))
     return id
   }
@@ -222,18 +225,21 @@ class MessageInbox implements OpenInbox {
 
 const noMessages: readonly InboxMessage[] = Object.freeze([])
 
-function without(messages: readonly InboxMessage[], ids: ReadonlySet<string>): readonly InboxMessage[] {
+function excluding(messages: readonly InboxMessage[], ids: ReadonlySet<string>): readonly InboxMessage[] {
   return messages.length === 0 ? messages : messages.filter(({ id }) => !ids.has(id))
 }
 
-/** Ids of the messages that are among these entries because they were handed in. */
+/** Ids of the submitted messages among these entries. */
 export function inboxIdsOf(entries: Iterable<TranscriptEntry>): readonly string[] {
   const ids: string[] = []
   for (const entry of entries) if (entry.kind === 'user' && entry.inboxId !== undefined) ids.push(entry.inboxId)
   return ids
 }
 
-/** For subagents: what people hand in goes to the main loop. A wait of theirs is ended as one of its own; another model is not theirs. */
+/**
+ * For subagents: submitted messages go to the main loop. Waits of subagents end like those of the main loop, but a
+ * change of the model does not apply to them.
+ */
 export function inboxOfAgent(inbox: Inbox): Inbox {
   return {
     takeMessages: () => undefined,

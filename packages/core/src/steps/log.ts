@@ -6,25 +6,25 @@ import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
 import type { ExternalInput } from './control.ts'
 import type { StepKey } from './steps.ts'
 
-/** What records come to, but for what was said and what the last lap tells. JSON. */
+/** The result of folding records, except for messages and for what the last iteration reports. JSON. */
 export interface FoldedPast {
-  /** What finished requests came to. */
+  /** Spending of finished requests. */
   readonly settled: Amount
   /** The part of it that was charged at worst case. */
   readonly unknown: Amount
-  /** Requests without a result, by their keys, at their reservations. */
+  /** Reservations of requests without a result, by step key. */
   readonly open: readonly (readonly [StepKey, Amount])[]
-  /** How far they go, on the session's active clock. */
+  /** The last recorded time, on the session's active clock. */
   readonly until: number
 }
 
-/** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
+/** The records of a step engine, in order. JSON, except for the classes in the run result, which have a `toJSON`. */
 export type StepRecord =
   | {
       readonly type: 'start'
-      /** Which run it is: '' for the main loop, else the path of a subagent. */
+      /** Which run it is: '' for the main loop, otherwise the path of a subagent. */
       readonly scope: string
-      /** How the run began. */
+      /** How the run started. */
       readonly start: RunStart
       /** Milliseconds of the session's active clock. */
       readonly at: number
@@ -33,9 +33,9 @@ export type StepRecord =
       readonly type: 'intent'
       /** Name of the step. */
       readonly key: StepKey
-      /** Hash of what was asked; null where the step has none. */
+      /** Hash of the request; null if the step has none. */
       readonly digest: string | null
-      /** What is about to be done, for a resume that finds no result. */
+      /** The intent of the step, for a resume that finds no result. */
       readonly intent: Json
       /** Milliseconds of the session's active clock. */
       readonly at: number
@@ -44,13 +44,13 @@ export type StepRecord =
       readonly type: 'result'
       /** Name of the step. */
       readonly key: StepKey
-      /** Hash of what was asked; null where the step has none. */
+      /** Hash of the request; null if the step has none. */
       readonly digest: string | null
       /** What the step returned. */
       readonly value: unknown
-      /** When the step began, in milliseconds of the session's active clock. */
+      /** Start of the step, in milliseconds of the session's active clock. */
       readonly at: number
-      /** Milliseconds that it took. */
+      /** Duration in milliseconds. */
       readonly durationMs: number
     }
   | {
@@ -66,41 +66,42 @@ export type StepRecord =
       readonly type: 'lap'
       /** The iteration. */
       readonly lap: Iteration
-      /** In place of all records of its run since the start: it holds the messages of their laps, and this is what else they come to. */
+      /** Replaces all records of its run since the start: this iteration contains the messages of theirs, and this is the rest of what they add up to. */
       readonly folds?: FoldedPast
     }
   | ({
       readonly type: 'end'
-      /** Which run it is: '' for the main loop, else the path of a subagent. */
+      /** Which run it is: '' for the main loop, otherwise the path of a subagent. */
       readonly scope: string
     } & RunEnd)
-  /** Between runs: of the conversation its first `entries` are left. `after` is the id of the last of them; null for none. */
+  /** Between runs: the conversation was rewound to its first `entries`. `after` is the id of the last remaining entry; null for none. */
   | {
       readonly type: 'rewind'
-      /** How many entries of the conversation are left. */
+      /** Number of remaining entries. */
       readonly entries: number
-      /** Id of the last entry that is left; null for none. */
+      /** Id of the last remaining entry; null for none. */
       readonly after: string | null
     }
   // Spec R-AFTER-6.
-  /** A stage after a run; another run may have begun since. */
+  /** A stage after a run; another run may have started since then. */
   | {
       readonly type: 'stage'
-      /** The beginning or the end of the stage. */
+      /** The start or the end of the stage. */
       readonly stage: StageRecord
     }
 
-/** Where a driver keeps its records, in their order. */
+/** Where a step engine stores its records, in order. */
 export interface StepStore {
-  /** `nothing`: nobody will ask for what is appended, so steps need no digests. */
+  /** `nothing`: appended records are never read, so steps need no digests. */
   readonly keeps: 'all' | 'nothing'
-  /** Takes a record, which need not be durable yet. Throwing breaks the driver. */
+  /** Accepts a record, which need not be durable yet. Throwing breaks the engine. */
   append(record: StepRecord): void
-  /** Settles once all that was appended before is durable; at once where that means nothing. Rejecting breaks the driver. */
+  /** Settles once all appended records are durable; synchronously if there is nothing to do. Rejecting breaks the engine. */
   flush(): Eventually<void>
   /**
-   * Hears that from now on all that goes on is waiting: for a person (null), or for so many milliseconds at most. Undefined when something goes on again. A process
-   * that ends meanwhile loses nothing: whoever resumes the run waits on. A log that can bring the run back in another process lets go of this one.
+   * Called when everything in progress is waiting: for a person (null), or for at most this many milliseconds. Called
+   * with undefined when work continues. A process that ends during a wait loses nothing, because resuming the run
+   * continues the wait. A log that can continue the run in another process may release this one.
    */
   rests?(ms: number | null | undefined): void
 }

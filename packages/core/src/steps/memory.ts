@@ -4,43 +4,43 @@ import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } 
 import { lastMomentOf } from './fold.ts'
 import type { StepStore, StepRecord } from './log.ts'
 
-/** What a memory driver begins with; without options it is empty and keeps everything. */
+/** Options of a memory engine. By default it is empty and stores everything. */
 export interface MemoryStepsOptions {
-  /** Where time comes from. Default: the system's clock. */
+  /** The time source. Default: the system's clock. */
   readonly clock?: Clock
   /** Records of the open turn to answer from, and of what came before it, for the clock. */
   readonly replay?: readonly StepRecord[]
-  /** Of `past` those of agents that still work in the background, to answer from too. */
+  /** Records in `past` that belong to running background agents, to answer from, too. */
   readonly agents?: readonly StepRecord[]
-  /** Refuses to run anything that is not on record: replay and what-if. */
+  /** Rejects steps that are not recorded: for replay and what-if. */
   readonly recordedOnly?: boolean
-  /** `nothing`: for runs that nobody will resume or replay. */
+  /** `nothing`: for runs that will not be resumed or replayed. */
   readonly keep?: 'all' | 'nothing'
-  /** Records from before the open turn: kept, so that what this driver holds is the whole story. */
+  /** Records from before the open turn, so that `records` is complete. */
   readonly past?: readonly StepRecord[]
-  /** Idempotency keys begin with it. Default: `session`. */
+  /** Prefix of idempotency keys. Default: `session`. */
   readonly sessionId?: string
-  /** Called with every record, before whatever it stands for goes on. Throwing breaks the driver. */
+  /** Called with every record before the run continues. Throwing breaks the engine. */
   readonly onRecord?: (record: StepRecord) => void
 }
 
-/** A driver whose records can be read: JSON, so that they can be written to a file and given to `resume` or `replay`. */
+/** A step engine whose records can be read. They are JSON, so they can be written to a file and passed to `resume` or `replay`. */
 export interface MemorySteps extends AnswerableStepEngine {
   /** All records so far, in order. */
   readonly records: readonly StepRecord[]
 }
 
-/** The driver that keeps its record in memory. @throws ConfigurationError for options that are none. */
+/** A step engine that stores its records in memory. @throws ConfigurationError for invalid options. */
 export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps {
   if (fieldsOf(options) === undefined) refuse('createMemorySteps', 'given an object, such as { onRecord }', options)
   if (options.onRecord !== undefined) isFunction('onRecord', options.onRecord)
-  const { past, replay = [], keep = 'all', onRecord, ...given } = options
+  const { past, replay = [], keep = 'all', onRecord, ...engineOptions } = options
   const records: StepRecord[] = [...(past ?? []), ...replay]
   const log = new MemoryLog(records, keep, onRecord)
-  return new MemoryDriver({ ...given, log, replay, recordedUntil: lastMomentOf(records) }, records)
+  return new MemoryStepEngine({ ...engineOptions, log, replay, recordedUntil: lastMomentOf(records) }, records)
 }
 
-class MemoryDriver extends DurableStepEngine implements MemorySteps {
+class MemoryStepEngine extends DurableStepEngine implements MemorySteps {
   readonly records: readonly StepRecord[]
 
   constructor(options: StepEngineOptions, records: readonly StepRecord[]) {

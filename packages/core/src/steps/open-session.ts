@@ -8,41 +8,41 @@ import type { StepRecord, StepStore } from './log.ts'
 import { headOf, lastReasonOf } from './session-records.ts'
 import type { OpenSession, SessionHead } from './session-store.ts'
 
-/** Records that a store is to write, together or not at all. */
+/** Records that a store writes together or not at all. */
 export interface RecordBatch {
-  /** The number of the first of them: how many records the session has already. */
+  /** The number of the first of them, which is the number of records in the session so far. */
   readonly first: number
-  /** Each as JSON. Empty where all that is asked is that what was written before becomes durable. */
+  /** Each as JSON. Empty if only earlier records have to become durable. */
   readonly records: readonly string[]
-  /** How the newest run has ended after them, null while it is open; absent where it is as before. */
+  /** How the newest run has ended after them, null while it is open; absent if unchanged. */
   readonly lastReason?: EndingReason | null
-  /** True: they and all before them are durable once `write` has resolved. False: they may be lost if the machine fails. */
+  /** True: these and all earlier records are durable once `write` has resolved. False: they may be lost if the machine fails. */
   readonly isDurable: boolean
 }
 
-/** What `createOpenSession` makes a session of. */
+/** Options of `createOpenSession`. */
 export interface OpenSessionOptions {
   /** Id of the session. */
   readonly sessionId: string
-  /** What the session began with. */
+  /** The head from the session's creation. */
   readonly head: SessionHead
   /** Number of the lock of this process. */
   readonly fence: number
-  /** The records that are stored, from the first on. */
+  /** All stored records, in order. */
   readonly records: readonly StepRecord[]
   /**
-   * Writes a batch in one transaction, and refuses it with `sessionTakenOver` where the lock of the session is not the one with this fence any more. Called for one
-   * batch after the other; not called again after it has rejected.
+   * Writes a batch in one transaction. Rejects with `sessionTakenOver` if the session's lock no longer has this fence.
+   * Batches are written one after another; it is not called again after it has rejected.
    */
   readonly write: (batch: RecordBatch) => Promise<void>
-  /** Gives the lock back, where it is still the one with this fence. */
+  /** Releases the lock, if it still has this fence. */
   readonly release: () => Promise<void>
 }
 
 /**
- * The session that a store gives from `open`: batches what the loop appends, and folds what is stored.
- * A store is left with reading records, writing a batch, and its locks.
- * @throws HaltingError `driver` for records that do not make a session.
+ * Creates the session that a store returns from `open`: it batches the loop's records, and folds the stored ones.
+ * The store only has to read records, write a batch, and manage its locks.
+ * @throws HaltingError `driver` for records that do not form a session.
  */
 export function createOpenSession(options: OpenSessionOptions): OpenSession {
   const { sessionId, head, fence, records } = options
@@ -73,9 +73,13 @@ function foldedOf(sessionId: string, records: readonly StepRecord[]): FoldedSess
   try {
     return foldSession(runsOf(records))
   } catch (error) {
-    throw new HaltingError('driver', `The records of the session ${sessionId} make no session: ${messageOf(error)}`, {
-      cause: error,
-    })
+    throw new HaltingError(
+      'driver',
+      `The records of the session ${sessionId} do not form a session: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -86,8 +90,9 @@ interface Flush {
 }
 
 /**
- * Hands records to a store in batches: those of one turn of the event loop together, and those that come while a batch is written as the next one.
- * After a batch that failed nothing is written any more.
+ * Passes records to a store in batches: those of one turn of the event loop together, and those that arrive during a
+ * write as the next batch.
+ * After a failed batch nothing is written any more.
  */
 class BatchingLog implements StepStore {
   readonly keeps = 'all'
@@ -100,7 +105,7 @@ class BatchingLog implements StepStore {
   #isWorking = false
   #isScheduled = false
   #isClosed = false
-  /** What an earlier process wrote may not be durable yet. */
+  /** Records of an earlier process may not be durable yet. */
   #isDurable = false
   #failure: HaltingError | undefined
 
@@ -112,7 +117,7 @@ class BatchingLog implements StepStore {
 
   append(record: StepRecord): void {
     this.#refuseIfOver()
-    // What a record names may change later.
+    // A copy, because objects in a record may change later.
     this.#waiting.push(JSON.stringify(record))
     const reason = lastReasonOf(record)
     if (reason !== undefined) this.#lastReason = reason
@@ -143,7 +148,7 @@ class BatchingLog implements StepStore {
   #schedule(): void {
     if (this.#isScheduled || this.#isWorking) return
     this.#isScheduled = true
-    // Not at once: a flush that follows in the same moment makes one batch of it.
+    // Deferred, so that a flush in the same turn makes one batch of it.
     void Promise.resolve().then(() => {
       this.#isScheduled = false
       return this.#work()
@@ -156,7 +161,7 @@ class BatchingLog implements StepStore {
     while (this.#failure === undefined && (this.#waiting.length > 0 || this.#flush !== undefined)) {
       const flush = this.#flush
       this.#flush = undefined
-      // One after the other, so that records are in their order.
+      // One after another, so that records stay in order.
       await this.#write(flush !== undefined)
       if (this.#failure === undefined) flush?.resolve()
       else flush?.reject(this.#failure)
@@ -184,7 +189,7 @@ class BatchingLog implements StepStore {
 function newFlush(): Flush {
   let settle: Omit<Flush, 'promise'> | undefined
   const promise = new Promise<void>((resolve, reject) => (settle = { resolve, reject }))
-  // The executor of a promise is called at once.
+  // The executor of a promise is called synchronously.
   return { promise, ...(settle as unknown as Omit<Flush, 'promise'>) }
 }
 

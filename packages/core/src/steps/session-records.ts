@@ -6,14 +6,14 @@ import type { StepRecord } from './log.ts'
 import type { SessionHead, SessionListOptions } from './session-store.ts'
 import { misfitOfRecord } from './stored-record.ts'
 
-// What stores of many sessions have in common: records as JSON and back, what names a session, and what they say when they refuse.
+// Shared parts of stores with many sessions: records as JSON and back, session ids, and errors.
 
-/** The format in which a store writes the records of a session. It refuses a session of a higher one. */
+/** The format version of a store's session records. A store refuses sessions with a higher version. */
 export const sessionFormat = 1
 
 /**
- * Parses the stored records of a session, the first of it first.
- * @throws HaltingError `driver` for a record that is damaged, with its number.
+ * Parses the stored records of a session, in order from the first.
+ * @throws HaltingError `driver` for a damaged record, with its number.
  */
 export function decodeRecords(sessionId: string, texts: readonly string[]): readonly StepRecord[] {
   return texts.map((text, number) => {
@@ -23,14 +23,14 @@ export function decodeRecords(sessionId: string, texts: readonly string[]): read
     } catch (error) {
       throw damagedRecord(sessionId, number, messageOf(error))
     }
-    const misfit = misfitOfRecord(record)
-    if (misfit !== undefined) throw damagedRecord(sessionId, number, misfit)
-    // Every field that is read of it was checked.
+    const problem = misfitOfRecord(record)
+    if (problem !== undefined) throw damagedRecord(sessionId, number, problem)
+    // Every field that is used was validated.
     return record as StepRecord
   })
 }
 
-/** The error for a record that cannot be read; records are numbered from 0. */
+/** The error for an unreadable record; records are numbered from 0. */
 export function damagedRecord(sessionId: string, number: number, why: string): HaltingError {
   return new HaltingError(
     'driver',
@@ -46,12 +46,12 @@ export function sessionInUse(sessionId: string, holder: string): HaltingError {
   )
 }
 
-/** The error of a process whose lock on a session another process has taken, or whose session was removed. */
+/** The error for a process whose lock on a session was taken over, or whose session was removed. */
 export function sessionTakenOver(sessionId: string, by?: string): HaltingError {
   const who = by === undefined ? 'another process' : by
   return new HaltingError(
     'driver',
-    `The session ${sessionId} was taken over by ${who}, or removed, while this process had it open. Nothing more is stored from here; open the session again.`,
+    `The session ${sessionId} was taken over by ${who}, or removed, while this process had it open. This process stores nothing more; open the session again.`,
   )
 }
 
@@ -64,12 +64,13 @@ export function sessionOfLaterVersion(sessionId: string, format: number): Haltin
 }
 
 /**
- * Checks what a program gives to `open`.
- * @throws ConfigurationError for an id of more than 200 characters, one that is empty or has control characters, and for a head whose fields are of other types.
+ * Validates the arguments of `open`.
+ * @throws ConfigurationError for an id that is empty, longer than 200 characters or has control characters, and for a
+ * head with invalid fields.
  */
 export function checkSessionGiven(sessionId: unknown, head?: unknown): void {
   isStorable('sessionId', sessionId)
-  // It was just found to be one.
+  // Just checked to be a string.
   if ((sessionId as string).length > 200) refuse('sessionId', 'at most 200 characters long', sessionId)
   if (head === undefined) return
   isObject('an object, such as { title }', {
@@ -80,7 +81,7 @@ export function checkSessionGiven(sessionId: unknown, head?: unknown): void {
   })('head', head)
 }
 
-/** Checks what a program gives to `list`. @throws ConfigurationError for fields of other types. */
+/** Validates the options of `list`. @throws ConfigurationError for fields of other types. */
 export function checkListGiven(options: SessionListOptions): void {
   isObject('an object, such as { limit }', {
     cwd: optional(isText),
@@ -91,17 +92,15 @@ export function checkListGiven(options: SessionListOptions): void {
   })('options', options)
 }
 
-/** The error where the session behind which a list is to continue was removed. */
+/** The error if the session after which a list continues was removed. */
 export function noSuchPage(after: string): ConfigurationError {
-  return new ConfigurationError(
-    `There is no session ${after} to list from. Leave out \`after\` to list from the newest.`,
-  )
+  return new ConfigurationError(`There is no session ${after} to list from. Omit \`after\` to list from the newest.`)
 }
 
-/** Without what databases store differently: control characters, and halves of surrogate pairs. */
+/** Rejects characters that databases store differently: control characters and lone surrogates. */
 function isStorable(name: string, value: unknown): void {
   isName(name, value)
-  // It was just found to be one.
+  // Just checked to be a string.
   const text = value as string
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed())
@@ -113,13 +112,13 @@ function isIsoTime(name: string, value: unknown): void {
     refuse(name, 'a time in ISO 8601, such as 2026-01-31T12:00:00.000Z', value)
 }
 
-/** How the newest run of a session ended after this record: null while it is open, undefined where the record says nothing of it. */
+/** How the newest run of a session ended after this record: null while it is open, undefined if the record does not change it. */
 export function lastReasonOf(record: StepRecord): EndingReason | null | undefined {
   if (record.type === 'start' && record.scope === '') return null
   return record.type === 'end' && record.scope === '' ? record.terminal.reason : undefined
 }
 
-/** The fields of a head that are there. */
+/** The fields that are present in a head. */
 export function headOf({ cwd, title, version, createdAt }: SessionHead): SessionHead {
   return {
     ...(cwd !== undefined && { cwd }),

@@ -4,19 +4,19 @@ import type { AnswerableStepEngine } from './driver.ts'
 import type { StoredSession } from './fold-session.ts'
 import type { StepRecord } from './log.ts'
 
-/** What a session says of itself, apart from its records. */
+/** Information about a session, apart from its records. */
 export interface SessionHead {
-  /** The folder that the session works in; absent where it works in none. */
+  /** The working directory of the session; absent if it has none. */
   readonly cwd?: string
-  /** What a person or a program calls it. */
+  /** A title from a person or a program. */
   readonly title?: string
-  /** Of the program that began it. */
+  /** Version of the program that created it. */
   readonly version?: string
-  /** When it began: ISO 8601 in UTC. The present when absent; a copy keeps that of the original. */
+  /** When it was created: ISO 8601 in UTC. Default: now. A copy has the time of the original. */
   readonly createdAt?: string
 }
 
-/** One session of a store, as a list shows it. */
+/** One session in a list. */
 export interface StoredSessionInfo extends SessionHead {
   /** Id of the session. */
   readonly sessionId: string
@@ -26,73 +26,79 @@ export interface StoredSessionInfo extends SessionHead {
   readonly updatedAt: string
   /** How many records it has. */
   readonly records: number
-  /** Bytes of its records, payloads included. */
+  /** Bytes of its records, including payloads. */
   readonly bytes: number
-  /** How its newest run ended; null while that run is open, or where the session has none. */
+  /** How its newest run ended; null while that run is open, or if the session has no run. */
   readonly lastReason: EndingReason | null
-  /** A process has it open at this moment. */
+  /** A process currently has it open. */
   readonly isLocked: boolean
 }
 
-/** Which sessions a list gives, the one that was written last first. */
+/** Options for listing sessions, the most recently written first. */
 export interface SessionListOptions {
-  /** Only sessions of this working directory. Default: of all. */
+  /** Only sessions with this working directory. Default: all. */
   readonly cwd?: string
-  /** At most so many; 1,000 when absent. */
+  /** Maximum number of sessions. Default: 1,000. */
   readonly limit?: number
-  /** Those whose newest record is older than that of the session with this id: the last of the page before. @throws ConfigurationError where it is not there any more. */
+  /** Only sessions after the one with this id, the last of the previous page. @throws ConfigurationError if it no longer exists. */
   readonly after?: string
 }
 
-/** A session that this process alone writes, until it is closed or another process has taken it over. */
+/** A session that only this process writes, until it is closed or another process takes it over. */
 export interface OpenSession extends StoredSession {
   /** Id of the session. */
   readonly sessionId: string
-  /** What the session began with. */
+  /** The head from the session's creation. */
   readonly head: SessionHead
   /**
-   * The number of the lock that this process has. It rises with each lock on the session, and the store takes no record under a lower one than the last: a process
-   * that stood still for longer than its lock lasts can write nothing after another one has taken the session.
+   * The number of this process's lock. It rises with each lock on the session, and the store accepts no record with a
+   * lower number than the latest. So a process that stalled for longer than its lock lasts cannot write after another
+   * process has taken over the session.
    */
   readonly fence: number
-  /** A driver for a new run. */
+  /** Creates a step engine for a new run. */
   steps(options?: {
-    /** Where time comes from. Default: the system's clock. */
+    /** The time source. Default: the system's clock. */
     readonly clock?: Clock
   }): AnswerableStepEngine
-  /** All that was appended is durable, and another process may open the session. Rejects with what kept records from being stored; the session is closed then, too. */
+  /**
+   * Makes all appended records durable and releases the session for other processes. Rejects if records could not be
+   * stored; the session is closed even then.
+   */
   close(): Promise<void>
 }
 
 /**
- * Keeps many sessions: a database, a folder. Records of one session come back whole and in order, what was flushed outlives a kill, and one process at a time writes
- * a session. Errors are `HaltingError`s with the code `driver` whose message says what to do.
+ * Stores many sessions, in a database or a folder. Records of a session are read completely and in order, flushed
+ * records survive a kill, and one process at a time writes a session. Errors are `HaltingError`s with the code `driver`,
+ * whose message says what to do.
  */
 export interface SessionStore {
   /**
-   * Opens a session, or begins it. `head` is that of one that begins.
-   * @throws HaltingError `driver` where another process has it open (and which), where a later version wrote it, and for records that are damaged (and which).
+   * Opens or creates a session; `head` is for a new one.
+   * @throws HaltingError `driver` if another process has it open (names it), if a later version wrote it, or if a record
+   * is damaged (names it).
    */
   open(sessionId: string, head?: SessionHead): Promise<OpenSession>
   /**
-   * All records of a session, without its lock: for whoever reads only. Undefined where there is no such session.
-   * @throws HaltingError `driver` where a later version wrote it, and for records that are damaged (and which).
+   * All records of a session, without locking it, for read-only use. Undefined if it does not exist.
+   * @throws HaltingError `driver` if a later version wrote it, or if a record is damaged (names it).
    */
   read(sessionId: string): Promise<
     | {
-        /** The session, as a list shows it. */
+        /** The session's entry in a list. */
         readonly info: StoredSessionInfo
         /** Its records, in order. */
         readonly records: readonly StepRecord[]
       }
     | undefined
   >
-  /** The sessions, a page of them. */
+  /** One page of the sessions. */
   list(options?: SessionListOptions): Promise<readonly StoredSessionInfo[]>
-  /** False where there is no such session. @throws HaltingError `driver` where a process has it open. */
+  /** Removes a session; false if it does not exist. @throws HaltingError `driver` if a process has it open. */
   remove(sessionId: string): Promise<boolean>
-  /** Removes the sessions whose newest record is older, but for those that a process has open. Gives how many. */
+  /** Removes the sessions whose newest record is older, except those that a process has open. Returns their number. */
   removeOlderThan(moment: Date): Promise<number>
-  /** Ends the connection. Sessions that are open are closed first. */
+  /** Closes the connection, after closing open sessions. */
   close(): Promise<void>
 }

@@ -10,18 +10,18 @@ export type StageReason =
   /** There was nothing to do. */
   | 'skipped'
   | 'max_turns'
-  /** Its own dollars, or those of the session. */
+  /** Its own dollar budget, or that of the session, was used up. */
   | 'max_budget_usd'
   | 'token_limit'
   | 'time_limit'
-  /** The program ends, or the caller has no more use for it. */
+  /** The program is ending, or the caller aborted the stage. */
   | 'aborted'
-  /** It threw, or the model gave no answer. */
+  /** The stage threw, or the model gave no answer. */
   | 'failed'
 
-/** Which stage, and after which run. */
+/** The stage, and the run before it. */
 export type StageIdentity = {
-  /** `run1/after/memory`: no other of the session has it. */
+  /** `run1/after/memory`: unique in the session. */
   readonly id: string
   /** Id of the run. */
   readonly runId: string
@@ -29,21 +29,21 @@ export type StageIdentity = {
   readonly name: string
 }
 
-/** How a stage went. JSON. */
+/** The result of a stage. JSON. */
 export type StageReport = StageIdentity & {
   /** How the stage ended. */
   readonly reason: StageReason
-  /** In a sentence; '' for nothing to say. */
+  /** A sentence; '' if there is nothing to report. */
   readonly message: string
   /** Facts for programs; absent for none. */
   readonly details?: JsonObject
   /** Requests that it made. */
   readonly turns: number
-  /** Settled, in US dollars. */
+  /** US dollars charged. */
   readonly costUsd: number
-  /** With what unknown and aborted attempts may have cost. */
+  /** US dollars including what unknown and aborted attempts may have cost. */
   readonly committedUsd: number
-  /** Input and output; unknown ones at worst case. */
+  /** Input and output tokens; unknown ones at worst case. */
   readonly tokens: number
   /** Figures by exact model id. */
   readonly modelUsage: {
@@ -54,14 +54,14 @@ export type StageReport = StageIdentity & {
       readonly costUsd: number
     }
   }
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly durationMs: number
 }
 
 // Spec R-AFTER-6.
 /**
- * What is on record of a stage. Its beginning is there before its first question, with the most that it may spend: that is what it is charged if
- * nobody sees its end.
+ * A record of a stage. The start record precedes the first question and has the most that the stage may spend. That
+ * amount is charged if its end is never recorded.
  */
 export type StageRecord =
   | (StageIdentity & {
@@ -71,15 +71,15 @@ export type StageRecord =
     })
   | (StageReport & { readonly phase: 'ended' })
 
-/** A stage as its records tell it; `ended` is null where a process was ended in its middle. */
+/** A stage from its records. */
 export interface RecordedStage extends StageIdentity {
   /** The most that it may spend. */
   readonly most: Amount
-  /** How it went; null where a process ended in the middle of it. */
+  /** Its result; null if the process ended during the stage. */
   readonly ended: StageReport | null
 }
 
-/** Stages in the order in which they began. */
+/** Stages in order of their start. */
 export function stagesOf(records: Iterable<StageRecord>): readonly RecordedStage[] {
   const stages = new Map<string, RecordedStage>()
   for (const record of records) {
@@ -94,9 +94,9 @@ export function stagesOf(records: Iterable<StageRecord>): readonly RecordedStage
   return [...stages.values()]
 }
 
-/** What a stage counts for on the ledger: what it came to; the most that it might have, where nobody saw its end. */
+/** What a stage counts for in the ledger: its spending, or the most that it may spend if its end was not recorded. */
 export function spentOfStage({ most, ended }: RecordedStage): {
-  /** What finished requests came to. */
+  /** Spending of finished requests. */
   readonly settled: Amount
   /** The part of it that was charged at worst case. */
   readonly unknown: Amount

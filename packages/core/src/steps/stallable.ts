@@ -14,45 +14,45 @@ import type {
   WaitOptions,
 } from './steps.ts'
 
-type What = 'step' | 'wait'
+type StepDescription = 'step' | 'wait'
 
-/** What is pending, between what began before it and what began after it. */
+/** A pending promise, in a list ordered by start. */
 interface Pending {
-  readonly what: What
+  readonly what: StepDescription
   readonly reject: (error: HaltingError) => void
   before: Pending | undefined
   after: Pending | undefined
 }
 
-/** What all scopes of one driver share. */
-class Stall {
-  /** The one that began last. They are a list of their own: a set would be made for each run that waits, mostly for one. */
+/** Shared by all scopes of one step engine. */
+class PendingSteps {
+  /** The most recent one. This is a linked list, because a set would be allocated for each waiting run, mostly for one promise. */
   #last: Pending | undefined
   error: HaltingError | undefined
 
-  guarded<T>(what: What, start: () => Promise<T>): Promise<T>
-  guarded<T>(what: What, start: () => Eventually<T>): Eventually<T>
-  guarded<T>(what: What, start: () => Eventually<T>): Eventually<T> {
+  startStep<T>(what: StepDescription, start: () => Promise<T>): Promise<T>
+  startStep<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T>
+  startStep<T>(what: StepDescription, start: () => Eventually<T>): Eventually<T> {
     if (this.error !== undefined) return Promise.reject(this.error)
-    return this.watched(what, start())
+    return this.trackStep(what, start())
   }
 
-  watched<T>(what: What, value: Promise<T>): Promise<T>
-  watched<T>(what: What, value: Eventually<T>): Eventually<T>
-  watched<T>(what: What, value: Eventually<T>): Eventually<T> {
+  trackStep<T>(what: StepDescription, value: Promise<T>): Promise<T>
+  trackStep<T>(what: StepDescription, value: Eventually<T>): Eventually<T>
+  trackStep<T>(what: StepDescription, value: Eventually<T>): Eventually<T> {
     if (!(value instanceof Promise)) return value
     return new Promise<T>((resolve, reject) => {
       const pending: Pending = { what, reject, before: this.#last, after: undefined }
       if (this.#last !== undefined) this.#last.after = pending
       this.#last = pending
       value.then(
-        (came) => {
+        (result) => {
           this.#remove(pending)
-          resolve(came)
+          resolve(result)
         },
         (thrown: unknown) => {
           this.#remove(pending)
-          // What the driver rejected with is handed through as it is.
+          // An error of the step engine is passed on unchanged.
           reject(thrown)
         },
       )
@@ -62,15 +62,15 @@ class Stall {
   break(): boolean {
     const last = this.#last
     if (last === undefined) return false
-    let waits = false
-    for (let each: Pending | undefined = last; each !== undefined; each = each.before) waits ||= each.what === 'wait'
-    this.error ??= stalledError(waits)
+    let hasWait = false
+    for (let each: Pending | undefined = last; each !== undefined; each = each.before) hasWait ||= each.what === 'wait'
+    this.error ??= stalledError(hasWait)
     this.#remove(last)
     last.reject(this.error)
     return true
   }
 
-  /** Takes it out. One that was broken settles later, and is out already. */
+  /** Removes it. A promise that was broken settles later, and is already removed. */
   #remove(pending: Pending): void {
     const { before, after } = pending
     if (after !== undefined) after.before = before
@@ -82,22 +82,23 @@ class Stall {
 }
 
 /**
- * A `StepEngine` that can be broken from outside, whatever engine is behind it: for a run that waits for what can never come.
- * B1: one pending promise is rejected at a time, the one that began last: an agent ends before the step of the run that it is part of.
- * B2: once broken nothing is begun any more; only the end is still put on record.
+ * A `StepEngine` that can be broken from outside, whatever engine it wraps: for a run that waits for something that can
+ * never happen.
+ * B1: it rejects one pending promise at a time, the most recent one, so an agent ends before the step of its parent run.
+ * B2: once broken it starts nothing more; only the end is still recorded.
  */
 export class StallableSteps implements StepEngine {
   readonly #steps: StepEngine
-  readonly #stall: Stall
+  readonly #pending: PendingSteps
 
-  constructor(steps: StepEngine, stall: Stall = new Stall()) {
+  constructor(steps: StepEngine, pending: PendingSteps = new PendingSteps()) {
     this.#steps = steps
-    this.#stall = stall
+    this.#pending = pending
   }
 
-  /** Rejects what was begun last and is pending. False where nothing is. */
+  /** Rejects the most recent pending promise. False if nothing is pending. */
   break(): boolean {
-    return this.#stall.break()
+    return this.#pending.break()
   }
 
   get replaying(): boolean {
@@ -121,15 +122,15 @@ export class StallableSteps implements StepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#stall.guarded('step', () => this.#steps.run(key, effect, options))
+    return this.#pending.startStep('step', () => this.#steps.run(key, effect, options))
   }
 
   scope(name: string): StepEngine {
-    return new StallableSteps(this.#steps.scope(name), this.#stall)
+    return new StallableSteps(this.#steps.scope(name), this.#pending)
   }
 
   beside(name: string, prefix: StepKey): StepEngine {
-    return new StallableSteps(this.#steps.beside(name, prefix), this.#stall)
+    return new StallableSteps(this.#steps.beside(name, prefix), this.#pending)
   }
 
   lap(lap: Iteration): void {
@@ -137,22 +138,22 @@ export class StallableSteps implements StepEngine {
   }
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
-    if (this.#stall.error !== undefined) return Promise.reject(this.#stall.error)
-    // Nearly always nothing came, and that is known at once.
+    if (this.#pending.error !== undefined) return Promise.reject(this.#pending.error)
+    // Mostly there is no input, and the answer is synchronous.
     const polled = this.#steps.control(key, poll, options)
-    return polled instanceof Promise ? this.#stall.watched('step', polled) : polled
+    return polled instanceof Promise ? this.#pending.trackStep('step', polled) : polled
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#stall.guarded('step', () => this.#steps.sleep(key, ms, options))
+    return this.#pending.startStep('step', () => this.#steps.sleep(key, ms, options))
   }
 
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
-    return this.#stall.guarded('wait', () => this.#steps.wait<T>(key, options))
+    return this.#pending.startStep('wait', () => this.#steps.wait<T>(key, options))
   }
 
   end(end: RunEnd): Promise<void> {
-    return this.#stall.watched('step', this.#steps.end(end))
+    return this.#pending.trackStep('step', this.#steps.end(end))
   }
 }
 

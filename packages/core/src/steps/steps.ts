@@ -5,113 +5,113 @@ import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
 import type { ExternalInput } from './control.ts'
 
 // Spec R-STEP-2.
-/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like. */
+/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and similar. */
 export type StepKey = string
 
-/** What an effect is handed. */
+/** What a side effect receives. */
 export interface EffectScope {
-  /** The loop's own. */
+  /** The loop's own abort signal. */
   readonly signal: AbortSignal
-  /** The same for every try at this step, also after a crash. */
+  /** The same for every attempt at this step, even after a crash. */
   readonly idempotencyKey: string
-  /** What is on record as its intent: of a step that runs again that of the first try. Absent where it has none. */
+  /** The recorded intent; for a step that runs again, that of the first attempt. Absent if it has none. */
   readonly intent?: Json
-  /** Streaming events leave live from inside an effect; they are for looking at. */
+  /** Reports streaming events live from a side effect, for display only. */
   readonly emit: (event: RunEvent) => void
 }
 
-/** What the loop asks of a driver for one step. */
+/** Options of one step. */
 export interface StepOptions<T> {
   /** Aborted when the run is. */
   readonly signal: AbortSignal
   /** Reports events of the step while it runs. */
   readonly emit: (event: RunEvent) => void
-  /** What was asked, told apart: a key that is found with another digest is a mismatch, not an answer, and writes nothing. */
+  /** Identifies the request. A recorded key with another digest is a mismatch, not an answer, and writes nothing. */
   readonly digest?: () => string
-  /** What is on record before the effect is called. Asked for only when the effect is about to be. */
+  /** Recorded before the side effect. Called only when the side effect is about to run. */
   readonly intent?: () => Json
-  /** What an intent without a result means: run the effect again, or this value. */
+  /** What to do about an intent without a result: run the side effect again, or return this value. */
   readonly onUnfinished: 'rerun' | ((intent: Json) => T)
-  /** `intent`: the intent is on disk before the effect is called. */
+  /** `intent`: the intent is durable before the side effect runs. */
   readonly sync: 'none' | 'intent'
-  /** It holds what other steps came to, whose keys begin with its own and a `/`: with it on record nobody asks for them. */
+  /** It includes other steps, whose keys begin with its own and a `/`. Once it is recorded, they are not run again. */
   readonly composite?: boolean
 }
 
-/** A step on record that nobody asks for any more: what it came to, or what it was about to do. */
+/** A recorded step that is not run any more: its result, or its intent. */
 export interface AbandonedStep {
   readonly key: StepKey
   readonly isDone: boolean
   readonly value: unknown
 }
 
-/** What a step came to, and when. */
+/** The result of a step, and when it ran. */
 export interface StepResult<T> {
-  /** What the effect returned. */
+  /** The return value of the side effect. */
   readonly value: T
   /** Answered from the record. */
   readonly replayed: boolean
-  /** When it began, in milliseconds of the session's active clock, which stands still while nobody runs or a person is waited for. */
+  /** Start, in milliseconds of the session's active clock, which is paused while nobody runs or a person is waited for. */
   readonly at: number
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly durationMs: number
 }
 
-/** How a poll for control stands in the record. */
+/** How a poll for external input is recorded. */
 export interface ExternalInputOptions {
-  /** The record does not go on behind this point, whatever it holds beside it. */
+  /** The record ends here, whatever other records it contains. */
   readonly isOpen?: boolean
 }
 
-/** What ends a wait beside its answer. */
+/** What ends a wait other than its answer. */
 export interface WaitOptions {
   /** Ends the wait when it aborts. */
   readonly signal: AbortSignal
-  /** Its longest time in milliseconds by the wall clock, counted on over kills and resumes: its moments are its intent. Without end when absent. */
+  /** Maximum duration in milliseconds of wall time, continued across kills and resumes: its start and end are its intent. Unlimited when absent. */
   readonly longestMs?: number
-  /** Called where it is waited for, with what ends the wait; gives the way to be called no more. `why` is on record, and told. */
+  /** Called at the start of the wait with a function that ends it; returns a function that unsubscribes. `why` is recorded and reported. */
   readonly wakeOn?: (wake: (why: string) => void) => () => void
-  /** Called where it is waited for, with its moments in milliseconds since 1970; not for a wait without a longest time. */
+  /** Called at the start of the wait with its times in milliseconds since 1970; not for a wait without a maximum duration. */
   readonly onBegin?: (moments: {
-    /** When the wait began. */
+    /** Start of the wait. */
     readonly sinceMs: number
-    /** When it ends at the latest. */
+    /** Latest end of the wait. */
     readonly untilMs: number
   }) => void
 }
 
-/** How a wait ended. */
+/** The outcome of a wait. */
 export interface Waited<T> {
-  /** `over`: its longest time has passed. */
+  /** `over`: its maximum duration has passed. */
   readonly outcome: 'answered' | 'over' | 'woken' | 'aborted'
-  /** Of `answered`. */
+  /** For `answered`. */
   readonly answer?: T
-  /** Of `woken`. */
+  /** For `woken`. */
   readonly why?: string
-  /** Milliseconds by the wall clock since it began, kills and resumes in between included, at most its longest time. 0 without one. */
+  /** Wall time in milliseconds since it began, including kills and resumes in between, at most its maximum duration. 0 without one. */
   readonly waitedMs: number
-  /** When it ended, in milliseconds since 1970 by when it began and how long it took; 0 without a longest time. */
+  /** When it ended, in milliseconds since 1970, calculated from its start and duration; 0 without a maximum duration. */
   readonly endedMs: number
 }
 
-/** What a poll for control gave: mostly nothing, at once. */
+/** The result of a poll for external input: mostly undefined, without a promise. */
 export type PolledExternalInput = Eventually<ExternalInput | undefined>
 
 // Spec R-STEP-1, R-STEP-3, R-STEP-4, R-STEP-7.
 /**
- * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
- * The loop awaits only these promises, or all of several. An effect returns data and never rejects; a rejection
- * means that the driver failed. A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
- * The first result of a key wins. Nothing that the loop decides by is read from anywhere else.
+ * The only port through which the loop awaits anything: journal, resume, replay and cluster implement it.
+ * The loop awaits only these promises, or all of several. A side effect returns data and never rejects; a rejection
+ * means that the engine failed. An engine may answer without a promise; it refuses by rejecting, never by throwing.
+ * The first result of a key wins. The loop bases its decisions on nothing else.
  */
 export interface StepEngine {
   /** True while the open turn is answered from the record. */
   readonly replaying: boolean
-  /** What the record of a resumed run holds of a step that was not asked for yet. */
+  /** What the record of a resumed run has for a step that was not run yet. */
   peek(key: StepKey): 'done' | 'begun' | 'absent'
-  /** Takes what the record of a resumed run holds under a name that nobody will ask for again. */
+  /** Removes and returns the recorded steps of a resumed run under a prefix that is not used any more. */
   abandon(prefix: StepKey): readonly AbandonedStep[]
-  /** The run begins; its prompt is on record. Gives the moment, on the session's active clock. Not called by a resume. */
+  /** Records the start of the run and its prompt. Returns the time on the session's active clock. Not called by a resume. */
   begin(start: RunStart): number
   /** `T` must be JSON. */
   run<T>(
@@ -119,15 +119,15 @@ export interface StepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>>
-  /** For subagents: a composite, never a leaf effect. */
+  /** For subagents: a composite step, never a single side effect. */
   scope(name: string): StepEngine
-  /** For an agent that works beside the run: what is on record under `prefix` is from now on its own, and what it replays is no replay of the run. */
+  /** For a background agent: it owns the records under `prefix` from now on, and its replay does not count as a replay of the run. */
   beside(name: string, prefix: StepKey): StepEngine
-  /** From `decide` only. On record before the run changes. */
+  /** Called only by `decide`. Recorded before the run changes. */
   lap(lap: Iteration): void
   /**
-   * What came in from outside: abort, stop signals, messages, and the id of a reply that began, for which an effect calls it. `poll` is asked only when live;
-   * what it gives is on record before it is returned.
+   * External input: abort, stop signals, messages, and the id of a started reply, for which a side effect calls it.
+   * `poll` is called only when live; its result is recorded before it is returned.
    */
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
@@ -139,8 +139,8 @@ export interface StepEngine {
       readonly signal: AbortSignal
     },
   ): Promise<void>
-  /** For a person's answer, which may come days later, or for a moment. The session's active clock stands still meanwhile. */
+  /** Waits for a person's answer, which may come days later, or for a point in time. The session's active clock is paused meanwhile. */
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>>
-  /** The run has ended. On record, and durable, once it settles. */
+  /** The run has ended. The end is recorded and durable once the promise settles. */
   end(end: RunEnd): Promise<void>
 }

@@ -21,21 +21,22 @@ import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } fro
 import { endings } from '../endings/table.ts'
 
 /**
- * What is wrong with an entry of a record that was stored, in words, with its place; undefined where every field that is read of it is what it must be. Whoever tells
- * from records asks this first: anybody may have written them. Fields and blocks that are not known are passed over, and so is what an older version left out.
+ * The problem of a stored record, with its path; undefined if every field that is read is valid. Readers of records call
+ * this first, since the records may be from anyone. Unknown fields and blocks are ignored, as are fields that an older
+ * version left out.
  */
 export function misfitOfRecord(record: unknown): string | undefined {
-  if (isDeeper(record, deepest)) return `it is nested more than ${deepest} levels deep`
+  if (isDeeper(record, maxDepth)) return `it is nested more than ${maxDepth} levels deep`
   return misfitOf(record, isRecord)
 }
 
-/** What models, tools and hooks give is cut below 200 levels. What is nested much deeper than that nobody can write down again. */
-const deepest = 400
+/** Output of models, tools and hooks is cut below 200 levels. A much deeper value cannot be written again. */
+const maxDepth = 400
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  // Of every value of every record: lists of parts would be most of the work.
+  // An index loop, because this runs for every value of every record, and allocating lists of entries would dominate the cost.
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) if (isDeeper(value[index], levels - 1)) return true
     return false
@@ -71,7 +72,7 @@ const isGoalCheck = isObject({
 const isFiles = isListOf(isText)
 const isGoalSpecs = isListOf(isObject({ name: isText, judged: optional(isBoolean), set: optional(isNumber) }))
 
-/** What a round of checks came to. */
+/** The result of a round of checks. */
 const isGoalRound: Check = isObject({
   met: isBoolean,
   checks: isListOf(isGoalCheck),
@@ -251,12 +252,12 @@ const isCharge: Check = isObject({
   usage: optional(orNull(isUsage)),
 })
 
-/** What is noted of a request before it is made: what is reserved for it. */
+/** The intent of a request: its reservation. */
 const isIntent: Check = (value, path) => {
   if (isJsonObject(value) && value['granted'] === true) isCharge(value, path)
 }
 
-/** A step may come to anything. What is read of it are the reply of a model and its charge, the content of a result, and what a compaction came to. */
+/** A step may have any result. Only a model's reply and its charge, a tool result's content, and a compaction are read. */
 const isStepValue: Check = (value, path) => {
   if (!isJsonObject(value)) return
   const { status, content, message, charge, result, value: inner } = value
@@ -265,27 +266,27 @@ const isStepValue: Check = (value, path) => {
   if (isJsonObject(message)) isListOfBlocks(message['content'], `${path}.message.content`)
   if (isJsonObject(result) && result['messages'] !== undefined)
     isModelMessages(result['messages'], `${path}.result.messages`)
-  // Of a call that asked a model its result stands in here.
+  // The result of a call that asked a model is nested in here.
   if (isJsonObject(inner)) isStepValue(inner, `${path}.value`)
 }
 
 const isResultFields = isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isDuration })
 
-/** The step of a round of checks, of the run or of a subagent. A judged goal asks in it: then what it came to is in the step behind. */
+/** The step of a round of checks, of the run or of a subagent. A judged goal asks the model within it, in the steps below. */
 const goalStep = /^[^/]*\/(?:agent:\d+:\d+:[^/]*\/)*goal:\d+:(?:baseline|answer|turn|limit)(\/asked)?$/
 
 const isResult: Check = (value, path) => {
   isResultFields(value, path)
-  const { key, value: came } = value as { readonly key: string; readonly value: unknown }
+  const { key, value: outcome } = value as { readonly key: string; readonly value: unknown }
   const step = goalStep.exec(key)
   if (step === null) return
   const at = path === '' ? 'value' : `${path}.value`
-  if (step[1] !== undefined) isObject({ value: isGoalRound })(came, at)
-  else if (!isJsonObject(came) || came['asks'] !== true) isGoalRound(came, at)
+  if (step[1] !== undefined) isObject({ value: isGoalRound })(outcome, at)
+  else if (!isJsonObject(outcome) || outcome['asks'] !== true) isGoalRound(outcome, at)
 }
 
-/** Whoever asks when something was takes what has such a field. */
-const isNoMoment: Check = optional(isMoment)
+/** Readers of times accept any record with such a field. */
+const isOptionalTime: Check = optional(isMoment)
 
 const isRecord: Check = isOneOf('type', {
   start: isObject({ scope: isText, start: isStart, at: isMoment }),
@@ -293,7 +294,7 @@ const isRecord: Check = isOneOf('type', {
   result: isResult,
   control: isObject({ key: isText, control: isControl, at: isMoment }),
   lap: isObject({ lap: isLap, folds: optional(isFolded) }),
-  end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isNoMoment }),
-  rewind: isObject({ entries: isAmount, after: orNull(isText), at: isNoMoment }),
-  stage: isObject({ stage: isStage, at: isNoMoment }),
+  end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isOptionalTime }),
+  rewind: isObject({ entries: isAmount, after: orNull(isText), at: isOptionalTime }),
+  stage: isObject({ stage: isStage, at: isOptionalTime }),
 })

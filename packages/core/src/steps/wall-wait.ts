@@ -2,60 +2,60 @@ import { fieldsOf } from '../values/given.ts'
 import type { Json } from '../values/json.ts'
 import { wallTimeOf, type Clock } from '../values/clock.ts'
 
-/** When a wait began and when it ends at the latest, in milliseconds since 1970. JSON: the intent of its step. */
-export type WaitMoments = { readonly since: number; readonly until: number }
+/** Start and latest end of a wait, in milliseconds since 1970. JSON: the intent of its step. */
+export type WaitTimes = { readonly since: number; readonly until: number }
 
-/** The moments of a wait that begins now. */
-export function momentsFrom(clock: Clock, longestMs: number): WaitMoments {
+/** The times of a wait that starts now. */
+export function waitTimesFrom(clock: Clock, longestMs: number): WaitTimes {
   const since = wallTimeOf(clock)
   return { since, until: since + Math.max(0, longestMs) }
 }
 
-/** Those of a wait that an earlier process began; undefined for an intent that has none. */
-export function momentsOn(intent: Json | undefined): WaitMoments | undefined {
+/** The times of a wait that an earlier process started; undefined for an intent without them. */
+export function waitTimesIn(intent: Json | undefined): WaitTimes | undefined {
   const { since, until } = fieldsOf(intent) ?? {}
   return typeof since === 'number' && typeof until === 'number' ? { since, until } : undefined
 }
 
-/** How often the wall clock is looked at: a machine that slept has no timer that says so. */
-const lookMs = 15_000
+/** Interval of checking the wall clock: after sleep of the machine no timer reports that time has passed. */
+const checkIntervalMs = 15_000
 
 /**
- * A wait until a moment, in one process. It is over when the wall clock says so, or when so much time has passed on the steady clock as was left when this
- * process took it up: a wall clock that is set back makes no wait longer than it was meant to be.
+ * A wait until a point in time, in one process. It ends when the wall clock says so, or when the remaining time has
+ * passed on the steady clock. So setting back the wall clock cannot extend the wait.
  */
 export class WallWait {
   readonly #clock: Clock
-  readonly #moments: WaitMoments
+  readonly #times: WaitTimes
   readonly #startedAt: number
-  /** Of its length, when this process took it up. */
+  /** Part of its duration that had passed when this process continued it. */
   readonly #waitedBefore: number
   #cancel: (() => void) | undefined
 
-  constructor(clock: Clock, moments: WaitMoments) {
+  constructor(clock: Clock, times: WaitTimes) {
     this.#clock = clock
-    this.#moments = moments
+    this.#times = times
     this.#startedAt = clock.now()
-    this.#waitedBefore = this.#within(wallTimeOf(clock) - moments.since)
+    this.#waitedBefore = this.#within(wallTimeOf(clock) - times.since)
   }
 
   get #lengthMs(): number {
-    return Math.max(0, this.#moments.until - this.#moments.since)
+    return Math.max(0, this.#times.until - this.#times.since)
   }
 
   #within(ms: number): number {
     return Math.min(this.#lengthMs, Math.max(0, ms))
   }
 
-  /** Milliseconds since it began, at most its length. */
+  /** Milliseconds since it began, at most its duration. */
   get waitedMs(): number {
     const steady = this.#waitedBefore + this.#clock.now() - this.#startedAt
-    return this.#within(Math.max(steady, wallTimeOf(this.#clock) - this.#moments.since))
+    return this.#within(Math.max(steady, wallTimeOf(this.#clock) - this.#times.since))
   }
 
-  /** When it ends if it ends now, by its beginning. */
+  /** The end time if it ended now, calculated from its start. */
   get endedMs(): number {
-    return this.#moments.since + this.waitedMs
+    return this.#times.since + this.waitedMs
   }
 
   get leftMs(): number {
@@ -65,7 +65,7 @@ export class WallWait {
   /** Calls back once it is over, in a later turn. */
   start(onOver: () => void): void {
     const { leftMs } = this
-    this.#cancel = this.#clock.after(Math.min(leftMs, lookMs), () => {
+    this.#cancel = this.#clock.after(Math.min(leftMs, checkIntervalMs), () => {
       if (this.leftMs <= 0) onOver()
       else this.start(onOver)
     })

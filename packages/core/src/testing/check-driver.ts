@@ -3,7 +3,7 @@ import type { StepRecord } from '../steps/log.ts'
 import { Transcript } from '../conversation/transcript.ts'
 import {
   DriverProcess,
-  endedAs,
+  endOfRun,
   nothingOutside,
   oversizedText,
   type CheckedSession,
@@ -13,11 +13,11 @@ import {
 } from './driver-worker.ts'
 import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 
-/** Where a driver keeps one session, empty at first: what is in it outlives the processes that open it. */
+/** The store of one session, initially empty. Its data outlives the processes that open it. */
 export interface CheckedStore {
-  /** A process opens the session. Rejects with a `HaltingError` for what it cannot read. */
+  /** Opens the session in a new process. Rejects with a `HaltingError` for data that it cannot read. */
   open(): Promise<CheckedSession>
-  /** What is in it says from now on that a later version of the driver wrote it. Nobody has it open. */
+  /** Marks the data as written by a later version of the engine. No process has it open. */
   writeAsLaterVersion(): Promise<void>
 }
 
@@ -25,14 +25,15 @@ type Make = () => CheckedStore | Promise<CheckedStore>
 
 /** Options of `checkStepEngine`. */
 export interface StepEngineCheckOptions {
-  /** Longest time that one check may take; a driver that never answers is told so. A minute when absent. */
+  /** Maximum duration of one check in milliseconds; an engine that never answers is reported. Default: a minute. */
   readonly longestCheckMs?: number
 }
 
 /**
- * What every driver must hold, looked at from outside: its records come back whole and in order, what was flushed outlives a kill, and a run that
- * is killed between any two records comes to its end with nothing done twice. `make` gives a new, empty store each time.
- * Gives what is wrong: nothing for a driver that conforms.
+ * Checks the contract of a step engine from outside. Records are read completely and in order, flushed records survive a
+ * kill, and a run that is killed between any two records ends with nothing done twice. `make` returns a new, empty store
+ * each time.
+ * Returns the problems: empty for a conforming engine.
  */
 export async function checkStepEngine(
   make: Make,
@@ -43,35 +44,36 @@ export async function checkStepEngine(
 
 const checks: Checks<CheckedStore> = {
   'kill between every two records': async (make, report) => {
-    const whole = await undisturbed(make)
+    const whole = await runUninterrupted(make)
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
-      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const reportAt = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const store = await make()
       const outside = nothingOutside()
       const { appended, flushed } = await runOnce(store, outside, { killAfter })
       const found = await store.open()
       const records = found.open ?? []
-      checkRecords(records, appended, flushed, at)
+      checkRecords(records, appended, flushed, reportAt)
       const replies = records.filter(isReply).length
       const before = outside.asked.length
-      const ended = await toTheEnd(store, outside, {}, found)
+      const ended = await runToEnd(store, outside, {}, found)
       for (const turn of outside.asked.slice(before))
-        if (turn < replies) at(`the reply of turn ${turn + 1} was on record, and was asked for again.`)
-      checkEnd(ended, outside, at)
+        if (turn < replies) reportAt(`the recorded reply of turn ${turn + 1} was requested again.`)
+      checkEnd(ended, outside, reportAt)
     }
   },
 
   'counts of effects and order of results': async (make, report) => {
-    const { store, outside, ended } = await undisturbed(make)
+    const { store, outside, ended } = await runUninterrupted(make)
     checkEnd(ended, outside, report)
     if (outside.effects.join() !== 'p1,p2,p3')
       report(`The calls took effect as ${outside.effects.join()}, not as p1,p2,p3.`)
     const order = [...ended.results.keys()].join()
-    if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`Results stand in the order ${order}, not in that of the calls.`)
+    if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`The results are in the order ${order}, not in that of the calls.`)
     const found = await store.open()
-    if (found.open !== undefined) report('The run ended, and is open.')
-    const said = found.transcript.messages()
-    if (canonical(said) !== canonical(ended.messages)) report('The transcript of the session is not what was said.')
+    if (found.open !== undefined) report('The run has ended but is still open.')
+    const messages = found.transcript.messages()
+    if (canonical(messages) !== canonical(ended.messages))
+      report('The transcript of the session differs from the conversation.')
     await found.close()
   },
 
@@ -82,30 +84,31 @@ const checks: Checks<CheckedStore> = {
     const { appended } = await runOnce(store, nothingOutside(), { script, killAfter: 8 })
     const found = await store.open()
     checkRecords(found.open ?? [], appended, 0, report)
-    const ended = await toTheEnd(store, nothingOutside(), { script }, found)
-    if (ended.results.get('b1') !== JSON.stringify(oversizedText)) report('A result of 2.5 MB did not come back whole.')
+    const ended = await runToEnd(store, nothingOutside(), { script }, found)
+    if (ended.results.get('b1') !== JSON.stringify(oversizedText)) report('A result of 2.5 MB was not read completely.')
     const again = await store.open()
-    if (canonical(again.transcript.messages()) !== canonical(ended.messages)) report('It is not whole in the session.')
+    if (canonical(again.transcript.messages()) !== canonical(ended.messages))
+      report('It is not complete in the session.')
     await again.close()
   },
 
   'cancel in mid-call': async (make, report) => {
     const stopped = { abortAt: 'p1' }
-    const whole = await undisturbed(make, stopped)
+    const whole = await runUninterrupted(make, stopped)
     const { reason } = whole.ended.terminal
-    if (reason === 'completed') report('An abort was not heeded.')
+    if (reason === 'completed') report('An abort was ignored.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
       const outside = nothingOutside()
-      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const reportAt = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const { appended, flushed } = await runOnce(store, outside, { ...stopped, killAfter })
       const found = await store.open()
-      checkRecords(found.open ?? [], appended, flushed, at)
+      checkRecords(found.open ?? [], appended, flushed, reportAt)
       const hasAbort = found.open?.some(({ type }) => type === 'control') === true
-      const ended = await toTheEnd(store, outside, {}, found)
+      const ended = await runToEnd(store, outside, {}, found)
       if (hasAbort && ended.terminal.reason !== reason)
-        at(`an abort on record ended the run as ${ended.terminal.reason}, not as ${reason}.`)
-      checkOutside(outside, at)
+        reportAt(`a recorded abort ended the run as ${ended.terminal.reason}, not as ${reason}.`)
+      checkOutside(outside, reportAt)
     }
   },
 
@@ -113,19 +116,19 @@ const checks: Checks<CheckedStore> = {
     const text = 'Mind this.'
     const steered = { steerAt: { callId: 'p1', text } }
     const count = ({ messages }: Ended): number => JSON.stringify(messages).split(text).length - 1
-    const whole = await undisturbed(make, steered)
-    if (count(whole.ended) !== 1) report('A message that was handed in did not come to the model once.')
+    const whole = await runUninterrupted(make, steered)
+    if (count(whole.ended) !== 1) report('A submitted message did not reach the model exactly once.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
       const outside = nothingOutside()
-      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const reportAt = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const { appended, flushed } = await runOnce(store, outside, { ...steered, killAfter })
       const found = await store.open()
-      checkRecords(found.open ?? [], appended, flushed, at)
+      checkRecords(found.open ?? [], appended, flushed, reportAt)
       const isRecorded = found.open?.some(({ type }) => type === 'control') === true
-      const ended = await toTheEnd(store, outside, steered, found)
-      if (isRecorded && count(ended) !== 1) at('a message on record did not come to the model once.')
-      checkEnd(ended, outside, at)
+      const ended = await runToEnd(store, outside, steered, found)
+      if (isRecorded && count(ended) !== 1) reportAt('a recorded message did not reach the model exactly once.')
+      checkEnd(ended, outside, reportAt)
     }
   },
 
@@ -133,18 +136,19 @@ const checks: Checks<CheckedStore> = {
     const script = [{ toolCalls: [{ name: 'Pay', id: 'p1' }] }]
     for (const answersCome of ['early', 'late'] as const) {
       const answered = { script, answers: ['allow', 'deny'], answersCome } as const
-      const whole = await undisturbed(make, answered)
-      const check = ({ results }: Ended, outside: Outside, at: Report): void => {
+      const whole = await runUninterrupted(make, answered)
+      const check = ({ results }: Ended, outside: Outside, reportAt: Report): void => {
         const result = results.get('p1') ?? ''
-        if (!wasTold(result, 'p1', outside)) at(`the first answer allowed the call, and its result is ${result}.`)
-        checkOutside(outside, at)
+        if (!isReportedCorrectly(result, 'p1', outside))
+          reportAt(`the first answer allowed the call, but its result is ${result}.`)
+        checkOutside(outside, reportAt)
       }
       check(whole.ended, whole.outside, report)
       for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
         const store = await make()
         const outside = nothingOutside()
         await runOnce(store, outside, { ...answered, killAfter })
-        const ended = await toTheEnd(store, outside, answered)
+        const ended = await runToEnd(store, outside, answered)
         check(ended, outside, (problem) => report(`Killed after ${killAfter} records: ${problem}`))
       }
     }
@@ -156,27 +160,27 @@ const checks: Checks<CheckedStore> = {
     await store.writeAsLaterVersion()
     await refused(
       async () => {
-        await toTheEnd(store, nothingOutside())
+        await runToEnd(store, nothingOutside())
       },
       report,
-      'What a later version wrote was taken for its own.',
+      'Data of a later version was accepted.',
     )
   },
 
   mismatch: async (make, report) => {
     const store = await make()
-    const whole = await undisturbed(make)
-    // Its first reply is on record, and nothing after it.
+    const whole = await runUninterrupted(make)
+    // Its first reply is recorded, and nothing after it.
     const killAfter = whole.appended.findIndex(isReply) + 1
     await runOnce(store, nothingOutside(), { killAfter })
     const found = await store.open()
     const before = canonical(found.open)
     if (found.open?.some(isReply) !== true) {
       await found.close()
-      // A driver that keeps nothing that was not flushed has no reply to answer with here.
+      // An engine that stores nothing unflushed has no recorded reply here.
       return
     }
-    const { terminal } = await toTheEnd(store, nothingOutside(), { before: another }, found)
+    const { terminal } = await runToEnd(store, nothingOutside(), { before: another }, found)
     if (terminal.error?.code !== 'step_mismatch')
       report(`The record of another conversation ended the run as ${terminal.error?.code ?? terminal.reason}.`)
     const again = await store.open()
@@ -201,8 +205,8 @@ async function runOnce(store: CheckedStore, outside: Outside, options: ProcessOp
   return { ended, appended: worker.appended, flushed: worker.flushed }
 }
 
-/** A run that one process brought to its end; as often as a store takes it from that one, another is begun. */
-async function undisturbed(
+/** A run that one process completes. Another is started whenever the store takes the session from that process. */
+async function runUninterrupted(
   make: Make,
   options: ProcessOptions = {},
 ): Promise<{ readonly store: CheckedStore; readonly outside: Outside; readonly ended: Ended } & Once> {
@@ -214,8 +218,8 @@ async function undisturbed(
   }
 }
 
-/** Processes at a session, until one brings its run to the end: a store may take it from each. `found`: how the first of them finds it. */
-async function toTheEnd(
+/** Starts processes for a session until one completes the run, since a store may take the session from each. `found`: how the first of them finds it. */
+async function runToEnd(
   store: CheckedStore,
   outside: Outside,
   options: ProcessOptions = {},
@@ -230,20 +234,20 @@ async function toTheEnd(
     const last = worker.appended.at(-1)
     if (last?.type !== 'end' || session.open !== undefined) continue
     await session.close()
-    return endedAs(last.terminal, session.transcript.messages(), outside)
+    return endOfRun(last.terminal, session.transcript.messages(), outside)
   }
 }
 
-/** What comes back is what was appended, in order, and all of it that was flushed. */
+/** The stored records are those that were appended, in order, including everything flushed. */
 function checkRecords(
   found: readonly StepRecord[],
   appended: readonly StepRecord[],
   flushed: number,
   report: Report,
 ): void {
-  if (found.length < flushed) report(`${flushed} records were flushed, and ${found.length} are there.`)
+  if (found.length < flushed) report(`${flushed} records were flushed, but ${found.length} were read.`)
   const wrong = found.findIndex((record, index) => canonical(record) !== canonical(appended[index]))
-  if (wrong >= 0) report(`Record ${wrong} did not come back as it was appended.`)
+  if (wrong >= 0) report(`Record ${wrong} was read differently than it was appended.`)
 }
 
 function checkEnd(ended: Ended, outside: Outside, report: Report): void {
@@ -253,13 +257,13 @@ function checkEnd(ended: Ended, outside: Outside, report: Report): void {
   }
   for (const id of ['p1', 'p2', 'p3']) {
     const result = ended.results.get(id) ?? ''
-    if (!wasTold(result, id, outside)) report(`The model was told of ${id}: ${result}`)
+    if (!isReportedCorrectly(result, id, outside)) report(`The model received a wrong result of ${id}: ${result}`)
   }
   checkOutside(outside, report)
 }
 
-/** Its result, where it took effect; or that nobody knows. */
-function wasTold(result: string, id: string, { effects }: Outside): boolean {
+/** Whether the model received the call's actual result if it took effect, or an unknown outcome. */
+function isReportedCorrectly(result: string, id: string, { effects }: Outside): boolean {
   return result.includes('is unknown') || (result === `"paid by ${id}"` && effects.includes(id))
 }
 
@@ -273,7 +277,8 @@ async function refused(attempt: () => Promise<void>, report: Report, problem: st
   try {
     await attempt()
   } catch (error) {
-    if (!(error instanceof HaltingError)) report(`It was refused with ${messageOf(error)}, which is no HaltingError.`)
+    if (!(error instanceof HaltingError))
+      report(`It was refused with ${messageOf(error)}, which is not a HaltingError.`)
     return
   }
   report(problem)
@@ -283,7 +288,7 @@ function isReply(record: StepRecord): boolean {
   return record.type === 'result' && record.key.startsWith('run1/model:')
 }
 
-/** The same text for the same value, whatever the order of its fields. */
+/** The same text for the same value, regardless of the order of its fields. */
 export function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_field, part: unknown) =>

@@ -9,23 +9,23 @@ import { canonical, checkStepEngine, type CheckedStore } from './check-driver.ts
 import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 import { scriptedModel } from './scripted-model.ts'
 
-/** A process that has connected to a store. */
+/** A process connected to a store. */
 export interface CheckedConnection {
   /** The store, through this connection. */
   readonly store: SessionStore
-  /** The process is gone at once: what it did not flush may be lost, and its locks are those of a dead process. Nothing else is called on it. */
+  /** Kills the process: unflushed records may be lost, and its locks are those of a dead process. Nothing else is called on it. */
   readonly kill: () => Promise<void>
-  /** The process stood still for so long that others may take its locks; from now on it continues as if nothing had happened. */
+  /** The process stalls for so long that others may take its locks, and then continues unaware of this. */
   readonly stall: () => Promise<void>
 }
 
-/** A database for `checkSessionStore`, empty at first. */
+/** A database for `checkSessionStore`, initially empty. */
 export interface CheckedSessionStore {
   /** Another process connects. */
   connect(): Promise<CheckedConnection> | CheckedConnection
-  /** What is stored of a session, which nobody has open, says from now on that a later version wrote it. */
+  /** Marks the stored data of a session as written by a later version. No process has it open. */
   writeAsLaterVersion(sessionId: string): Promise<void>
-  /** Puts something else in the place of a record of a session, which nobody has open; records are numbered from 0. */
+  /** Replaces a record of a session by damaged data; records are numbered from 0. No process has it open. */
   damageRecord(sessionId: string, number: number): Promise<void>
 }
 
@@ -33,14 +33,15 @@ type Make = () => CheckedSessionStore | Promise<CheckedSessionStore>
 
 /** Options of `checkSessionStore`. */
 export interface SessionStoreCheckOptions {
-  /** Longest time that one check may take; a store that never answers is reported. A minute when absent. */
+  /** Maximum duration of one check in milliseconds; a store that never answers is reported. Default: a minute. */
   readonly longestCheckMs?: number
 }
 
 /**
- * Checks what every `SessionStore` must hold, from outside: order, durability, locks and their numbers, lists, removal, damage, large records and copies, and with
- * `checkStepEngine` that a run killed between any two records comes to its end with nothing done twice. `make` gives a new, empty database each time.
- * Gives what is wrong: nothing for a store that conforms.
+ * Checks the contract of a `SessionStore` from outside: order, durability, locks and their numbers, lists, removal,
+ * damage, large records and copies. It includes `checkStepEngine`: a run that is killed between any two records ends
+ * with nothing done twice. `make` returns a new, empty database each time.
+ * Returns the problems: empty for a conforming store.
  */
 export async function checkSessionStore(
   make: Make,
@@ -66,7 +67,7 @@ const checks: Checks<CheckedSessionStore> = {
     const other = await place.connect()
     const again = await other.store.open('one', { title: 'Another' })
     const read = await other.store.read('one')
-    same(read?.records, records, 'The records did not come back as they were appended', report)
+    same(read?.records, records, 'The records that were read differ from those appended', report)
     same(
       again.ended.map(({ terminal }) => terminal.reason),
       ['completed'],
@@ -90,8 +91,8 @@ const checks: Checks<CheckedSessionStore> = {
       await kill()
       const { store: other } = await place.connect()
       const found = (await other.read('one'))?.records ?? []
-      if (found.length < flushed) report(`${flushed} records were flushed, and ${found.length} are there.`)
-      same(found, records.slice(0, found.length), 'What is left is no beginning of what was appended', report)
+      if (found.length < flushed) report(`${flushed} records were flushed, but ${found.length} were read.`)
+      same(found, records.slice(0, found.length), 'The remaining records are not the first appended ones', report)
       await other.close()
     }
   },
@@ -105,9 +106,9 @@ const checks: Checks<CheckedSessionStore> = {
     await session.close()
     const second = await two.store.open('one')
     if (second.fence <= session.fence) report('The number of a lock did not rise.')
-    // What is closed twice gives back nothing of the second lock.
+    // Closing twice must not release the second lock.
     await session.close()
-    await refused(() => one.store.open('one'), 'A session closed twice gave back the lock of another process', report)
+    await refused(() => one.store.open('one'), 'A session closed twice released the lock of another process', report)
     await Promise.all([one.store.close(), two.store.close()])
   },
 
@@ -148,7 +149,7 @@ const checks: Checks<CheckedSessionStore> = {
     append(present, ...rest)
     await present.log.flush()
     await old.close().catch(() => {})
-    await refused(() => slow.store.open('one'), 'A process that lost its lock gave back that of another.', report)
+    await refused(() => slow.store.open('one'), 'A process that lost its lock released that of another.', report)
     same(
       (await slow.store.read('one'))?.records,
       [first, ...rest],
@@ -157,7 +158,7 @@ const checks: Checks<CheckedSessionStore> = {
     )
     await present.close()
     await quick.store.remove('one')
-    // What begins anew under the same name is not the session that was lost.
+    // A new session with the same id is not the lost session.
     const stale = await slow.store.open('one')
     await slow.stall()
     const taken = await quick.store.open('one')
@@ -165,7 +166,7 @@ const checks: Checks<CheckedSessionStore> = {
     await quick.store.remove('one')
     const anew = await quick.store.open('one')
     append(stale, first)
-    await refused(async () => stale.log.flush(), 'A process wrote to a session that was removed since.', report)
+    await refused(async () => stale.log.flush(), 'A process wrote to a removed session.', report)
     if (anew.fence <= taken.fence) report('The number of a lock did not rise over a removal.')
     await stale.close().catch(() => {})
     await slow.store.close().catch(() => {})
@@ -225,13 +226,13 @@ const checks: Checks<CheckedSessionStore> = {
     await stored(store, 'one', records)
     await stored(store, 'two', records)
     const open = await store.open('one')
-    await refused(() => store.remove('one'), 'A session that is open was removed.', report)
+    await refused(() => store.remove('one'), 'An open session was removed.', report)
     await open.close()
-    same([await store.remove('one'), await store.remove('one')], [true, false], 'Removed twice, it was there', report)
-    same(await store.read('one'), undefined, 'A session that was removed reads as', report)
+    same([await store.remove('one'), await store.remove('one')], [true, false], 'It was removed twice', report)
+    same(await store.read('one'), undefined, 'A removed session reads as', report)
     same((await store.read('two'))?.records.length, records.length, 'Another one has records', report)
     const anew = await store.open('one')
-    same([anew.open, anew.ended], [undefined, []], 'A session that was removed begins with', report)
+    same([anew.open, anew.ended], [undefined, []], 'A removed session starts with', report)
     await store.close()
   },
 
@@ -279,9 +280,9 @@ const checks: Checks<CheckedSessionStore> = {
     await stored(store, 'whole', await recordsOfRun())
     await stored(store, 'broken', await recordsOfRun())
     await place.damageRecord('broken', 2)
-    for (const look of [() => store.read('broken'), () => store.open('broken')])
-      await refused(look, 'A damaged record was taken.', report, /(?=.*\bbroken\b).*\b2\b/s)
-    // What cannot be read is not locked by the attempt.
+    for (const attempt of [() => store.read('broken'), () => store.open('broken')])
+      await refused(attempt, 'A damaged record was accepted.', report, /(?=.*\bbroken\b).*\b2\b/s)
+    // A failed attempt to read must not lock the session.
     same(await store.remove('broken'), true, 'A damaged session was removed', report)
     await (await store.open('whole')).close()
     await store.close()
@@ -296,7 +297,7 @@ const checks: Checks<CheckedSessionStore> = {
     const record: StepRecord = { type: 'result', key: 'k', digest: null, value, at: 1, durationMs: 2 }
     const records = [...(await recordsOfRun()).slice(0, 1), record, record]
     await stored(store, 'one', records)
-    same((await store.read('one'))?.records, records, 'Large records did not come back as they were', report)
+    same((await store.read('one'))?.records, records, 'Large records that were read differ from those appended', report)
     await store.close()
   },
 
@@ -316,7 +317,12 @@ const checks: Checks<CheckedSessionStore> = {
       )
     }
     for (const id of ['', 'a\u0000b', '\ud800', 'x'.repeat(201)])
-      await rejectsWith(ConfigurationError, () => store.open(id), `${JSON.stringify(id)} was taken for an id.`, report)
+      await rejectsWith(
+        ConfigurationError,
+        () => store.open(id),
+        `${JSON.stringify(id)} was accepted as an id.`,
+        report,
+      )
     await store.close()
   },
 
@@ -328,10 +334,10 @@ const checks: Checks<CheckedSessionStore> = {
     for (const session of sessions) append(session, ...records)
     await store.close()
     await store.close()
-    await refused(() => store.open('three'), 'A store that is closed opened a session.', report)
+    await refused(() => store.open('three'), 'A closed store opened a session.', report)
     const { store: other } = await place.connect()
     for (const id of ['one', 'two'])
-      same((await other.read(id))?.records, records, 'What was appended before the end did not come back', report)
+      same((await other.read(id))?.records, records, 'Records appended before the end were not read', report)
     await (await other.open('one')).close()
     await other.close()
   },
@@ -345,34 +351,29 @@ const checks: Checks<CheckedSessionStore> = {
     same(after?.records, before?.records, 'The records of a copy are not those of the original', report)
     same(after?.info.createdAt, '2020-02-03T04:05:06.000Z', 'A copy began', report)
     same([after?.info.cwd, after?.info.lastReason], ['/work', 'completed'], 'A copy is', report)
-    await rejectsWith(
-      ConfigurationError,
-      () => copySession(from, to, 'one'),
-      'A copy took the place of a session.',
-      report,
-    )
+    await rejectsWith(ConfigurationError, () => copySession(from, to, 'one'), 'A copy replaced a session.', report)
     await rejectsWith(ConfigurationError, () => copySession(from, to, 'nothing'), 'Nothing was copied.', report)
     await to.remove('one')
     const open = await from.open('one')
     await refused(() => copySession(from, to, 'one'), 'An open session was copied.', report)
-    same(await to.read('one'), undefined, 'What was not copied reads as', report)
+    same(await to.read('one'), undefined, 'A session that was not copied reads as', report)
     await open.close()
     await Promise.all([from.close(), to.close()])
   },
 }
 
-/** The records of a short run that ended, as JSON gives them back. */
+/** The records of a short, completed run, as JSON returns them. */
 async function recordsOfRun(): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const model = scriptedModel([{ toolCalls: [{ name: 'Look', id: 'l1' }] }, 'Done.'])
-  const look = {
+  const lookTool = {
     name: 'Look',
     description: 'Looks.',
     inputSchema: { type: 'object' },
     readOnly: true,
     execute: () => 'seen',
   } as const
-  await streamRun(startRun({ prompt: 'go', sessionId: 'session' }), { model, tools: [look], steps }).result
+  await streamRun(startRun({ prompt: 'go', sessionId: 'session' }), { model, tools: [lookTool], steps }).result
   // Records are JSON.
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
@@ -408,9 +409,9 @@ function stepsOf(place: CheckedSessionStore): CheckedStore {
   }
 }
 
-/** A moment that a text names: no clock is read for it. */
+/** The time in a text, without reading a clock. */
 function dateOf(text: string): Date {
-  // It makes what it is given the class of.
+  // `Reflect.construct` returns an instance of its first argument.
   return Reflect.construct<[string], Date>(Date, [text])
 }
 
@@ -418,8 +419,8 @@ function isIsoTime(text: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)
 }
 
-function same(found: unknown, wanted: unknown, what: string, report: Report): void {
-  const [one, other] = [canonical(found), canonical(wanted)]
+function same(found: unknown, expected: unknown, what: string, report: Report): void {
+  const [one, other] = [canonical(found), canonical(expected)]
   if (one !== other) report(`${what}: ${shortened(one)}, not ${shortened(other)}.`)
 }
 
@@ -441,7 +442,7 @@ async function rejectsWith(
   try {
     await attempt()
   } catch (error) {
-    if (!(error instanceof type)) report(`It was refused with ${messageOf(error)}, which is no ${type.name}.`)
+    if (!(error instanceof type)) report(`It was refused with ${messageOf(error)}, which is not a ${type.name}.`)
     else if (says !== undefined && !says.test(error.message)) report(`It was refused with ${error.message}`)
     return
   }

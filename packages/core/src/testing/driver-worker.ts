@@ -13,30 +13,30 @@ import type { Transcript } from '../conversation/transcript.ts'
 import { transcriptProblems } from '../conversation/transcript-problems.ts'
 import { scriptedModel, type ScriptedReply } from './scripted-model.ts'
 
-/** A session as a process that opens it finds it. */
+/** A session, as a process that opens it finds it. */
 export interface CheckedSession {
-  /** What was said in the runs that ended. */
+  /** The conversation of the ended runs. */
   readonly transcript: Transcript
-  /** The records of the run that did not end, as `resume` takes them. */
+  /** The records of the run that did not end, for `resume`. */
   readonly open: readonly StepRecord[] | undefined
-  /** Where new records go. */
+  /** Where new records are stored. */
   readonly log: StepStore
-  /** The driver over a log; `DurableStepEngine` when absent. All that it records goes to the log that it is given, which is watched. */
+  /** Creates the step engine over a log; `DurableStepEngine` when absent. It must record everything in the log of its options, which is monitored. */
   readonly drive?: (options: StepEngineOptions) => AnswerableStepEngine
-  /** Closes the session; what was appended is durable then. */
+  /** Closes the session; all appended records are durable then. */
   close(): Promise<void>
-  /** The process is gone at once: what was appended and not flushed may be lost. Nothing else is called on this session. */
+  /** Kills the process: appended but unflushed records may be lost. Nothing else is called on this session. */
   kill(): Promise<void>
   /**
-   * For a store that may take a session from a process by itself: resolves when this process has lost it. Nothing that it does counts from then on, and it is as
-   * if it were killed; nothing else is called on this session.
+   * For a store that may take a session from a process by itself: resolves when this process has lost it. From then on
+   * nothing that the process does counts, as if it had been killed. Nothing else is called on this session.
    */
   readonly lost?: Promise<void>
 }
 
-/** What is outside of all processes of a session, and stays when one is gone. */
+/** The world outside all processes of a session, which survives them. */
 export interface Outside {
-  /** Ids of the calls that took effect, as often as they did. */
+  /** Ids of the calls that took effect, once for each time. */
   readonly effects: string[]
   /** Turns for which the model was asked, in order. */
   readonly asked: number[]
@@ -45,41 +45,41 @@ export interface Outside {
 
 export const nothingOutside = (): Outside => ({ effects: [], asked: [], problems: [] })
 
-class Died extends Error {}
+class ProcessKilled extends Error {}
 
 const forever = <T>(): Promise<T> => new Promise<T>(() => {})
-/** Longer than services show of a result, and than drivers may want to keep in one record. */
+/** Longer than services display of a result, and than engines may want to store in one record. */
 const oversized = 'oversized '.repeat(250_000)
 
 export interface ProcessOptions {
-  /** The process is gone when this many records were appended; never when absent. */
+  /** Kills the process after this many appended records; never when absent. */
   readonly killAfter?: number
-  /** The transcript that an open run is gone on with, in place of the session's. */
+  /** The transcript with which an open run is continued, instead of the session's. */
   readonly before?: Transcript
-  /** Aborts the run as this call takes effect. */
+  /** Aborts the run when this call takes effect. */
   readonly abortAt?: string
-  /** A person says this as the call takes effect. */
+  /** A person sends this message when the call takes effect. */
   readonly steerAt?: { readonly callId: string; readonly text: string }
-  /** A person is asked before `Pay`, and says this, one after the other. */
+  /** A person is asked before `Pay`, and gives these answers in order. */
   readonly answers?: readonly ('allow' | 'deny')[]
-  /** They say it while the run waits, or before it does. */
+  /** Whether the answers come before or during the wait. */
   readonly answersCome?: 'early' | 'late'
   readonly script?: readonly ScriptedReply[]
 }
 
-/** How a process came to its end. */
+/** How a process ended. */
 export interface Ended {
   readonly terminal: RunResult
   readonly messages: readonly ModelMessage[]
-  /** What the model was told of each call, as JSON. */
+  /** The result of each call for the model, as JSON. */
   readonly results: ReadonlyMap<string, string>
 }
 
-/** One process at a session: it runs, or goes on with what is open, and may be gone at any record. */
+/** One process with a session: it starts a run or continues the open one, and may be killed at any record. */
 export class DriverProcess {
-  /** Everything that was appended, in order, as JSON. */
+  /** All appended records, in order, as JSON. */
   readonly appended: StepRecord[] = []
-  /** How much of it was flushed. */
+  /** How many of them were flushed. */
   flushed = 0
   readonly #session: CheckedSession
   readonly #outside: Outside
@@ -106,9 +106,9 @@ export class DriverProcess {
     })
   }
 
-  /** Undefined when the process was killed, or has lost the session. */
+  /** Undefined if the process was killed or has lost the session. */
   async run(): Promise<Ended | undefined> {
-    const { open, drive = (given: StepEngineOptions) => new DurableStepEngine(given) } = this.#session
+    const { open, drive = (options: StepEngineOptions) => new DurableStepEngine(options) } = this.#session
     const transcript = this.#options.before ?? this.#session.transcript
     const log = this.#log()
     const options = this.#loopOptions()
@@ -130,9 +130,9 @@ export class DriverProcess {
       if (!this.#isLost) await this.#session.kill()
       return undefined
     }
-    // That it ended is on record.
+    // The end of the run is recorded.
     await Promise.race([this.#session.close(), lost])
-    return endedAs(ended.terminal, ended.state.transcript.messages(), this.#outside)
+    return endOfRun(ended.terminal, ended.state.transcript.messages(), this.#outside)
   }
 
   #log(): StepStore {
@@ -144,9 +144,9 @@ export class DriverProcess {
           this.#isDead = true
           this.#die()
         }
-        if (this.#isDead) throw new Died('The process is gone.')
+        if (this.#isDead) throw new ProcessKilled('The process is gone.')
         log.append(record)
-        // A record is JSON: this is what a store may give back.
+        // A record is JSON: this is what a store may return.
         this.appended.push(JSON.parse(JSON.stringify(record)) as StepRecord)
         this.#answerWaiting([record])
       },
@@ -156,7 +156,7 @@ export class DriverProcess {
         try {
           await log.flush()
         } catch (error) {
-          // A log may hear sooner than others that its process has lost the session.
+          // The log may learn before others that its process has lost the session.
           if (this.#lost !== undefined) await new Promise<void>((resolve) => systemClock.after(0, resolve))
           if (!this.#isDead) throw error
         }
@@ -166,7 +166,7 @@ export class DriverProcess {
     }
   }
 
-  /** A person answers what waits: all that they say, though only the first counts. */
+  /** A person answers the waiting call with all answers, although only the first counts. */
   #answerWaiting(records: readonly StepRecord[]): void {
     const { answers = [], answersCome } = this.#options
     for (const record of records) {
@@ -195,7 +195,7 @@ export class DriverProcess {
     }
   }
 
-  /** What comes next follows from what was said, so that any process can go on. */
+  /** The next reply follows from the conversation, so that any process can continue. */
   #reply(script: readonly ScriptedReply[], { messages }: ModelRequest): ScriptedReply {
     if (this.#isDead) return { hang: true, deaf: true }
     const turn = messages.filter(({ role }) => role === 'assistant').length
@@ -213,7 +213,7 @@ export class DriverProcess {
         inputSchema: schema,
         readOnly: true,
         execute: async (_input, { callId }) => {
-          // The later ones end first.
+          // Later calls end first.
           for (let left = 40 - 10 * Number(callId.at(-1)); left > 0; left--) await Promise.resolve()
           return `seen by ${callId}`
         },
@@ -245,7 +245,7 @@ export class DriverProcess {
     ]
   }
 
-  /** Whoever takes effect was flushed. */
+  /** A side effect requires a flushed intent. */
   #checkIntent(callId: string): void {
     const index = this.appended.findIndex(
       ({ type, ...rest }) => type === 'intent' && 'key' in rest && rest.key.endsWith(`:${callId}`),
@@ -256,8 +256,8 @@ export class DriverProcess {
   }
 }
 
-/** How a run ended of which this is what was said. */
-export function endedAs(terminal: RunResult, messages: readonly ModelMessage[], { problems }: Outside): Ended {
+/** How a run ended that has these messages. */
+export function endOfRun(terminal: RunResult, messages: readonly ModelMessage[], { problems }: Outside): Ended {
   problems.push(...transcriptProblems(messages).map(String))
   const results = new Map<string, string>()
   for (const { content } of messages) {

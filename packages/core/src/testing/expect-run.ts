@@ -11,54 +11,56 @@ import { startOfOutcome, type RunOutcome } from '../api/run-outcome.ts'
 import { headOf, many } from '../values/text.ts'
 import { fitsInput, type InputMatcher } from './input-matcher.ts'
 
-/** A run that has ended: what `run` resolves to, or the record of the ending alone, which has neither the answer nor the calls. */
+/** An ended run: the result of `run`, or only the run result, which has neither the answer nor the calls. */
 export type EndedRunSubject = RunOutcome | RunResult
 
-/** What a run may use. At least one. */
+/** Maximum usage of a run. At least one field. */
 export interface RunLimitsExpected {
   /** Turns, as `RunOutcome.turns`. */
   readonly turns?: number
-  /** Requests that reached the model, with retries. */
+  /** Requests that reached the model, including retries. */
   readonly requests?: number
-  /** Input and output tokens, with subagents. */
+  /** Input and output tokens, including subagents. */
   readonly tokens?: number
   /** Tool calls that the model made in the run itself. */
   readonly toolCalls?: number
 }
 
-/** What can be expected of a run. `Checked` is `void`, or a promise of it where the run is awaited first. */
+/** Expectations about a run. `Checked` is `void`, or a promise of it if the run is awaited first. */
 export interface RunExpectations<Checked> {
   /** The opposite of each expectation. */
   readonly not: RunExpectations<Checked>
-  /** The run ended for this reason. */
+  /** Expects that the run ended for this reason. */
   toEndAs(reason: EndingReason): Checked
   /**
-   * The run cost at most this, in US dollars: what is settled plus what requests of unknown outcome may have cost.
-   * @throws ConfigurationError for a run that used tokens and has no prices: every limit would hold.
+   * Expects that the run cost at most this, in US dollars, including what requests with an unknown outcome may have
+   * cost.
+   * @throws ConfigurationError for a run that used tokens and has no prices: every limit would be met.
    */
   toCostAtMost(usd: number): Checked
-  /** The run used at most this. */
+  /** Expects that the run used at most this. */
   toTakeAtMost(limits: RunLimitsExpected): Checked
-  /** The last answer is this text, apart from white space around it, or matches the expression. */
+  /** Expects that the last answer is this text, apart from surrounding white space, or matches the expression. */
   toHaveAnswered(answer: string | RegExp): Checked
   /**
-   * The model called the tool in this run, whatever the result. With `input` at least one call matches it: an object that has at least these fields, with
-   * expressions and asymmetric matchers of a test framework as values, or a function. Calls of subagents are in their own runs and do not count.
+   * Expects that the model called the tool in this run, whatever the result. With `input` at least one call must match
+   * it. It is an object with at least these fields, whose values may be expressions and asymmetric matchers of a test
+   * framework, or a function. Calls of subagents belong to their own runs and do not count.
    */
   toHaveCalled(tool: string, input?: InputMatcher): Checked
 }
 
-/** An expectation about a run that does not hold. Test runners show `expected` and `actual`, as of an `AssertionError`. */
+/** A failed expectation about a run. Test runners show `expected` and `actual`, as for an `AssertionError`. */
 export class RunAssertionError extends Error {
   override readonly name = 'AssertionError'
-  /** As the assertions of Node have it. */
+  /** The code of Node's assertion errors. */
   readonly code = 'ERR_ASSERTION'
   readonly generatedMessage = false
   /** The expectation, such as `toEndAs`. */
   readonly operator: string
-  /** What the test demands, for the difference that runners print. */
+  /** The value that the test requires, for the diff of test runners. */
   readonly expected: unknown
-  /** What the run came to. */
+  /** The actual value. */
   readonly actual: unknown
 
   constructor(message: string, operator: string, expected: unknown, actual: unknown) {
@@ -70,17 +72,18 @@ export class RunAssertionError extends Error {
 }
 
 /**
- * Expectations about a run, for any test runner: `await expectRun(run({ model, prompt })).toEndAs('completed')`. A failed one throws an error that says what
- * was expected, and how the run ended with its figures, calls and answer. Of an ended run they are checked at once; await those of a promise or a stream.
- * @throws ConfigurationError for what is not a run, and for an expectation that checks nothing.
+ * Expectations about a run, for any test runner: `await expectRun(run({ model, prompt })).toEndAs('completed')`. A
+ * failed expectation throws an error with the expected value, and the ending, figures, calls and answer of the run. For
+ * an ended run, expectations are checked synchronously; await those of a promise or a stream.
+ * @throws ConfigurationError for anything that is not a run, and for an expectation that checks nothing.
  */
 export function expectRun(run: EndedRunSubject): RunExpectations<void>
 export function expectRun(run: RunStream | PromiseLike<EndedRunSubject>): RunExpectations<Promise<void>>
 export function expectRun(
   run: EndedRunSubject | RunStream | PromiseLike<EndedRunSubject>,
 ): RunExpectations<void> | RunExpectations<Promise<void>> {
-  const given: unknown = run
-  const fields = fieldsOf(given) ?? refuse('expectRun', 'given what run() returns, a RunStream or a promise', given)
+  const value: unknown = run
+  const fields = fieldsOf(value) ?? refuse('expectRun', 'given what run() returns, a RunStream or a promise', value)
   if (typeof fields['then'] === 'function') return later(() => run as PromiseLike<EndedRunSubject>, true)
   if (Symbol.asyncIterator in fields && 'result' in fields) return later(() => (run as RunStream).result, true)
   return atOnce(endedRun(run), true)
@@ -101,7 +104,7 @@ function atOnce(run: EndedRunSubject, holds: boolean): RunExpectations<void> {
 }
 
 function later(run: () => PromiseLike<EndedRunSubject>, holds: boolean): RunExpectations<Promise<void>> {
-  // What is expected is looked at at once, and the run when it has ended.
+  // The expectation is validated immediately, and the run when it has ended.
   const check = async (made: () => Expectation): Promise<void> => {
     const one = made()
     checkExpectation(endedRun(await run()), one, holds)
@@ -118,22 +121,22 @@ function later(run: () => PromiseLike<EndedRunSubject>, holds: boolean): RunExpe
   }
 }
 
-/** Plain JavaScript may give anything. @throws ConfigurationError */
+/** Plain JavaScript may pass anything. @throws ConfigurationError */
 function endedRun(run: unknown): EndedRunSubject {
   const fields = fieldsOf(run)
   if (typeof fields?.['reason'] !== 'string' || fieldsOf(fields['summary']) === undefined)
     refuse('The run', 'what run() resolves to, or a RunResult', run)
-  // As far as it is looked at here.
+  // As far as it is read here.
   return run as EndedRunSubject
 }
 
 /** One expectation, before it is compared with a run. */
 interface Expectation {
   readonly operator: string
-  /** What the run is to do, behind "Expected the run to". */
+  /** What the run should do, after "Expected the run to". */
   readonly wish: string
   readonly expected: unknown
-  /** What the run did. @throws ConfigurationError where that is not known of it. */
+  /** What the run did. @throws ConfigurationError if this kind of subject does not have it. */
   actualOf(run: EndedRunSubject): { readonly holds: boolean; readonly actual: unknown; readonly did: string }
 }
 
@@ -181,16 +184,16 @@ const used: Used = {
 }
 
 function takesAtMost(limits: RunLimitsExpected): Expectation {
-  const given = fieldsOf(limits) ?? refuse('The limits', 'an object, such as { turns: 3 }', limits)
-  const names = Object.keys(given).filter((name) => given[name] !== undefined)
+  const value = fieldsOf(limits) ?? refuse('The limits', 'an object, such as { turns: 3 }', limits)
+  const names = Object.keys(value).filter((name) => value[name] !== undefined)
   if (names.length === 0)
     throw new ConfigurationError('toTakeAtMost checks nothing. Give a limit, such as { turns: 3 }.')
   for (const name of names) {
     if (!Object.hasOwn(used, name))
       throw new ConfigurationError(`Unknown limit ${name}. There are ${Object.keys(used).join(', ')}.`)
-    if (given[name] !== 0) isPositive(`The limit on ${name}`, given[name])
+    if (value[name] !== 0) isPositive(`The limit on ${name}`, value[name])
   }
-  // Just looked at.
+  // Validated above.
   const known = names as readonly (keyof RunLimitsExpected)[]
   const words = (value: (name: keyof RunLimitsExpected) => number | undefined): string =>
     known.map((name) => `${value(name)} ${unitOf[name]}`).join(', ')
@@ -268,7 +271,7 @@ function callsIn({ content }: ModelMessage): readonly Call[] {
     : content.filter(isToolUse).map(({ name, input }) => ({ tool: name, input: jsonOf(input) }))
 }
 
-/** @throws ConfigurationError for the record of an ending, which has no conversation. */
+/** @throws ConfigurationError for a bare run result, which has no conversation. */
 function conversationOf(run: EndedRunSubject, what: string): RunOutcome {
   if ('transcript' in run) return run
   throw new ConfigurationError(
@@ -276,12 +279,12 @@ function conversationOf(run: EndedRunSubject, what: string): RunOutcome {
   )
 }
 
-/** Characters of the answer and of the inputs of calls in a message. */
+/** Maximum characters of the answer and of inputs of calls in a message. */
 const mostOfAnswer = 500
 const mostOfInput = 100
 const mostCalls = 20
 
-/** How the run ended, in lines: why, its figures, what it called and what it said. */
+/** How the run ended, in lines: reason, figures, calls and answer. */
 function explanationOf(run: EndedRunSubject): string {
   const { signal, summary, totalTokens, costUsd, error } = run
   const figures = [many(summary.turns, 'turn'), many(summary.requests, 'request'), many(totalTokens, 'token')]

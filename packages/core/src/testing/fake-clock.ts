@@ -1,8 +1,8 @@
 import type { Clock } from '../values/clock.ts'
 
-/** A clock that moves only when told to. Tests with it take no real time. */
+/** A clock that moves only when a test advances it, so tests take no real time. */
 export interface FakeClock extends Clock {
-  /** Moves time on, calling what falls due, in order; effects get a turn of the microtask queue between two timers. */
+  /** Advances time and fires due timers, in order. Side effects get a turn of the microtask queue between two timers. */
   advance(ms: number): Promise<void>
   /** Number of timers that have not fired. */
   readonly pending: number
@@ -13,18 +13,19 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** Turns of the microtask queue after which nothing else is left to do. */
+/** Number of microtask turns after which no other work is left. */
 const settleTurns = 100
 
 /**
- * Creates a clock that moves only when a test says so.
- * @param options.autoAdvance When nothing else is left to do, time jumps to the next timer: sleeps and deadlines pass by themselves.
+ * Creates a clock that moves only when a test advances it.
+ * @param options.autoAdvance When no other work is left, time jumps to the next timer: sleeps and deadlines pass by
+ * themselves.
  */
 export function createFakeClock(
   options: {
-    /** The first moment, in milliseconds. Default: 0. */
+    /** The initial time in milliseconds. Default: 0. */
     readonly start?: number
-    /** Jump to the next timer when nothing else is left to do. Default: false. */
+    /** Jump to the next timer when no other work is left. Default: false. */
     readonly autoAdvance?: boolean
   } = {},
 ): FakeClock {
@@ -45,8 +46,8 @@ export function createFakeClock(
   }
   let timersMade = 0
   /**
-   * Fires one timer after another for as long as there are any, whenever nothing else is left to do. Whoever has just begun to wait has turns of their
-   * own before that: they may have something to do beside it.
+   * Fires timers one after another while there are any, whenever no other work is left. A caller that has just started
+   * to wait gets turns of its own before that, because it may have concurrent work.
    */
   let pumping = false
   const pump = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Values that plain JavaScript may throw or give back, each made anew: reading them may itself throw. */
+/** Values that plain JavaScript may throw or return, each created anew. Reading them may itself throw. */
 export const garbage: readonly (readonly [what: string, make: () => unknown])[] = [
   ['nothing', () => undefined],
   ['null', () => null],
@@ -13,10 +13,10 @@ export const garbage: readonly (readonly [what: string, make: () => unknown])[] 
   ['a function', () => () => 1],
   ['an error without a message', () => new Error('')],
   ['an error whose message throws', () => throwing(new Error('x'), 'message')],
-  ['an error whose message is no text', () => Object.assign(new Error('x'), { message: { odd: 1n } })],
+  ['an error whose message is not a text', () => Object.assign(new Error('x'), { message: { odd: 1n } })],
   ['an error whose name throws', () => throwing(new Error(''), 'name')],
   ['an object whose toString throws', () => ({ toString: bug })],
-  ['an object whose toString gives no text', () => ({ toString: () => ({}) })],
+  ['an object whose toString returns no text', () => ({ toString: () => ({}) })],
   ['an object whose toJSON throws', () => ({ toJSON: bug })],
   ['an object whose fields throw', () => throwing({}, 'content', 'valid', 'behavior', 'aborted', 'prompt', 'fits')],
   ['an object whose then throws', () => throwing({}, 'then')],
@@ -62,7 +62,7 @@ export function deep(levels = 20_000): object {
   return made
 }
 
-/** The same object, and reading one of these of it throws. */
+/** The same object, but reading one of these fields throws. */
 export function throwing<T extends object>(made: T, ...names: readonly string[]): T {
   for (const name of names) Object.defineProperty(made, name, { get: bug, enumerable: true })
   return made

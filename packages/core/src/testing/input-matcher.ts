@@ -2,14 +2,14 @@ import { fieldsOf } from '../values/given.ts'
 import type { Json } from '../values/json.ts'
 
 /**
- * What the input of a call must be like: an object that it has at least the fields of, or a function that says so. Values are JSON, regular expressions for
- * texts, and asymmetric matchers such as `expect.any(Number)`.
+ * A matcher for the input of a call: an object with fields that the input must have, or a predicate. Values are JSON,
+ * regular expressions for strings, and asymmetric matchers such as `expect.any(Number)`.
  */
 export type InputMatcher = { readonly [field: string]: unknown } | ((input: Json) => boolean)
 
-/** Whether an input is what a matcher asks for. */
+/** Whether an input satisfies a matcher. */
 export function fitsInput(input: Json, matcher: InputMatcher): boolean {
-  // Plain JavaScript may give anything back.
+  // Plain JavaScript may return anything.
   return typeof matcher === 'function' && !hasMatch(matcher)
     ? (matcher(input) as unknown) === true
     : fits(input, matcher)
@@ -19,7 +19,7 @@ interface AsymmetricMatcher {
   asymmetricMatch(value: unknown): boolean
 }
 
-/** The protocol of Jest, which vitest has too. */
+/** The protocol of Jest, which vitest implements, too. */
 function hasMatch(matcher: unknown): matcher is AsymmetricMatcher {
   const mayBe = (typeof matcher === 'object' && matcher !== null) || typeof matcher === 'function'
   return mayBe && 'asymmetricMatch' in matcher && typeof matcher.asymmetricMatch === 'function'
@@ -36,10 +36,10 @@ function fits(value: unknown, matcher: unknown): boolean {
     )
   const fields = fieldsOf(matcher)
   if (fields === undefined) return Object.is(value, matcher)
-  const given = fieldsOf(value)
-  if (given === undefined) return false
-  // A field that is to be undefined is one that is not there: JSON has none.
+  const input = fieldsOf(value)
+  if (input === undefined) return false
+  // JSON has no undefined, so an undefined field must be absent.
   return Object.entries(fields).every(([name, each]) =>
-    each === undefined ? !Object.hasOwn(given, name) : Object.hasOwn(given, name) && fits(given[name], each),
+    each === undefined ? !Object.hasOwn(input, name) : Object.hasOwn(input, name) && fits(input[name], each),
   )
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../values/errors.ts'
 import { systemClock } from '../values/system-clock.ts'
 
-/** A promise that a driver does not keep. */
+/** A violation of the contract. */
 export interface StepEngineProblem {
   /** The check that failed. */
   readonly check: string
@@ -9,32 +9,32 @@ export interface StepEngineProblem {
   readonly problem: string
 }
 
-/** Reports what is wrong, in a sentence. */
+/** Reports a problem, in a sentence. */
 export type Report = (problem: string) => void
 
-/** Looks at what `make` gives, anew for each check. */
+/** Checks of what `make` returns, which is created anew for each check. */
 export type Checks<Checked> = {
   readonly [check: string]: (make: () => Checked | Promise<Checked>, report: Report) => Promise<void>
 }
 
-/** Does one check after another, each for so many milliseconds at most. Gives what is wrong. */
+/** Runs the checks one after another, each with this time limit in milliseconds. Returns the problems. */
 export async function runChecks<Checked>(
   checks: Checks<Checked>,
   make: () => Checked | Promise<Checked>,
   longestCheckMs: number,
 ): Promise<readonly StepEngineProblem[]> {
   const problems: StepEngineProblem[] = []
-  for (const [check, look] of Object.entries(checks)) {
+  for (const [check, runCheck] of Object.entries(checks)) {
     const report: Report = (problem) => void problems.push({ check, problem })
     let cancel = (): void => {}
     const late = new Promise<void>((resolve) => {
       cancel = systemClock.after(longestCheckMs, () => {
-        report(`It did not come to an end in ${longestCheckMs / 1000} s.`)
+        report(`It did not end within ${longestCheckMs / 1000} s.`)
         resolve()
       })
     })
-    // One check after another: each may look at a service that counts.
-    await Promise.race([look(make, report).catch((error: unknown) => report(messageOf(error))), late])
+    // One check after another, because each may use a service that counts.
+    await Promise.race([runCheck(make, report).catch((error: unknown) => report(messageOf(error))), late])
     cancel()
   }
   return problems

@@ -9,36 +9,36 @@ export type ScriptedReply =
   | {
       /** A text block. Default: none. */
       readonly text?: string
-      /** A block of reasoning before the text. Default: none. */
+      /** A thinking block before the text. Default: none. */
       readonly thinking?: string
-      /** Calls of tools, after the text. */
+      /** Tool calls after the text. */
       readonly toolCalls?: readonly {
-        /** Id of the call. Default: `call_` with the numbers of the request and of the call. */
+        /** Id of the call. Default: `call_` with the numbers of the request and the call. */
         readonly id?: string
         /** Name of the tool. */
         readonly name: string
         /** Input of the call. Default: `{}`. */
         readonly input?: unknown
       }[]
-      /** `tool_use` with calls, else `end_turn`, unless said otherwise. */
+      /** Default: `tool_use` with calls, otherwise `end_turn`. */
       readonly stopReason?: ModelStopReason
-      /** Tokens of the request. Default: 10 of input and 5 of output. */
+      /** Tokens of the request. Default: 10 input and 5 output tokens. */
       readonly usage?: Partial<Usage>
       /** The stream breaks after these blocks. */
       readonly streamError?: ModelErrorInit
-      /** Called when all blocks are out and before the reply is given: time for an abort, a message, a clock. */
+      /** Called when all blocks are streamed and before the reply is returned: a point for an abort, a message, or an advance of the clock. */
       readonly before?: ((options: ModelCallOptions) => void) | ((options: ModelCallOptions) => Promise<void>)
     }
   | {
       /** The attempt fails with this error. */
       readonly error: ModelErrorInit
     }
-  /** Never answers. With `deaf` it does not heed the abort either. */
+  /** Never answers. With `deaf` it ignores the abort, too. */
   | {
       readonly hang: true
       /** Ignore the abort. Default: false. */
       readonly deaf?: boolean
-      /** Text that is streamed before the silence. */
+      /** Text that is streamed first. */
       readonly text?: string
     }
 
@@ -48,21 +48,21 @@ export interface ScriptedModelOptions {
   readonly id?: string
   /** Size of the window in tokens. Default: 200,000. */
   readonly contextWindow?: number
-  /** Most tokens of one reply. Default: 64,000. */
+  /** Maximum tokens of one reply. Default: 64,000. */
   readonly maxOutputTokens?: number
-  /** Most tokens of a reply that was not cut before. Default: `maxOutputTokens`. */
+  /** Maximum tokens of the first attempt at a reply. Default: `maxOutputTokens`. */
   readonly defaultOutputTokens?: number
 }
 
 /** A model that answers from a script and records its requests, for tests. */
 export interface ScriptedModel extends Model {
-  /** A copy of every request that was made. */
+  /** A copy of every request. */
   readonly requests: readonly ModelRequest[]
 }
 
 /**
- * A model that says what it is told to: a list of replies, one a call, or a function of the request and its number (from 0).
- * A list that is used up answers with an error that says so.
+ * A model that gives scripted replies: a list, one for each call, or a function of the request and its number (from 0).
+ * When the list is used up, the model answers with an error that says so.
  */
 export function scriptedModel(
   script: readonly ScriptedReply[] | ((request: ModelRequest, index: number) => ScriptedReply),
@@ -71,7 +71,7 @@ export function scriptedModel(
   const requests: ModelRequest[] = []
   const id = options.id ?? 'scripted'
   const used: ScriptedReply = {
-    error: { kind: 'invalid_request', message: 'The script has no reply left for this request.', status: 400 },
+    error: { kind: 'invalid_request', message: 'The script has no more replies for this request.', status: 400 },
   }
   const model: ScriptedModel = {
     id,
@@ -109,7 +109,7 @@ async function play(reply: ScriptedReply, place: Place, call: ModelCallOptions):
   return reply.streamError === undefined ? { message } : { message, streamError: new ModelError(reply.streamError) }
 }
 
-/** The input as a service streams it: the call begins, then its JSON follows in two pieces. A script may have an input that is not JSON. */
+/** Streams the input like a service: the start of the call, then its JSON in two parts. A script may contain an input that is not JSON. */
 function emitInput({ id, name, input }: ToolUseBlock, index: number, call: ModelCallOptions): void {
   call.emit({ type: 'tool_input_start', index, callId: id, name })
   const json = inputText(input)

@@ -1,8 +1,8 @@
 import type { HaltingDataParts } from './ui-message-chunk.ts'
 
-/** What a client has to answer before the run continues. */
+/** A question that a client must answer before the run continues. */
 export interface AgUiInterrupt {
-  /** Id of the interrupt: the id of the call that waits. */
+  /** Id of the interrupt: the id of the waiting call. */
   readonly id: string
   /** Always `tool_call`: a call needs approval. */
   readonly reason: 'tool_call'
@@ -21,23 +21,23 @@ export type AgUiOutcome =
       readonly interrupts: readonly AgUiInterrupt[]
     }
 
-/** Payloads of `CUSTOM` events by their names. */
+/** Payloads of `CUSTOM` events by name. */
 export interface AgUiCustomValues {
-  /** Cost, tokens and time so far, and what is left of the limits. */
+  /** Cost, tokens and time so far, and what the limits leave. */
   readonly 'halting.figures': HaltingDataParts['data-halting-figures']
-  /** Model and usage of a reply that is complete. */
+  /** Model and usage of a complete reply. */
   readonly 'halting.reply': HaltingDataParts['data-halting-reply']
-  /** What a tool reports while it runs. */
+  /** Progress of a running tool. */
   readonly 'halting.progress': HaltingDataParts['data-halting-progress']
-  /** What a subagent does. */
+  /** Activity of a subagent. */
   readonly 'halting.agent': HaltingDataParts['data-halting-agent']
   /** A sentence for a person. */
   readonly 'halting.notice': HaltingDataParts['data-halting-notice']
-  /** What a person added while the run was going on. */
+  /** A message that a person added during the run. */
   readonly 'halting.message': HaltingDataParts['data-halting-message']
-  /** How the run ended; before the last event. */
+  /** How the run ended. Sent before the last event. */
   readonly 'halting.ending': HaltingDataParts['data-halting-ending']
-  /** A call waits for a person while the run goes on: answer with `RunStream.answer`. */
+  /** A call waits for a person during the run: answer with `RunStream.answer`. */
   readonly 'halting.approval': {
     /** Id for the answer. */
     readonly approvalId: string
@@ -46,21 +46,21 @@ export interface AgUiCustomValues {
     /** Why a person is asked. */
     readonly reason: string
   }
-  /** Messages and calls of an attempt that failed: remove them. */
+  /** Messages and calls of a failed attempt: remove them. */
   readonly 'halting.retracted': {
     /** Ids of the messages to remove. */
     readonly messageIds: readonly string[]
     /** Ids of the calls to remove. */
     readonly toolCallIds: readonly string[]
   }
-  /** A page that the text before it cites. */
+  /** A page cited by the preceding text. */
   readonly 'halting.source': {
     /** Its address, or the file as a data URL. */
     readonly url: string
     /** Title of the page; absent for none. */
     readonly title?: string
   }
-  /** A file that the model made. */
+  /** A file that the model created. */
   readonly 'halting.file': {
     /** Its address, or the file as a data URL. */
     readonly url: string
@@ -81,13 +81,13 @@ type CustomEvent = {
 export interface AgUiUsage {
   /** Id of the model. */
   readonly model: string
-  /** Tokens of the prompts, those of caches included. */
+  /** Input tokens, including cached ones. */
   readonly inputTokens: number
-  /** Tokens of the replies. */
+  /** Output tokens. */
   readonly outputTokens: number
 }
 
-/** An event of AG-UI 1.0, as far as runs have them. */
+/** An event of AG-UI 1.0; only those that runs emit. */
 export type AgUiEvent =
   | {
       readonly type: 'RUN_STARTED'
@@ -183,7 +183,7 @@ export type AgUiEvent =
       readonly subagentRunId: string
       /** Name of the subagent. */
       readonly name: string
-      /** What it is to do; absent where that is not known. */
+      /** Its task; absent if unknown. */
       readonly description?: string
       /** Id of the call that started it. */
       readonly parentToolCallId: string

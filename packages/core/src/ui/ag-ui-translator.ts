@@ -8,23 +8,23 @@ import { isAbort, isFailure, UITranslator } from './ui-translator.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
-/** A message or call that is being written. */
+/** A message or call that is being streamed. */
 type OpenPart = { readonly kind: 'text' | 'reasoning' | 'call'; readonly id: string }
 
-/** Makes AG-UI events of the events of one run, by way of the chunks that they are in the stream of the AI SDK. */
+/** Converts the events of one run to AG-UI events, through the chunks of the AI SDK stream. */
 export class AgUiTranslator {
   readonly #chunks: UITranslator
   readonly #errorText: ErrorText
   #thread = ''
   #run = ''
   #step = ''
-  /** By the ids in the chunks. */
+  /** By the ids of the chunks. */
   readonly #open = new Map<string, OpenPart>()
-  /** An attempt that failed may have used an id: AG-UI takes each once. */
+  /** How often each id was used: a failed attempt may have used an id, and AG-UI requires unique ids. */
   readonly #uses = new Map<string, number>()
   /** The ids under which calls were sent. */
   readonly #calls = new Map<string, string>()
-  /** What was sent of the step, for an attempt that is taken back. */
+  /** What was sent of the current step, in case its attempt is retracted. */
   #sent: OpenPart[] = []
   #approvals: AgUiInterrupt[] = []
   #result: string | undefined
@@ -168,7 +168,7 @@ export class AgUiTranslator {
     return [...this.#begin(toolCallId, 'call', toolName), ...this.#write(toolCallId, json), ...this.#close(toolCallId)]
   }
 
-  /** What an attempt said that failed: its messages end, and are to be removed. */
+  /** Ends the messages of a failed attempt, and requests their removal. */
   #retract(): readonly AgUiEvent[] {
     const ends = [...this.#open.keys()].flatMap((key) => this.#close(key))
     const calls = this.#sent.filter(({ kind }) => kind === 'call')
@@ -234,12 +234,12 @@ function resultText(output: unknown): string {
 }
 
 function custom<Name extends keyof AgUiCustomValues>(name: Name, value: AgUiCustomValues[Name]): AgUiEvent {
-  // Name and value belong together, which the union cannot show for one that is not known.
+  // Name and value belong together, which the union type cannot show for a name that is not constant.
   return { type: 'CUSTOM', name, value } as AgUiEvent
 }
 
 function ofData(chunk: Extract<UIMessageChunk, { readonly type: keyof HaltingDataParts }>): AgUiEvent {
-  // The names differ by their beginnings alone.
+  // The names differ only in their prefixes.
   const name = `halting.${chunk.type.slice('data-halting-'.length)}` as keyof AgUiCustomValues
   return { type: 'CUSTOM', name, value: chunk.data } as AgUiEvent
 }

@@ -1,17 +1,18 @@
 import type { RunResult } from '../endings/terminal.ts'
 
-/** What a client is told of a run, or of a subagent, that failed. */
+/** What a client learns of a failed run or subagent. */
 export interface ErrorTextOptions {
   /**
-   * What a client receives as the message of a run that failed, in place of the message of the ending: that one may name files, addresses and keys of the server
-   * or of its model. By default a sentence without these. `({ signal }) => signal.message` sends the message as it is.
+   * The error message of a failed run for clients, instead of the ending's message, which may contain files, addresses
+   * and keys of the server or its model. Default: a sentence without these. `({ signal }) => signal.message` sends the
+   * original message.
    */
   readonly errorText?: ((result: RunResult) => string) | undefined
 }
 
 export type ErrorText = (result: RunResult) => string
 
-/** A stream that has come this far ends, whatever the function of the program does. */
+/** The stream ends properly, even if the program's function throws. */
 export function safeErrorText(errorText: ErrorTextOptions['errorText']): ErrorText {
   return (result) => {
     const withoutDetails = `The run failed (${result.reason}).`

@@ -1,21 +1,22 @@
 import { wellFormed } from '../values/well-formed.ts'
 
 /**
- * Where a chunk is in the stream of its run. Chunks that are derived from the record alone are counted: `step` is the number of the last of them, so a
- * replay gives the same numbers. What is between two of them, such as the deltas of a text, has a number of its own in `part`, which only this process knows.
+ * The position of a chunk in the stream of its run. Chunks that are derived from the record alone are counted: `step` is
+ * the number of the last of them, so a replay gives the same numbers. Chunks in between, such as text deltas, have a
+ * number in `part`, which only this process knows.
  */
 export interface StreamPosition {
   readonly runId: string
   readonly step: number
-  /** 0 for a chunk that is counted itself. */
+  /** 0 for a counted chunk. */
   readonly part: number
 }
 
 const ids = new WeakMap<object, string>()
 
 /**
- * The id of a chunk of `toUIMessageStream`, for the field `id` of a server-sent event. A client that reconnects sends the last one
- * as `Last-Event-ID`; give it as `after`. Undefined for any other object.
+ * The id of a chunk of `toUIMessageStream`, for the `id` field of a server-sent event. A client that reconnects sends
+ * the last one as `Last-Event-ID`; pass it as `after`. Undefined for any other object.
  */
 export function eventIdOf(chunk: object): string | undefined {
   return ids.get(chunk)
@@ -25,7 +26,7 @@ export function setEventId(chunk: object, { runId, step, part }: StreamPosition)
   ids.set(chunk, `${encodeURIComponent(wellFormed(runId))}:${step}${part === 0 ? '' : `.${part}`}`)
 }
 
-/** The position that an id names. Undefined for what is none: a client may send anything. */
+/** Parses the position in an id. Undefined for an invalid id: a client may send anything. */
 export function positionOf(id: string): StreamPosition | undefined {
   const [, run = '', step = '', part = '0'] = /^([^:\s]{0,1024}):(\d{1,15})(?:\.(\d{1,15}))?$/.exec(id) ?? []
   if (step === '') return undefined

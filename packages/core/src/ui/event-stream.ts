@@ -12,32 +12,32 @@ import { replay } from '../api/resume.ts'
 import { foldSession, runsOf } from '../steps/fold-session.ts'
 import type { StepRecord } from '../steps/log.ts'
 
-/** What a stream is made of: a run, a `SharedRun`, or events from `recordedEvents`. */
+/** The source of a stream: a run, a `SharedRun`, or events from `recordedEvents`. */
 export type EventSource = (AsyncIterable<RunEvent> | Iterable<RunEvent>) & {
   /** Aborts the run. */
   abort?(): void
 }
 
-/** What becomes of the run when the client leaves. */
+/** What happens to the run when the client leaves. */
 export interface DisconnectOptions {
   /**
-   * `abort` ends the run. `continue` reads it to its end, without a client. By default a run is aborted, and a `SharedRun` continues, which other clients may
-   * read.
+   * `abort` ends the run. `continue` reads it to its end without a client. Default: a run is aborted, and a `SharedRun`,
+   * which other clients may read, continues.
    */
   readonly onDisconnect?: 'abort' | 'continue' | undefined
 }
 
-/** Makes items of events. */
+/** Converts events to items. */
 interface ItemMaker<Item> {
   take(event: RunEvent): readonly Item[]
-  /** There are no more events. */
+  /** Called when there are no more events. */
   end(): readonly Item[]
 }
 
 /**
- * A stream of the items that a maker makes of events. It reads no further ahead than it is read; when it is cancelled, the run hears of it at once, also while
- * it waits for a model.
- * @throws ConfigurationError for what is no source of events.
+ * A stream of the items that a maker derives from events. It reads ahead no further than its reader. When it is
+ * cancelled, the run is notified immediately, even while it waits for a model.
+ * @throws ConfigurationError for anything that is not a source of events.
  */
 function streamOfItems<Item>(
   source: EventSource,
@@ -66,7 +66,7 @@ function streamOfItems<Item>(
         if (isOver) return
         if (onDisconnect === 'continue') return void drain(events)
         if (onDisconnect === 'abort') source.abort?.()
-        // A run that is left settles first: nobody waits for that here.
+        // A cancelled run still has to settle; this does not wait for it.
         void events.return?.()
       },
     },
@@ -75,43 +75,45 @@ function streamOfItems<Item>(
 }
 
 function iteratorOf(source: EventSource): AsyncIterator<RunEvent, unknown, undefined> {
-  // Plain JavaScript may give anything.
-  const given: object = Object(source)
-  if (Symbol.asyncIterator in given) return (given as AsyncIterable<RunEvent>)[Symbol.asyncIterator]()
-  if (!(Symbol.iterator in given) || typeof source === 'string')
+  // Plain JavaScript may pass anything.
+  const value: object = Object(source)
+  if (Symbol.asyncIterator in value) return (value as AsyncIterable<RunEvent>)[Symbol.asyncIterator]()
+  if (!(Symbol.iterator in value) || typeof source === 'string')
     return refuse('What a stream for clients is made of', 'a run, such as streamRun(…) gives', source)
-  const events = (given as Iterable<RunEvent>)[Symbol.iterator]()
+  const events = (value as Iterable<RunEvent>)[Symbol.iterator]()
   return { next: async () => events.next() }
 }
 
-/** Somebody has to read a run, or its events would pile up. */
+/** Reads a run to its end, so that its events do not accumulate. */
 async function drain(events: AsyncIterator<RunEvent, unknown, undefined>): Promise<void> {
   try {
     while ((await events.next()).done !== true);
   } catch {
-    // Nobody is left who could be told.
+    // No reader is left to notify.
   }
 }
 
 /** Options of `toUIMessageStream`. */
 export interface UIMessageStreamOptions extends DisconnectOptions, ErrorTextOptions {
   /**
-   * The `Last-Event-ID` of a client that comes back: it gets what it missed. It gets everything for the id of another run, and for a text that is no id.
-   * Needs all events of the run: a `SharedRun`, or `recordedEvents`.
+   * The `Last-Event-ID` of a reconnecting client, which then receives what it missed. It receives everything if the id
+   * is invalid or belongs to another run.
+   * Requires all events of the run: a `SharedRun`, or `recordedEvents`.
    */
   readonly after?: string | undefined
-  /** Id of the message that the client builds. By default the id of the run. */
+  /** Id of the message that the client builds. Default: the id of the run. */
   readonly messageId?: string | undefined
-  /** Whether the client gets what the model thinks (default: true). */
+  /** Whether the client receives the model's thinking (default: true). */
   readonly sendReasoning?: boolean | undefined
-  /** The client continues a message that it has, such as after an approval: results of the calls in it belong to its parts (default: false). */
+  /** The client continues an existing message, such as after an approval: results of its calls belong to its parts (default: false). */
   readonly continuesMessage?: boolean | undefined
 }
 
 /**
- * A run as the UI message stream of the AI SDK 7: `useChat` reads it unchanged. Text, reasoning and inputs of tools arrive as they are written; figures and the
- * ending are data parts (`HaltingDataParts`). Starts the run. `eventIdOf` gives the id of each chunk, and `toSse` writes them.
- * @throws ConfigurationError for what is no run.
+ * A run as the UI message stream of the AI SDK 7: `useChat` reads it unchanged. Text, reasoning and tool inputs are
+ * streamed; figures and the ending are data parts (`HaltingDataParts`). Starts the run. `eventIdOf` returns the id of
+ * each chunk, and `toSse` writes chunks.
+ * @throws ConfigurationError for anything that is not a run.
  */
 export function toUIMessageStream(
   source: EventSource,
@@ -134,14 +136,15 @@ export function toUIMessageStream(
 
 /** Options of `toAgUiEvents`. */
 export interface AgUiOptions extends DisconnectOptions, ErrorTextOptions {
-  /** Whether the client gets what the model thinks (default: true). */
+  /** Whether the client receives the model's thinking (default: true). */
   readonly sendReasoning?: boolean | undefined
 }
 
 /**
- * A run as events of AG-UI 1.0. Figures, approvals of a run that goes on, and the ending are `CUSTOM` events (`AgUiCustomValues`); a run that ended to be
- * approved has its calls as interrupts. AG-UI cannot take a text back: `halting.retracted` names what an attempt had said that failed. Starts the run.
- * @throws ConfigurationError for what is no run.
+ * A run as events of AG-UI 1.0. Figures, approvals during a run, and the ending are `CUSTOM` events
+ * (`AgUiCustomValues`). A run that ended to be approved has its calls as interrupts. AG-UI cannot retract a text:
+ * `halting.retracted` names the messages of a failed attempt. Starts the run.
+ * @throws ConfigurationError for anything that is not a run.
  */
 export function toAgUiEvents(source: EventSource, options: AgUiOptions = {}): ReadableStream<AgUiEvent> {
   const translator = new AgUiTranslator(options.sendReasoning ?? true, safeErrorText(options.errorText))
@@ -149,11 +152,11 @@ export function toAgUiEvents(source: EventSource, options: AgUiOptions = {}): Re
 }
 
 /**
- * The events of the last run of a session, from its record: nothing is asked or run again. Of a run that is open, those before the turn that is open: what
- * `resume` reports follows them without a gap.
- * @param records All records of the session, in their order.
- * @param options Those that the run was started with.
- * @throws ConfigurationError for records of no run, and for records whose past turns were folded into one.
+ * The events of the last run of a session, from its record; nothing is requested or executed again. For an open run, the
+ * events before its open turn: those of `resume` follow them without a gap.
+ * @param records All records of the session, in order.
+ * @param options The options that the run was started with.
+ * @throws ConfigurationError for records without a run, and for records whose past turns were folded into one.
  */
 export async function recordedEvents(
   records: readonly StepRecord[],
@@ -161,10 +164,10 @@ export async function recordedEvents(
 ): Promise<readonly RunEvent[]> {
   const runs = runsOf(records)
   const last = runs.at(-1)
-  if (last === undefined) throw new ConfigurationError('These are no records of a session: there is no run in them.')
+  if (last === undefined) throw new ConfigurationError('These are not the records of a session: they contain no run.')
   if (last.some((record) => record.type === 'lap' && record.folds !== undefined))
     throw new ConfigurationError(
-      'The past turns of this run were folded: their events cannot be told again. Read its messages instead.',
+      'The past turns of this run were folded: their events are not available any more. Read its messages instead.',
     )
   const { transcript } = foldSession(runs.slice(0, -1))
   const { events } = await replay(last, options, transcript)
@@ -172,13 +175,13 @@ export async function recordedEvents(
   return isOver ? events : events.slice(0, openTurnIn(events, last))
 }
 
-/** Where the events of the open turn begin. A replay makes up an end for what is not on record. */
+/** Index of the first event of the open turn. A replay invents an end for what is not recorded. */
 function openTurnIn(events: readonly RunEvent[], records: readonly StepRecord[]): number {
-  let laps = records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
+  let remaining = records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
   for (const [index, { type }] of events.entries()) {
-    if (laps === 0 && type !== 'run_start' && type !== 'message') return index
-    if (type === 'lap') laps--
-    if (type === 'lap' && laps === 0) return index + 1
+    if (remaining === 0 && type !== 'run_start' && type !== 'message') return index
+    if (type === 'lap') remaining--
+    if (type === 'lap' && remaining === 0) return index + 1
   }
   return events.length
 }

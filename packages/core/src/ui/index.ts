@@ -1,4 +1,4 @@
-// `@halting/core/ui`: runs for web frontends: their events as the protocols of these, and their messages as a history.
+// `@halting/core/ui`: runs for web frontends: events of a run in their protocols, and their messages as a history.
 
 export type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiOutcome, AgUiUsage } from './ag-ui-event.ts'
 export { toAgUiEvents, type AgUiOptions } from './event-stream.ts'

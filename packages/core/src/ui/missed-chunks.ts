@@ -1,26 +1,27 @@
 import { positionOf, setEventId, type StreamPosition } from './event-ids.ts'
-import type { PlacedChunk } from './ui-translator.ts'
+import type { PositionedChunk } from './ui-translator.ts'
 
 /**
- * What a client that comes back still needs of all chunks of a run. One that has read up to a chunk that the record gives goes on behind it. One that stopped
- * in between, in the middle of a text, is told to forget the step that it is in (`reset-step`), and gets that step again: no text is shown twice.
+ * Selects the chunks of a run that a reconnecting client still needs. A client that read up to a recorded chunk
+ * continues after it. A client that stopped in between, in the middle of a text, must discard its current step
+ * (`reset-step`) and receives it again, so no text appears twice.
  */
 export class MissedChunks {
   #after: StreamPosition | undefined
   #isSending = false
-  /** Where the current step began. */
-  #begin = 1
-  /** Outside of one there is nothing to forget: a message that the client continues has parts of its own. */
+  /** Where the current step started. */
+  #stepStart = 1
+  /** Outside a step there is nothing to discard: a message that the client continues has parts of its own. */
   #isInStep = false
   /** What was sent since then. */
-  #step: PlacedChunk[] = []
+  #step: PositionedChunk[] = []
 
   constructor(after: string | undefined) {
     this.#after = after === undefined ? undefined : positionOf(after)
     this.#isSending = this.#after === undefined
   }
 
-  take(item: PlacedChunk): readonly PlacedChunk[] {
+  take(item: PositionedChunk): readonly PositionedChunk[] {
     const after = this.#after
     if (this.#isSending || after === undefined) return [item]
     if (item.runId !== after.runId) return this.#send([item])
@@ -28,34 +29,34 @@ export class MissedChunks {
       return this.#send(after.part > 0 ? [...this.#reset(item), ...this.#step, item] : [item])
     if (item.chunk.type === 'start' || item.chunk.type === 'start-step') {
       this.#step = []
-      this.#begin = item.step
+      this.#stepStart = item.step
       this.#isInStep = item.chunk.type === 'start-step'
     } else this.#step.push(item)
-    // The process that sent it ended, and may have told what never got on record.
-    if (item.step === after.step && item.isRetold) this.#after = { ...after, part: 1 }
+    // The process that sent it ended, and may have sent something that was never recorded.
+    if (item.step === after.step && item.isRepeated) this.#after = { ...after, part: 1 }
     return []
   }
 
-  /** There are no more chunks. A client that claims to have more than there is has its last step wrong. */
-  end(): readonly PlacedChunk[] {
+  /** There are no more chunks. A client that claims a later position has an invalid last step. */
+  end(): readonly PositionedChunk[] {
     const last = this.#step.at(-1)
     const after = this.#after
     if (this.#isSending || after === undefined || last === undefined) return []
     return after.step > last.step || after.part > 0 ? [...this.#reset(last), ...this.#step] : []
   }
 
-  #send(items: readonly PlacedChunk[]): readonly PlacedChunk[] {
+  #send(items: readonly PositionedChunk[]): readonly PositionedChunk[] {
     this.#isSending = true
     this.#step = []
     return items
   }
 
-  /** A client that gets no further than this comes back for the same. */
-  #reset({ runId }: PlacedChunk): readonly PlacedChunk[] {
+  /** A client that disconnects here returns to the same position. */
+  #reset({ runId }: PositionedChunk): readonly PositionedChunk[] {
     if (!this.#isInStep) return []
     const chunk = { type: 'reset-step' } as const
-    const placed = { chunk, runId, step: this.#begin, part: 1, isRetold: false }
-    setEventId(chunk, placed)
-    return [placed]
+    const positioned = { chunk, runId, step: this.#stepStart, part: 1, isRepeated: false }
+    setEventId(chunk, positioned)
+    return [positioned]
   }
 }

@@ -3,11 +3,11 @@ import { isToolUse, type ContentBlock } from '../model/messages.ts'
 import type { ModelUpdate } from '../model/model.ts'
 import type { UIMessageChunk } from './ui-message-chunk.ts'
 
-/** The chunks of a complete block; none for one that nobody sees. `id` tells its text from others of the stream. */
+/** The chunks of a complete block; none for an invisible block. `id` distinguishes its text from others in the stream. */
 export function chunksOfBlock(block: ContentBlock, id: string, withReasoning: boolean): readonly UIMessageChunk[] {
   switch (block.type) {
     case 'text':
-      // The type says so; opaque blocks have other types.
+      // The type guarantees it; opaque blocks have other types.
       return textChunks('text', 'text' in block ? block.text : '', id, citationsOf(block))
     case 'thinking':
       return withReasoning ? textChunks('reasoning', 'thinking' in block ? block.thinking : '', id, []) : []
@@ -36,12 +36,12 @@ function textChunks(
   ]
 }
 
-/** Pages that a text cites, each once. */
+/** Pages that a text cites, without duplicates. */
 function citationsOf(block: ContentBlock): readonly UIMessageChunk[] {
   const citations = jsonOf('citations' in block ? block.citations : undefined)
   if (!Array.isArray(citations)) return []
   const sources = new Map<string, UIMessageChunk>()
-  // Just seen to be one.
+  // Checked above to be a list.
   for (const citation of citations as readonly unknown[]) {
     if (!isJsonObject(citation) || typeof citation['url'] !== 'string') continue
     const { url, title } = citation
@@ -61,7 +61,7 @@ function fileChunks(block: ContentBlock): readonly UIMessageChunk[] {
   return [{ type: 'file', url: `data:${mediaType};base64,${data}`, mediaType }]
 }
 
-/** Calls of tools that the service ran itself, and their results. */
+/** Chunks for tool calls that the service executed itself, and for their results. */
 function serverToolChunks(block: ContentBlock): readonly UIMessageChunk[] {
   const { type, id, name, input, tool_use_id: callId, content } = block as { readonly [field: string]: unknown }
   if (typeof type !== 'string') return []
@@ -77,7 +77,7 @@ interface LiveBlock {
   readonly kind: 'text' | 'reasoning' | 'call' | 'other'
   readonly id: string
   text: string
-  /** Compares it with the block of the message, once it is complete. */
+  /** Identifies the block in the message, once it is complete. */
   key: string | undefined
 }
 
@@ -86,14 +86,14 @@ export class LiveReply {
   readonly #entryId: string
   readonly #withReasoning: boolean
   readonly #blocks = new Map<number, LiveBlock>()
-  #isAstray = false
+  #isInconsistent = false
 
   constructor(entryId: string, withReasoning: boolean) {
     this.#entryId = entryId
     this.#withReasoning = withReasoning
   }
 
-  /** Nothing was sent: there is nothing to take back. */
+  /** Nothing was sent, so there is nothing to retract. */
   get isEmpty(): boolean {
     return this.#blocks.size === 0
   }
@@ -119,19 +119,19 @@ export class LiveReply {
     }
   }
 
-  /** Whether what was sent, with nothing more, is what the message says. */
+  /** Whether the chunks sent so far are exactly the message. */
   isWhole(content: readonly ContentBlock[]): boolean {
-    if (this.#isAstray) return false
+    if (this.#isInconsistent) return false
     const sent = [...this.#blocks.values()].map(({ key }) => key)
-    const said = content.map((block) => keyOf(block, this.#withReasoning)).filter((key) => key !== '')
-    return sent.length === said.length && sent.every((key, index) => key === said[index])
+    const expected = content.map((block) => keyOf(block, this.#withReasoning)).filter((key) => key !== '')
+    return sent.length === expected.length && sent.every((key, index) => key === expected[index])
   }
 
   #delta(kind: 'text' | 'reasoning', index: number, delta: string): readonly UIMessageChunk[] {
     if (delta === '') return []
     const before = this.#blocks.get(index)
-    if (before !== undefined && (before.kind !== kind || before.key !== undefined)) this.#isAstray = true
-    if (this.#isAstray) return []
+    if (before !== undefined && (before.kind !== kind || before.key !== undefined)) this.#isInconsistent = true
+    if (this.#isInconsistent) return []
     const id = `${this.#entryId}:${index}`
     const open = before ?? { kind, id, text: '', key: undefined }
     open.text += delta
@@ -145,8 +145,8 @@ export class LiveReply {
     callId,
     name,
   }: Extract<ModelUpdate, { readonly type: 'tool_input_start' }>): readonly UIMessageChunk[] {
-    if (this.#blocks.has(index)) this.#isAstray = true
-    if (this.#isAstray) return []
+    if (this.#blocks.has(index)) this.#isInconsistent = true
+    if (this.#isInconsistent) return []
     this.#blocks.set(index, { kind: 'call', id: callId, text: '', key: undefined })
     return [{ type: 'tool-input-start', toolCallId: callId, toolName: name }]
   }
@@ -157,22 +157,22 @@ export class LiveReply {
     const key = keyOf(block, this.#withReasoning)
     if (open === undefined) {
       if (key !== '') this.#blocks.set(index, { kind: 'other', id: '', text: '', key })
-      return this.#isAstray ? [] : chunks
+      return this.#isInconsistent ? [] : chunks
     }
     const isText = open.kind === 'text' || open.kind === 'reasoning'
     const [, delta] = chunks
-    // A text that is not what its deltas came to is sent anew with the message.
+    // A text that differs from its deltas is sent again with the message.
     const isSame = isText
       ? delta !== undefined && 'delta' in delta && delta.delta === open.text
       : isToolUse(block) && block.id === open.id
-    if (open.key !== undefined || !isSame) this.#isAstray = true
+    if (open.key !== undefined || !isSame) this.#isInconsistent = true
     open.key = key
-    if (this.#isAstray) return []
+    if (this.#isInconsistent) return []
     return isText ? chunks.slice(2) : chunks
   }
 }
 
-/** The same for blocks of which the same is shown; '' for one of which nothing is. */
+/** Equal for blocks that look the same; '' for an invisible block. */
 function keyOf(block: ContentBlock, withReasoning: boolean): string {
   const chunks = chunksOfBlock(block, '', withReasoning)
   return chunks.length === 0 ? '' : JSON.stringify(chunks)

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../state/events.ts'
 import type { RunStream } from '../api/iterate.ts'
 
-/** A run that any number of clients read: each reads every event from the first on. The run goes on when they leave. */
+/** A run that any number of clients read: each receives every event from the first on. The run continues when they leave. */
 export interface SharedRun extends AsyncIterable<RunEvent> {
   /** Aborts the run. */
   abort(): void
@@ -11,18 +11,19 @@ export interface SharedRun extends AsyncIterable<RunEvent> {
 
 /** Options of `shareRun`. */
 export interface ShareRunOptions {
-  /** Events of turns before those that the run reports: of a run that was resumed, from `recordedEvents`. */
+  /** Events of earlier turns, for a resumed run: from `recordedEvents`. */
   readonly past?: readonly RunEvent[]
   /**
-   * Writes the record of the run to its store: `() => session.log.flush()`. Readers then receive an event only once the record that it follows from is stored,
-   * so no client has seen what a killed process did not store. The run itself does not wait, and ends by itself when its store fails.
+   * Writes the record of the run to its store: `() => session.log.flush()`. Readers then receive an event only once the
+   * record behind it is stored, so no client sees what a killed process did not store. The run itself does not wait, and
+   * ends by itself when its store fails.
    */
   readonly flush?: () => Promise<void> | void
 }
 
 /**
- * Lets several clients read one run, also such as come late or again. Starts the run, and reads it to its end. Deltas of replies that are complete are dropped:
- * whoever comes later gets these whole.
+ * Lets several clients read one run, including clients that join late or reconnect. Starts the run and reads it to its
+ * end. Deltas of complete replies are dropped: clients that join later receive the whole reply.
  */
 export function shareRun(
   run: Pick<RunStream, 'abort'> & AsyncIterable<RunEvent>,
@@ -37,12 +38,12 @@ interface Node {
   next: Node | undefined
 }
 
-/** Events in a list whose readers hold their own place in it. */
+/** A list of events whose readers each have their own position. */
 class EventLog {
   /** Before the first event. */
   readonly #first: Node = { event: undefined, next: undefined }
   #last: Node = this.#first
-  /** The last node before the reply that streams. */
+  /** The last node before the reply that is streaming. */
   #beforeReply: Node = this.#first
   #isOver = false
   #error: { readonly thrown: unknown } | undefined
@@ -56,22 +57,22 @@ class EventLog {
   async fill(run: AsyncIterable<RunEvent>, flush: ShareRunOptions['flush']): Promise<void> {
     try {
       for await (const event of run) {
-        if (flush !== undefined && isCounted(event)) await stored(flush)
+        if (flush !== undefined && isCounted(event)) await flushQuietly(flush)
         this.#put(event)
-        this.#tell()
+        this.#notify()
       }
     } catch (thrown) {
       this.#error = { thrown }
     }
     this.#isOver = true
-    this.#tell()
+    this.#notify()
   }
 
   read(): AsyncIterator<RunEvent, undefined, undefined> {
     let at: Node | undefined = this.#first
     const next = async (): Promise<IteratorResult<RunEvent, undefined>> => {
       while (at !== undefined) {
-        // Before it is looked whether there is more: what comes in between wakes.
+        // Read before checking for more events, so that one that arrives in between wakes the reader.
         const more = this.#more
         if (at.next !== undefined) {
           at = at.next
@@ -102,19 +103,19 @@ class EventLog {
     if (endsUpdates && agent === '') this.#beforeReply = node
   }
 
-  /** For readers that are not there yet: those that read on hold the nodes that are left out. An agent leaves out its own updates, the run those of all. */
+  /** Drops updates for future readers; current readers still reference the dropped nodes. An agent drops its own updates, the run those of all agents. */
   #dropUpdates(droppedAgent: string): void {
     let before = this.#beforeReply
     for (let node = before.next; node !== undefined; node = node.next) {
       if (node.event !== undefined) {
         const { agent, event } = reporterOf(node.event)
-        if (isPassing(event) && (droppedAgent === '' || agent === droppedAgent)) continue
+        if (isTransient(event) && (droppedAgent === '' || agent === droppedAgent)) continue
       }
       if (before.next !== node) before.next = node
       before = node
     }
     before.next = undefined
-    // A reader that stands on a node that was left out goes on from there: it leads to what follows.
+    // A reader at a dropped node continues from there: the node leads to the next event.
     if (this.#last !== before) {
       const end: Node = { event: undefined, next: undefined }
       this.#last.next = end
@@ -123,7 +124,7 @@ class EventLog {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     const wake = this.#wake
     this.#more = this.#nextWake()
     wake?.()
@@ -136,16 +137,16 @@ class EventLog {
   }
 }
 
-/** A run whose store fails ends for that reason, which its last event says. */
-async function stored(flush: () => Promise<void> | void): Promise<void> {
+/** A run whose store fails ends for that reason, which its last event reports. */
+async function flushQuietly(flush: () => Promise<void> | void): Promise<void> {
   try {
     await flush()
   } catch {
-    // As above.
+    // The last event reports the failure.
   }
 }
 
-/** Chunks with an id of their own are made of it: a client that has one is believed. */
+/** Chunks with an id of their own are derived from it, so a client that has one has a stored event. */
 function isCounted({ type }: RunEvent): boolean {
   switch (type) {
     case 'run_start':
@@ -162,7 +163,7 @@ function isCounted({ type }: RunEvent): boolean {
   }
 }
 
-/** Which agent reports what: '' for the run itself, else the calls that lead to a subagent. */
+/** Which agent reports an event: '' for the run itself, otherwise the calls that lead to a subagent. */
 function reporterOf(event: RunEvent): { readonly agent: string; readonly event: RunEvent } {
   let agent = ''
   let reported = event
@@ -173,7 +174,7 @@ function reporterOf(event: RunEvent): { readonly agent: string; readonly event: 
   return { agent, event: reported }
 }
 
-/** What a client that comes later has no use for. */
-function isPassing(event: RunEvent): boolean {
+/** Events that a client that joins later does not need. */
+function isTransient(event: RunEvent): boolean {
   return event.type === 'model_update' || event.type === 'figures' || event.type === 'tool_update'
 }

@@ -5,17 +5,17 @@ import { eventIdOf } from './event-ids.ts'
 
 /** Options of `toSse`. */
 export interface SseOptions {
-  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection; none when absent. */
+  /** Milliseconds without an event after which a comment is sent, so that proxies keep the connection open. Default: no comments. */
   readonly heartbeatMs?: number | undefined
-  /** The timers of heartbeats; those of the system when absent. */
+  /** The timer for heartbeats. Default: the system's clock. */
   readonly clock?: Pick<Clock, 'after'> | undefined
-  /** Data of a last event, such as `[DONE]`, which some clients wait for; none when absent. */
+  /** Data of a final event, such as `[DONE]`, which some clients expect. Default: none. */
   readonly done?: string | undefined
-  /** The id of an item; `eventIdOf` when absent. */
+  /** Returns the id of an item. Default: `eventIdOf`. */
   readonly idOf?: ((item: object) => string | undefined) | undefined
 }
 
-/** Headers of a response with a stream of `toSse`. The AI SDK tells the version of its stream by the last one. */
+/** Headers of a response with a stream of `toSse`. The last one is the version of the AI SDK stream. */
 export const sseHeaders: Readonly<Record<string, string>> = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
@@ -24,16 +24,18 @@ export const sseHeaders: Readonly<Record<string, string>> = Object.freeze({
 })
 
 /**
- * Writes a stream as server-sent events: one event for each item, with its JSON as data and its id. JSON has no line ends, so any text is safe in it.
- * Cancelling the bytes cancels the stream. Give them to `new Response(bytes, { headers: sseHeaders })`, or write them to a response of `node:http`.
- * @throws ConfigurationError for an interval that is no positive number.
+ * Writes a stream as server-sent events: one for each item, with its JSON as data and its id. JSON has no line ends, so
+ * any text is safe in it.
+ * Cancelling the byte stream cancels the source. Pass it to `new Response(bytes, { headers: sseHeaders })`, or write it
+ * to a response of `node:http`.
+ * @throws ConfigurationError for an interval that is not positive.
  */
 export function toSse<Item extends object>(
   items: ReadableStream<Item>,
   options: SseOptions = {},
 ): ReadableStream<Uint8Array> {
   const { heartbeatMs, clock = systemClock, done, idOf = eventIdOf } = options
-  // A timer of zero or not a number would write without an end.
+  // A timer with zero or NaN would write endlessly.
   if (heartbeatMs !== undefined && !(heartbeatMs >= 1)) refuse('heartbeatMs', 'at least 1 millisecond', heartbeatMs)
   const reader = items.getReader()
   const encoder = new TextEncoder()
@@ -41,15 +43,15 @@ export function toSse<Item extends object>(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const beat = (): void => {
+        const startHeartbeat = (): void => {
           if (heartbeatMs === undefined) return
           stopTimer = clock.after(heartbeatMs, () => {
-            // One that nobody has read yet is enough.
+            // One unread heartbeat is enough.
             if ((controller.desiredSize ?? 0) >= 0) controller.enqueue(encoder.encode(': heartbeat\n\n'))
-            beat()
+            startHeartbeat()
           })
         }
-        beat()
+        startHeartbeat()
         try {
           const next = await reader.read()
           if (next.done) {
@@ -72,7 +74,7 @@ export function toSse<Item extends object>(
   )
 }
 
-/** An id with a line end would be more than one line, and one with a null is none. */
+/** An id with a line end would span several lines, and an id with a null character is ignored. */
 function withoutLineEnds(id: string): string {
   return id.replaceAll(/[\r\n\0]/g, '')
 }

@@ -4,7 +4,7 @@ import type { RunEvent } from '../state/events.ts'
 import type { Json } from '../values/json.ts'
 import type { Usage } from '../model/messages.ts'
 
-/** Data parts of a run in a UI message stream: the payload of each `data-…` part by its type. */
+/** Data parts of a run in a UI message stream: payloads of `data-…` parts by type. */
 export interface HaltingDataParts {
   /** Transient: a reply of the model is complete. */
   readonly 'data-halting-reply': {
@@ -14,12 +14,12 @@ export interface HaltingDataParts {
     readonly model: string
     /** Tokens of the reply. */
     readonly usage: Usage
-    /** Why the model ended it, in the words of the service. */
+    /** Why the model stopped, in the service's terms. */
     readonly stopReason: string | null
   }
-  /** Transient: cost, tokens and time of the run so far, and what is left of its limits. */
+  /** Transient: cost, tokens and time of the run so far, and what its limits leave. */
   readonly 'data-halting-figures': Omit<Extract<RunEvent, { readonly type: 'figures' }>, 'type'>
-  /** Transient: progress of a tool while it runs. */
+  /** Transient: progress of a running tool. */
   readonly 'data-halting-progress': {
     /** Id of the call. */
     readonly toolCallId: string
@@ -28,7 +28,7 @@ export interface HaltingDataParts {
     /** What the tool reported. */
     readonly data: Json
   }
-  /** Transient: what a subagent does for a call. */
+  /** Transient: activity of a subagent of a call. */
   readonly 'data-halting-agent': {
     /** Id of the call that started the subagent. */
     readonly toolCallId: string
@@ -42,31 +42,31 @@ export interface HaltingDataParts {
     /** The sentence. */
     readonly message: string
   }
-  /** A message that a person added while the run was going on. */
+  /** A message that a person added during the run. */
   readonly 'data-halting-message': {
     /** Id of the message in the conversation. */
     readonly messageId: string
     /** Its text. */
     readonly text: string
   }
-  /** How the run ended; once, as the last part of the message. */
+  /** How the run ended. Sent once, as the last part of the message. */
   readonly 'data-halting-ending': {
-    /** Which ending. */
+    /** The ending. */
     readonly reason: EndingReason
     /** Its category. */
     readonly category: StopCategory
     /** One sentence for a person. */
     readonly message: string
-    /** US dollars that the run has cost, subagents included. */
+    /** US dollars of the run, including subagents. */
     readonly costUsd: number
     /** Turns of the run. */
     readonly turns: number
-    /** Tokens of the run, subagents included. */
+    /** Tokens of the run, including subagents. */
     readonly totalTokens: number
   }
 }
 
-/** What a subagent does: a step of it in short, for display. */
+/** A step of a subagent in short form, for display. */
 export type AgentActivity =
   | {
       readonly type: 'text'
@@ -108,11 +108,11 @@ type DataChunk = {
   }
 }[keyof HaltingDataParts]
 
-/** A chunk of the UI message stream of the AI SDK 7, as far as runs have them: `UIMessageChunk` of `ai` accepts each. */
+/** A chunk of the UI message stream of the AI SDK 7; only those that runs emit. `UIMessageChunk` of `ai` accepts each. */
 export type UIMessageChunk =
   | {
       readonly type: 'start'
-      /** Id of the message that the stream makes. */
+      /** Id of the message that the stream builds. */
       readonly messageId: string
     }
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
@@ -158,14 +158,14 @@ export type UIMessageChunk =
       readonly approvalId: string
       /** Id of the call. */
       readonly toolCallId: string
-      /** Why, in a sentence or a word of the closed set. */
+      /** Why, as a sentence or as a word of the closed set. */
       readonly reason: string
     }
   | {
       readonly type: 'tool-output-available'
       /** Id of the call. */
       readonly toolCallId: string
-      /** The result, as the model is shown it. */
+      /** The result, as in the model's view. */
       readonly output: unknown
       readonly providerExecuted?: true
     }
@@ -199,7 +199,7 @@ export type UIMessageChunk =
     }
   | {
       readonly type: 'abort'
-      /** Why, in a sentence or a word of the closed set. */
+      /** Why, as a sentence or as a word of the closed set. */
       readonly reason: string
     }
   | {

@@ -8,10 +8,10 @@ import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { deniedByUser } from '../permissions/permission-texts.ts'
 import { notRunReasons, notRunText, silentFailure } from '../tools/result-texts.ts'
 
-// Messages of `useChat` as a history of the Messages API. They come from a client: whoever sends them can write what the model and the tools never said. So
-// nothing of them is believed but their shape, and calls that were not answered never run by themselves.
+// Converts messages of `useChat` to a history of the Messages API. They come from a client, who can forge what the model
+// and the tools said. So only their structure is trusted, and unanswered calls never run by themselves.
 
-/** A `UIMessage` of the AI SDK, as far as it is read: its role and its parts. */
+/** A `UIMessage` of the AI SDK: only the fields that are read. */
 export interface UIMessageLike {
   /** Who the message is from: `user`, `assistant` or `system`. */
   readonly role: string
@@ -23,13 +23,14 @@ export interface UIMessageLike {
 }
 
 /**
- * The messages of `useChat` as `messages` of a run. Texts, images and PDFs of the user are kept; of the assistant texts, tool calls with their results, and thoughts
- * that a service signed. Sources, data parts, files that a model made, and calls that the service ran itself are left out. Calls at the end that have no result stay open: `approvalsOf` has
- * the answers to them, and a prompt closes them. Others are closed as not run.
- *
- * A client can send anything: what it says of calls and results is not what happened. Where that matters, keep the conversation on the server, and take the new
- * message of the user alone from the client.
- * @throws ConfigurationError for what is no list of UI messages, and for a part that a model cannot be shown: which one, why, and what to do.
+ * Converts the messages of `useChat` to `messages` of a run. It includes texts, images and PDFs of the user. From the
+ * assistant it includes texts, tool calls with results, and signed thinking. Sources, data parts, files of the model,
+ * and calls that the service executed are left out. Calls at the end without a result stay open: `approvalsOf` returns
+ * the answers to them, and a prompt closes them. Other calls without a result are closed as not run.
+ * A client can send anything, so its calls and results are not proof of what happened. Where that matters, store the
+ * conversation on the server, and accept only the user's new message from the client.
+ * @throws ConfigurationError for an invalid list of UI messages, and for a part that a model cannot receive: which one,
+ * why, and what to do.
  */
 export function modelMessagesOf(messages: readonly UIMessageLike[]): readonly HistoryMessage[] {
   const list = checkedList(messages)
@@ -57,8 +58,9 @@ export function modelMessagesOf(messages: readonly UIMessageLike[]): readonly Hi
 }
 
 /**
- * What a person answered to calls that wait, from the last of the messages of `useChat`: `approvals` of a run. Undefined where there is no answer.
- * @throws ConfigurationError for what is no list of UI messages.
+ * A person's answers to waiting calls, from the last message of `useChat`: `approvals` of a run. Undefined if there is
+ * no answer.
+ * @throws ConfigurationError for an invalid list of UI messages.
  */
 export function approvalsOf(
   messages: readonly UIMessageLike[],
@@ -79,11 +81,11 @@ export function approvalsOf(
 interface CheckedMessage {
   readonly role: unknown
   readonly parts: readonly Fields[]
-  /** What to call it in an error. */
+  /** The name of the message in errors. */
   readonly where: string
 }
 
-/** Plain JavaScript, and a client, may give anything. */
+/** Plain JavaScript, and a client, may send anything. */
 function checkedList(messages: unknown): readonly CheckedMessage[] {
   if (!Array.isArray(messages))
     throw new ConfigurationError(`UI messages must be a list, but it is ${shown(messages)}.`)
@@ -128,9 +130,9 @@ function isToolPart({ type }: Fields): boolean {
   return typeof type === 'string' && (type === 'dynamic-tool' || type.startsWith('tool-'))
 }
 
-/** One message of the assistant: each of its steps is an answer, and the results of the calls in it. */
+/** One message of the assistant. Each of its steps is an answer, followed by the results of its calls. */
 class AssistantParts {
-  /** Calls at its end may wait. */
+  /** Whether calls at its end may be open. */
   readonly #isLast: boolean
   readonly #messages: HistoryMessage[] = []
   #content: ContentBlock[] = []
@@ -151,23 +153,23 @@ class AssistantParts {
     const { type } = part
     if (type === 'step-start') return this.#endStep(false)
     if (isToolPart(part)) return this.#call(part, where)
-    if (type === 'text') return this.#say(textBlocks(part['text']))
-    if (type === 'reasoning') return this.#say(thoughts(part))
-    const said = saidMeanwhile(part, where)
-    if (said.length === 0) return
+    if (type === 'text') return this.#addText(textBlocks(part['text']))
+    if (type === 'reasoning') return this.#addText(thoughts(part))
+    const content = userMessageDuringRun(part, where)
+    if (content.length === 0) return
     this.#endStep(false)
-    this.#messages.push({ role: 'user', content: said })
+    this.#messages.push({ role: 'user', content: content })
   }
 
-  /** What the model says once it has results belongs to the next answer, also where no part says so. */
-  #say(blocks: readonly ContentBlock[]): void {
+  /** Text after results belongs to the next answer, even if no part marks a new step. */
+  #addText(blocks: readonly ContentBlock[]): void {
     if (blocks.length > 0 && this.#results.length > 0 && this.#open.length === 0) this.#endStep(false)
     this.#content.push(...blocks)
   }
 
   #call(part: Fields, where: string): void {
     const { state, toolCallId: id, providerExecuted } = part
-    // The service ran it, or the model had not said it to its end.
+    // The service executed it, or the model had not finished it.
     if (providerExecuted === true || state === 'input-streaming') return
     if (typeof id !== 'string' || id === '')
       return refuse(where, 'is a tool call without an id', 'Give its toolCallId.')
@@ -189,7 +191,7 @@ class AssistantParts {
   }
 }
 
-/** Names that services take. Anything else a client made up. */
+/** Names that services accept. A client made up any other name. */
 const isToolName = /^[\w.-]{1,128}$/
 
 function toolName({ type, toolName: dynamic }: Fields, where: string): string {
@@ -202,14 +204,14 @@ function toolName({ type, toolName: dynamic }: Fields, where: string): string {
   )
 }
 
-/** What came of a call; undefined where nothing did yet. */
+/** The result of a call; undefined if it has not arrived yet. */
 function resultOf(
   id: string,
   { state, output, errorText, preliminary, approval }: Fields,
 ): ToolResultBlock | undefined {
   switch (state) {
     case 'output-available':
-      // A part of a result that was still coming.
+      // A partial result that was still streaming.
       return preliminary === true ? undefined : { type: 'tool_result', tool_use_id: id, content: outputContent(output) }
     case 'output-error':
       return failed(id, errorText)
@@ -225,7 +227,7 @@ function failed(id: string, text: unknown): ToolResultBlock {
   return { type: 'tool_result', tool_use_id: id, content, is_error: true }
 }
 
-/** Blocks stay what they are; any other value is told as JSON. */
+/** Blocks are preserved; any other value becomes JSON. */
 function outputContent(output: unknown): ToolResultBlock['content'] {
   if (typeof output === 'string') return output
   const value = jsonOf(output)
@@ -239,7 +241,7 @@ function isResultBlock(part: Json): boolean {
   return (part['type'] === 'image' || part['type'] === 'document') && isJsonObject(part['source'])
 }
 
-/** Thoughts go back to the service that signed them: others it would refuse, or nobody can tell who wrote them. */
+/** Thinking is sent back only to the service that signed it. A service refuses thinking without a signature or with another's. */
 function thoughts({ text, providerMetadata }: Fields): readonly ContentBlock[] {
   const { signature, redactedData } = fieldsOf(fieldsOf(providerMetadata)?.['anthropic']) ?? {}
   if (typeof redactedData === 'string' && redactedData !== '')
@@ -248,8 +250,8 @@ function thoughts({ text, providerMetadata }: Fields): readonly ContentBlock[] {
   return [{ type: 'thinking', thinking: typeof text === 'string' ? text : '', signature }]
 }
 
-/** A message of the user that came while the assistant was at work. */
-function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly ContentBlock[] {
+/** A message that the user sent during the run. */
+function userMessageDuringRun({ type, data, parts }: Fields, where: string): readonly ContentBlock[] {
   if (type === 'data-halting-message') return textBlocks(fieldsOf(data)?.['text'])
   if (type !== 'steering-message' || !Array.isArray(parts)) return []
   return userBlocks(
@@ -258,11 +260,11 @@ function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly C
   )
 }
 
-/** An image or a PDF of a message of `useChat`. @throws ConfigurationError for any other file, and for an address that no service can read. */
-function filePart({ mediaType: given, url }: Fields, where: string): ContentBlock {
+/** An image or a PDF in a message of `useChat`. @throws ConfigurationError for any other file, and for an address that no service can read. */
+function filePart({ mediaType: declaredType, url }: Fields, where: string): ContentBlock {
   if (typeof url !== 'string') throw new ConfigurationError(`${where} is a file without a URL. Give its url.`)
   const data = dataIn(url)
-  const mediaType = data?.mediaType ?? (typeof given === 'string' ? given.toLowerCase() : '')
+  const mediaType = data?.mediaType ?? (typeof declaredType === 'string' ? declaredType.toLowerCase() : '')
   const type = kindOf(mediaType)
   if (type === undefined)
     throw new ConfigurationError(
@@ -281,7 +283,10 @@ function kindOf(mediaType: string): 'image' | 'document' | undefined {
   return mediaType === 'image' || mediaType.startsWith('image/') ? 'image' : undefined
 }
 
-/** The type and the content of a data URL in base64; undefined for any other address. Without an expression over the content, which may be of megabytes. */
+/**
+ * The type and content of a base64 data URL; undefined for any other address. It uses no regular expression on the
+ * content, which may be megabytes long.
+ */
 function dataIn(url: string): { readonly mediaType: string; readonly base64: string } | undefined {
   const comma = url.indexOf(',')
   if (comma === -1 || !/^data:/i.test(url.slice(0, 5))) return undefined

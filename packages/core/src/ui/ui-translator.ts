@@ -9,31 +9,31 @@ import { chunksOfBlock, LiveReply } from './reply-chunks.ts'
 import type { AgentActivity, HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
 
 export interface UITranslatorOptions {
-  /** Id of the message; that of the run when absent. */
+  /** Id of the message. Default: the id of the run. */
   readonly messageId?: string | undefined
   readonly sendReasoning: boolean
-  /** The client has the message already: calls of earlier runs are parts of it. */
+  /** The client already has the message: calls of earlier runs are parts of it. */
   readonly continuesMessage: boolean
   readonly errorText: ErrorText
 }
 
-/** A chunk, and what it is to a client that comes back. */
-export interface PlacedChunk {
+/** A chunk with its position, for reconnecting clients. */
+export interface PositionedChunk {
   readonly chunk: UIMessageChunk
   readonly runId: string
-  /** The number of the last chunk that the record alone gives, this one included. */
+  /** The number of the last chunk derived from the record alone, including this one. */
   readonly step: number
-  /** 0 for one that the record alone gives. */
+  /** 0 for a chunk derived from the record alone. */
   readonly part: number
-  /** Of a turn that was open when its process ended: what clients were told of it then may be something else. */
-  readonly isRetold: boolean
+  /** The chunk belongs to a turn that was open when its process ended, so clients may have received something else for it. */
+  readonly isRepeated: boolean
 }
 
 /**
- * Makes UI message chunks of the events of one run.
- * U1: the chunks with `part` 0 are the same, in the same order, whether live events are there or not.
- * U2: a client that has read up to any of these has the same message, however the texts before it arrived.
- * U3: a text that is not part of the conversation, such as that of an attempt that failed, is taken back by `reset-step`.
+ * Converts the events of one run to UI message chunks.
+ * U1: the chunks with `part` 0 are the same, in the same order, with or without live events.
+ * U2: clients that have read up to such a chunk have the same message, however the preceding texts arrived.
+ * U3: a text outside the conversation, such as that of a failed attempt, is retracted by `reset-step`.
  */
 export class UITranslator {
   readonly #options: UITranslatorOptions
@@ -41,12 +41,12 @@ export class UITranslator {
   #step = 0
   #part = 0
   #isStepOpen = false
-  #isRetold = false
+  #isRepeated = false
   /**
-   * The last chunk before a step of which nothing is to be seen yet. Readers store a message when they show something new, so one that leaves now has not got
-   * the beginning of the step.
+   * The last chunk before a step with nothing visible yet. Readers store a message when they render something new, so a
+   * client that leaves now does not have the beginning of the step.
    */
-  #seen: number | undefined
+  #lastVisibleStep: number | undefined
   #live: LiveReply | undefined
   readonly #calls = new Set<string>()
   readonly #answered = new Set<string>()
@@ -56,44 +56,46 @@ export class UITranslator {
     this.#options = options
   }
 
-  take(event: RunEvent): readonly PlacedChunk[] {
+  take(event: RunEvent): readonly PositionedChunk[] {
     switch (event.type) {
       case 'run_start':
         return this.#start(event)
       case 'turn_start':
         return [...this.#endStep(), ...this.#beginStep()]
       case 'model_start':
-        return this.#takeBack()
+        return this.#retract()
       case 'model_update': {
         this.#live ??= new LiveReply(event.entryId, this.#options.sendReasoning)
-        return this.#live.take(event.update).map((chunk) => this.#between(chunk))
+        return this.#live.take(event.update).map((chunk) => this.#uncounted(chunk))
       }
       case 'message':
         return this.#entry(event.entry)
       case 'tool_start':
-        return this.#callOfBefore(event)
+        return this.#announceEarlierCall(event)
       case 'approval_needed':
         return this.#approval(event)
       case 'tool_end':
         return this.#output(event.callId, event.output, event.isError, event.status === 'denied')
       case 'tool_update': {
         const { callId: toolCallId, name: toolName, data } = event
-        return [this.#passing('data-halting-progress', { toolCallId, toolName, data })]
+        return [this.#transient('data-halting-progress', { toolCallId, toolName, data })]
       }
       case 'figures': {
         const { type: _, ...figures } = event
-        return [this.#passing('data-halting-figures', figures)]
+        return [this.#transient('data-halting-figures', figures)]
       }
       case 'notice':
-        return [this.#passing('data-halting-notice', { message: event.message })]
+        return [this.#transient('data-halting-notice', { message: event.message })]
       case 'agent': {
         const { callId: toolCallId, agentType } = event
         const activity = activityOf(event.event)
-        return activity === undefined ? [] : [this.#passing('data-halting-agent', { toolCallId, agentType, activity })]
+        return activity === undefined
+          ? []
+          : [this.#transient('data-halting-agent', { toolCallId, agentType, activity })]
       }
       case 'lap': {
         const end = this.#endStep()
-        this.#isRetold = false
+        this.#isRepeated = false
         return end
       }
       case 'run_end':
@@ -103,37 +105,37 @@ export class UITranslator {
     }
   }
 
-  #start({ run, isResumed }: Extract<RunEvent, { readonly type: 'run_start' }>): readonly PlacedChunk[] {
-    this.#isRetold = isResumed === true
-    // A process that resumes the run tells its start again.
+  #start({ run, isResumed }: Extract<RunEvent, { readonly type: 'run_start' }>): readonly PositionedChunk[] {
+    this.#isRepeated = isResumed === true
+    // A process that resumes the run reports its start again.
     if (this.#step > 0) return []
     this.#runId = run.runId
     return [this.#counted({ type: 'start', messageId: this.#options.messageId ?? run.runId })]
   }
 
-  #beginStep(): readonly PlacedChunk[] {
+  #beginStep(): readonly PositionedChunk[] {
     this.#isStepOpen = true
     this.#live = undefined
     return [this.#counted({ type: 'start-step' })]
   }
 
-  #endStep(): readonly PlacedChunk[] {
+  #endStep(): readonly PositionedChunk[] {
     if (!this.#isStepOpen) return []
     this.#isStepOpen = false
-    const back = this.#takeBack()
-    return [...back, this.#counted({ type: 'finish-step' })]
+    const retraction = this.#retract()
+    return [...retraction, this.#counted({ type: 'finish-step' })]
   }
 
-  /** U3: nothing of the reply that streams became part of the conversation. */
-  #takeBack(): readonly PlacedChunk[] {
+  /** U3: nothing of the streaming reply became part of the conversation. */
+  #retract(): readonly PositionedChunk[] {
     const live = this.#live
     this.#live = undefined
-    return live === undefined || live.isEmpty ? [] : [this.#between({ type: 'reset-step' })]
+    return live === undefined || live.isEmpty ? [] : [this.#uncounted({ type: 'reset-step' })]
   }
 
-  #entry(entry: TranscriptEntry): readonly PlacedChunk[] {
+  #entry(entry: TranscriptEntry): readonly PositionedChunk[] {
     if (entry.kind === 'assistant')
-      // A message about a failure is for people: the ending has it.
+      // A message about a failure is for people: the ending contains it.
       return entry.error === undefined ? this.#reply(entry.id, entry.message) : []
     if (entry.kind !== 'user') return []
     const { content } = entry.message
@@ -151,16 +153,16 @@ export class UITranslator {
     ]
   }
 
-  #reply(entryId: string, message: AssistantMessage): readonly PlacedChunk[] {
+  #reply(entryId: string, message: AssistantMessage): readonly PositionedChunk[] {
     const { content } = message
     const live = this.#live
     this.#live = undefined
-    const sent: PlacedChunk[] = []
+    const sent: PositionedChunk[] = []
     if (live === undefined || !live.isWhole(content)) {
-      if (live?.isEmpty === false) sent.push(this.#between({ type: 'reset-step' }))
+      if (live?.isEmpty === false) sent.push(this.#uncounted({ type: 'reset-step' }))
       for (const [index, block] of content.entries()) {
         const chunks = chunksOfBlock(block, `${entryId}:${index}`, this.#options.sendReasoning)
-        sent.push(...chunks.map((chunk) => this.#between(chunk)))
+        sent.push(...chunks.map((chunk) => this.#uncounted(chunk)))
       }
     }
     for (const block of content) if (block.type === 'tool_use' && 'id' in block) this.#calls.add(block.id)
@@ -169,20 +171,24 @@ export class UITranslator {
     return [...sent, this.#counted({ type: 'data-halting-reply', data, transient: true })]
   }
 
-  /** A call that an earlier run left: a client that does not continue its message has no part for it. */
-  #callOfBefore({ callId, name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>): readonly PlacedChunk[] {
+  /** A call of an earlier run: a client that does not continue its message has no part for it. */
+  #announceEarlierCall({
+    callId,
+    name,
+    input,
+  }: Extract<RunEvent, { readonly type: 'tool_start' }>): readonly PositionedChunk[] {
     if (this.#calls.has(callId)) return []
     this.#calls.add(callId)
     if (this.#options.continuesMessage) return []
     return [this.#counted({ type: 'tool-input-available', toolCallId: callId, toolName: name, input })]
   }
 
-  #approval(event: Extract<RunEvent, { readonly type: 'approval_needed' }>): readonly PlacedChunk[] {
+  #approval(event: Extract<RunEvent, { readonly type: 'approval_needed' }>): readonly PositionedChunk[] {
     const { callId: toolCallId, name, input, message: reason, key } = event
-    const before = this.#callOfBefore({ type: 'tool_start', callId: toolCallId, name, input })
+    const announcement = this.#announceEarlierCall({ type: 'tool_start', callId: toolCallId, name, input })
     this.#asked.add(toolCallId)
     return [
-      ...before,
+      ...announcement,
       this.#counted({ type: 'tool-approval-request', approvalId: key ?? toolCallId, toolCallId, reason }),
     ]
   }
@@ -192,10 +198,10 @@ export class UITranslator {
     output: string | readonly ContentBlock[],
     isError: boolean,
     isDenied: boolean,
-  ): readonly PlacedChunk[] {
+  ): readonly PositionedChunk[] {
     if (this.#answered.has(toolCallId) || !this.#calls.has(toolCallId)) return []
     this.#answered.add(toolCallId)
-    // The part of a call that was never asked about has no place for a refusal.
+    // Without an approval request, the part of a call cannot show a denial.
     if (isDenied && this.#asked.has(toolCallId)) return [this.#counted({ type: 'tool-output-denied', toolCallId })]
     return [
       this.#counted(
@@ -206,7 +212,7 @@ export class UITranslator {
     ]
   }
 
-  #end({ terminal }: Extract<RunEvent, { readonly type: 'run_end' }>): readonly PlacedChunk[] {
+  #end({ terminal }: Extract<RunEvent, { readonly type: 'run_end' }>): readonly PositionedChunk[] {
     const { reason, signal, costUsd, totalTokens, summary } = terminal
     const message = isFailure(reason) ? this.#options.errorText(terminal) : signal.message
     const data = { reason, category: signal.reason, message, costUsd, turns: summary.turns, totalTokens }
@@ -223,32 +229,35 @@ export class UITranslator {
     ]
   }
 
-  #passing<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PlacedChunk {
-    // Type and data belong together, which the union cannot show for one that is not known.
-    return this.#between({ type, data, transient: true } as UIMessageChunk)
+  #transient<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PositionedChunk {
+    // Type and data belong together, which the union type cannot show for a type that is not constant.
+    return this.#uncounted({ type, data, transient: true } as UIMessageChunk)
   }
 
-  #counted(chunk: UIMessageChunk): PlacedChunk {
+  #counted(chunk: UIMessageChunk): PositionedChunk {
     this.#step++
     this.#part = 0
-    return this.#placed(chunk, 0)
+    return this.#positioned(chunk, 0)
   }
 
-  #between(chunk: UIMessageChunk): PlacedChunk {
+  #uncounted(chunk: UIMessageChunk): PositionedChunk {
     this.#part++
-    return this.#placed(chunk, this.#part)
+    return this.#positioned(chunk, this.#part)
   }
 
-  #placed(chunk: UIMessageChunk, part: number): PlacedChunk {
-    const placed = { chunk, runId: this.#runId, step: this.#step, part, isRetold: this.#isRetold }
-    if (chunk.type === 'start-step') this.#seen ??= this.#step - 1
-    else if (isVisible(chunk)) this.#seen = undefined
-    setEventId(chunk, this.#seen === undefined ? placed : { ...placed, step: this.#seen, part: 0 })
-    return placed
+  #positioned(chunk: UIMessageChunk, part: number): PositionedChunk {
+    const positioned = { chunk, runId: this.#runId, step: this.#step, part, isRepeated: this.#isRepeated }
+    if (chunk.type === 'start-step') this.#lastVisibleStep ??= this.#step - 1
+    else if (isVisible(chunk)) this.#lastVisibleStep = undefined
+    setEventId(
+      chunk,
+      this.#lastVisibleStep === undefined ? positioned : { ...positioned, step: this.#lastVisibleStep, part: 0 },
+    )
+    return positioned
   }
 }
 
-/** Whether a reader shows the message anew for it. */
+/** Whether a reader re-renders the message for it. */
 function isVisible(chunk: UIMessageChunk): boolean {
   switch (chunk.type) {
     case 'start-step':
@@ -266,7 +275,7 @@ function isResult(block: ContentBlock): block is ToolResultBlock {
   return block.type === 'tool_result'
 }
 
-/** What a subagent does, in short; undefined for what nobody watches. */
+/** A subagent's activity in short form; undefined for events that are not displayed. */
 function activityOf(event: RunEvent): AgentActivity | undefined {
   switch (event.type) {
     case 'tool_start':
@@ -287,13 +296,13 @@ function activityOf(event: RunEvent): AgentActivity | undefined {
   }
 }
 
-/** It was cut, by a person or by a client that left. */
+/** A person, or a client that left, aborted the run. */
 export function isAbort(reason: EndingReason): boolean {
   const { category, manner } = endings[reason]
   return category === 'user_requested' && manner === 'immediate'
 }
 
-/** The run could not do its work, as opposed to being stopped by a limit, a person or a rule. */
+/** The run could not do its work, in contrast to being stopped by a limit, a person or a rule. */
 export function isFailure(reason: EndingReason): boolean {
   return endings[reason].category === 'error'
 }

@@ -2,24 +2,24 @@ import { isInstance } from './errors.ts'
 import { allowManyListeners } from './system-clock.ts'
 
 // Spec R-ABORT-2.
-/** Why a run was aborted; the cause decides the terminal. */
+/** Why a run was aborted. The cause decides how the run ends. */
 export type AbortCause =
-  /** A person interrupted. */
+  /** A person interrupted the run. */
   | 'user'
-  /** A person submitted a new message in mid-run: no interruption message is written. */
+  /** A person submitted a new message during the run. No interruption message is written. */
   | 'interrupt'
-  /** The time limit. */
+  /** The time limit was reached. */
   | 'time'
-  /** The budget. */
+  /** The budget was used up. */
   | 'budget'
-  /** Terminated (SIGTERM) (SIGTERM). */
+  /** The process was terminated (SIGTERM). */
   | 'terminated'
   /** The parent run was aborted. */
   | 'parent'
-  /** The consumer of the iterator left. */
+  /** The consumer stopped iterating. */
   | 'abandoned'
 
-/** The `reason` of the signal that tools and models are given. */
+/** The `reason` of the abort signal that tools and models receive. */
 export class RunAbort extends Error {
   override readonly name = 'AbortError'
   /** Who aborted, and why. */
@@ -41,18 +41,19 @@ const causes: ReadonlySet<unknown> = new Set<AbortCause>([
   'abandoned',
 ])
 
-/** The cause behind an AbortSignal's reason: ours, the bare word (`controller.abort('interrupt')`), or a person. */
+/** The abort cause in an AbortSignal's reason: a `RunAbort`, a bare cause (`controller.abort('interrupt')`), or `user` for anything else. */
 export function abortCauseOf(reason: unknown): AbortCause {
   if (isInstance(reason, RunAbort)) return reason.abortCause
-  // Membership in `causes` was just looked at.
+  // The line above checked membership in `causes`.
   return causes.has(reason) ? (reason as AbortCause) : 'user'
 }
 
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>()
 
 /**
- * A signal that aborts as soon as one of several does, as `AbortSignal.any` makes it. Node 20 lets go of a signal of `AbortSignal.timeout` that only such a signal refers to,
- * and it then never aborts: this one holds its sources.
+ * Returns a signal that aborts as soon as one of several does, like `AbortSignal.any`. In Node 20, a signal of
+ * `AbortSignal.timeout` that only the combined signal refers to is garbage-collected and never aborts. This function
+ * keeps the sources alive.
  */
 export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
   const signal = AbortSignal.any([...signals])
@@ -61,8 +62,8 @@ export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
 }
 
 /**
- * A controller whose signal any number may listen to, one listener for each of many calls: Node warns of eleven as of a leak. For signals of a run, a session
- * or a process; one of a single call needs none of it.
+ * Creates a controller whose signal accepts any number of listeners. Node warns of a leak from the eleventh listener on.
+ * Use it for signals of a run, a session or a process; the signal of a single call does not need it.
  */
 export function sharedAbort(): AbortController {
   const controller = new AbortController()
@@ -70,58 +71,58 @@ export function sharedAbort(): AbortController {
   return controller
 }
 
-/** What is to be called when signals of callers abort: each signal has one listener of ours, however many runs follow it. */
+/** Callbacks by caller's signal. Each signal has one listener, however many runs follow it. */
 const followers = new WeakMap<AbortSignal, { readonly calls: Set<() => void>; readonly onAbort: () => void }>()
 
-/** Calls back once the signal aborts, at once where it has. Call the result when that is not wanted any more. */
+/** Calls back once the signal aborts, immediately if it already has. Call the returned function to unsubscribe. */
 export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
     callback()
     return () => {}
   }
-  const followed = followers.get(signal) ?? followedBy(signal)
-  // The same function may be given twice.
+  const entry = followers.get(signal) ?? followSignal(signal)
+  // A wrapper, because the same function may be registered twice.
   const call = (): void => callback()
-  followed.calls.add(call)
+  entry.calls.add(call)
   return () => {
-    if (!followed.calls.delete(call) || followed.calls.size > 0 || followers.get(signal) !== followed) return
+    if (!entry.calls.delete(call) || entry.calls.size > 0 || followers.get(signal) !== entry) return
     followers.delete(signal)
-    signal.removeEventListener('abort', followed.onAbort)
+    signal.removeEventListener('abort', entry.onAbort)
   }
 }
 
-function followedBy(signal: AbortSignal): { readonly calls: Set<() => void>; readonly onAbort: () => void } {
+function followSignal(signal: AbortSignal): { readonly calls: Set<() => void>; readonly onAbort: () => void } {
   const calls = new Set<() => void>()
   const onAbort = (): void => {
     followers.delete(signal)
     signal.removeEventListener('abort', onAbort)
     for (const call of calls) call()
   }
-  const followed = { calls, onAbort }
-  followers.set(signal, followed)
+  const entry = { calls, onAbort }
+  followers.set(signal, entry)
   signal.addEventListener('abort', onAbort, { once: true })
-  return followed
+  return entry
 }
 
-/** Told once when the run is aborted. */
+/** Notified once, when the run is aborted. */
 export interface AbortListener {
   onAbort(cause: AbortCause): void
 }
 
 /**
- * The abort of one run. One listener on the caller's signal fans out from here; effects are handed `signal`,
- * and the loop's own code waits through `listen`, which costs a set entry and not an event listener.
+ * The abort of one run. It has one listener on the caller's signal and notifies everyone from here. Side effects receive
+ * `signal`. The loop's own code waits through `listen`, which costs a set entry instead of an event listener.
  */
 export class AbortScope {
   #controller = sharedAbort()
-  /** Mostly a run waits for one thing at a time. */
+  /** The only listener: mostly a run waits for one thing at a time. */
   #listener: AbortListener | undefined
-  /** All of them, where there are several. */
+  /** All listeners, when there are several. */
   #listeners: Set<AbortListener> | undefined
   #cause: AbortCause | undefined
   #unfollow: (() => void) | undefined
-  /** What would have aborted it after the time limit had. */
-  #causeSince: AbortCause | undefined
+  /** The first other cause that arrived after an abort by the time limit. */
+  #laterCause: AbortCause | undefined
   #check: (() => void) | undefined
 
   get signal(): AbortSignal {
@@ -132,25 +133,25 @@ export class AbortScope {
     return this.#cause
   }
 
-  /** What else may abort the run: it is called at each cancellation point, and aborts where it is time for that. */
+  /** Sets a further check that may abort the run. It is called at each cancellation point. */
   checkBy(check: () => void): void {
     this.#check = check
   }
 
   // Spec R-ABORT-8b.
   /**
-   * The cause, as a cancellation point asks for it. A timer alone would not do: where it is late, since the machine slept or was busy, the time limit is
-   * compared with the time here.
+   * The cause, as a cancellation point reads it. A timer alone is not enough: it may fire late when the machine slept or
+   * was busy. So this also compares the time limit with the clock.
    */
   causeNow(): AbortCause | undefined {
     if (this.#cause === undefined) this.#check?.()
     return this.#cause
   }
 
-  /** Aborts once; later causes change nothing. */
+  /** Aborts once; later causes are ignored. */
   abort(cause: AbortCause): void {
     if (this.#cause !== undefined) {
-      if (cause !== 'time') this.#causeSince ??= cause
+      if (cause !== 'time') this.#laterCause ??= cause
       return
     }
     this.#cause = cause
@@ -164,7 +165,7 @@ export class AbortScope {
     }
   }
 
-  /** Tells the listener when aborted, at once if it already is. */
+  /** Notifies the listener of the abort, immediately if the run is already aborted. */
   listen(listener: AbortListener): void {
     if (this.#cause !== undefined) listener.onAbort(this.#cause)
     else if (this.#listeners !== undefined) this.#listeners.add(listener)
@@ -180,23 +181,23 @@ export class AbortScope {
     else if (this.#listeners?.delete(listener) === true && this.#listeners.size === 0) this.#listeners = undefined
   }
 
-  /** Aborts when the caller's signal does, or has. */
+  /** Aborts when the caller's signal does, immediately if it already has. */
   follow(outer: AbortSignal): void {
     this.#unfollow = whenAborted(outer, () => this.abort(abortCauseOf(outer.reason)))
   }
 
   /**
-   * Begins anew after an abort by the time limit, once all that it aborted has settled: `signal` is another one. What else would have aborted it meanwhile
-   * does so now.
+   * Resets the scope after an abort by the time limit, once all aborted work has settled. `signal` is a new one. Another
+   * cause that arrived in the meantime aborts it immediately.
    */
   renew(): void {
     if (this.#cause !== 'time') return
     this.#cause = undefined
     this.#controller = sharedAbort()
-    if (this.#causeSince !== undefined) this.abort(this.#causeSince)
+    if (this.#laterCause !== undefined) this.abort(this.#laterCause)
   }
 
-  /** Lets go of the caller's signal. */
+  /** Unsubscribes from the caller's signal. */
   dispose(): void {
     this.#unfollow?.()
   }

@@ -1,18 +1,18 @@
-/** Time as a driver needs it. The loop itself reads no clock: it knows only the times in its step records. */
+/** The time source of a step engine. The loop itself reads no clock: it only knows the times in its step records. */
 export interface Clock {
   /**
-   * Milliseconds since some fixed moment, for durations and limits. Give a clock that nobody sets and that stands still while the machine sleeps, as
-   * `performance.now()` does on Linux. Where one goes back, the time in between counts as none.
+   * Milliseconds since some fixed moment, for durations and limits. Use a monotonic clock that stops while the machine
+   * sleeps, such as `performance.now()` on Linux. If the clock goes back, the time in between counts as zero.
    */
   now(): number
-  /** Milliseconds since 1970, for what must differ between processes, such as the id of a session. `now` when absent. */
+  /** Milliseconds since 1970, for values that must differ between processes, such as a session id. Defaults to `now`. */
   wallTime?(): number
-  /** Calls back once after `ms` milliseconds, unless the returned function was called before. */
+  /** Calls back once after `ms` milliseconds, unless the returned function is called before. */
   after(ms: number, callback: () => void): () => void
   /**
-   * Resolves once the host's timers and I/O had a turn; undefined while they are not behind. Asked after every step. Without it, a model and tools
-   * that answer at once keep timers from firing: time limits and aborts by timers would come late. A pause that hangs is waited for until a timer of one
-   * second fires; one that fails is over.
+   * Resolves once the host's timers and I/O had a turn; undefined while they are not behind. Called after every step.
+   * Without it, a model and tools that answer immediately keep timers from firing, so time limits and aborts by timers
+   * come late. A pause that hangs is abandoned after one second; a pause that fails counts as done.
    */
   pause?(): Promise<void> | undefined
 }
@@ -20,8 +20,9 @@ export interface Clock {
 const steadyClocks = new WeakMap<Clock, Clock>()
 
 /**
- * The same clock, as the loop relies on it, whatever is given: `now` never goes back; a timer calls back once, after `after` has returned and not after it was
- * cancelled; a pause is a promise of this realm that resolves. All who ask for that of one clock have the same one, so they agree on the time.
+ * Wraps a clock so that the loop can rely on it. `now` never goes back. A timer calls back once, after `after` has
+ * returned and not after it was cancelled. A pause is a native promise that resolves. Each clock has one wrapper, so all
+ * users agree on the time.
  */
 export function steadyClock(clock: Clock): Clock {
   const known = steadyClocks.get(clock)
@@ -35,22 +36,22 @@ export function steadyClock(clock: Clock): Clock {
 class SteadyClock implements Clock {
   readonly pause?: () => Promise<void> | undefined
   readonly #clock: Clock
-  /** What the clock showed when it was read last. */
-  #shown: number
+  /** The last reading of the clock. */
+  #lastReading: number
   #now: number
 
   constructor(clock: Clock) {
     this.#clock = clock
-    const shown = clock.now()
-    this.#shown = this.#now = Number.isFinite(shown) ? shown : 0
+    const reading = clock.now()
+    this.#lastReading = this.#now = Number.isFinite(reading) ? reading : 0
     if (clock.pause !== undefined) this.pause = () => this.#pause()
   }
 
   now(): number {
-    const shown = this.#clock.now()
-    if (!Number.isFinite(shown)) return this.#now
-    if (shown > this.#shown) this.#now += shown - this.#shown
-    this.#shown = shown
+    const reading = this.#clock.now()
+    if (!Number.isFinite(reading)) return this.#now
+    if (reading > this.#lastReading) this.#now += reading - this.#lastReading
+    this.#lastReading = reading
     return this.#now
   }
 
@@ -66,7 +67,7 @@ class SteadyClock implements Clock {
       callback()
     }
     const cancel: unknown = this.#clock.after(ms, () => {
-      // Whoever asks for a timer cannot know yet how to cancel it.
+      // The caller cannot have received the function that cancels the timer yet.
       if (state === 'starting') void Promise.resolve().then(call)
       else call()
     })
@@ -77,12 +78,9 @@ class SteadyClock implements Clock {
     }
   }
 
-  /**
-   * A timer that fires has had its turn, which is what a pause waits for: a pause that hangs holds up no run. What fails is over, since nothing of a run
-   * depends on it.
-   */
+  /** Waits for the pause, but no longer than a timer takes to fire. A pause that fails counts as done, since nothing in a run depends on it. */
   #pause(): Promise<void> | undefined {
-    const paused = this.#given()
+    const paused = this.#sourcePause()
     if (paused === undefined) return undefined
     return new Promise((resolve) => {
       const cancel = this.after(longestPauseMs, resolve)
@@ -94,35 +92,35 @@ class SteadyClock implements Clock {
     })
   }
 
-  /** A pause that can be waited for, of whatever realm; undefined for anything else. */
-  #given(): Promise<unknown> | undefined {
+  /** The pause as a promise, whatever realm it comes from; undefined for a value that is not an object. */
+  #sourcePause(): Promise<unknown> | undefined {
     try {
-      const given: unknown = this.#clock.pause?.()
-      return typeof given === 'object' && given !== null ? Promise.resolve(given) : undefined
+      const pause: unknown = this.#clock.pause?.()
+      return typeof pause === 'object' && pause !== null ? Promise.resolve(pause) : undefined
     } catch {
       return undefined
     }
   }
 }
 
-/** No host keeps its timers waiting for so long. */
+/** No host delays its timers for longer than this. */
 const longestPauseMs = 1_000
 
-/** Milliseconds since 1970, or what the clock has in the place of these. */
+/** Milliseconds since 1970, or the clock's `now` if it has no wall time. */
 export function wallTimeOf(clock: Clock): number {
   return clock.wallTime?.() ?? clock.now()
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** Timers reach no further: about 24 days. */
+/** The longest delay of a timer: about 24 days. */
 export const longestDurationMs: number = 2 ** 31 - 1
 
-/** A duration as people write it (`500ms`, `90s`, `10m`, `1.5h`, `1h30m`) in whole milliseconds; undefined for what is none. */
+/** Parses a duration as people write it (`500ms`, `90s`, `10m`, `1.5h`, `1h30m`) into whole milliseconds; undefined for an invalid one. */
 export function durationMs(text: string): number | undefined {
-  const given = text.trim()
-  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
+  const trimmed = text.trim()
+  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
   const milliseconds = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? Number.NaN), 0)
-  const isWhole = given !== '' && parts.map(([part]) => part).join('') === given
+  const isWhole = trimmed !== '' && parts.map(([part]) => part).join('') === trimmed
   return isWhole && Number.isSafeInteger(Math.round(milliseconds)) ? Math.round(milliseconds) : undefined
 }

@@ -1,23 +1,23 @@
 import type { Clock } from './clock.ts'
 
-/** The time limit of a run: a timer that aborts what is in flight, and a check for cancellation points. It stands still while a person is waited for. */
+/** The time limit of a run: a timer that aborts work in progress, and a check for cancellation points. It is paused while the run waits for a person. */
 export interface Deadline {
   /** Active milliseconds so far. */
   readonly usedMs: number
-  /** Active milliseconds that the whole run may take; `Infinity` without a limit. */
+  /** Limit for the whole run in active milliseconds; `Infinity` without a limit. */
   readonly limitMs: number
-  /** Another limit for the whole run, in active milliseconds; `Infinity` for none. One that has passed already is due at once. */
+  /** Sets another limit for the whole run, in active milliseconds; `Infinity` for none. If it has already passed, the timer fires immediately. */
   setLimit(limitMs: number): void
-  /** Calls back where the limit has passed, although the timer has not fired yet. */
+  /** Calls back if the limit has passed but the timer has not fired yet. */
   check(): void
-  /** Calls back once so many active milliseconds have passed, whatever the limit. Gives the way to be called no more. */
+  /** Calls back once this many active milliseconds have passed, whatever the limit. Returns a function that cancels the callback. */
   after(ms: number, callback: () => void): () => void
   pause(): void
   goOn(): void
   cancel(): void
 }
 
-/** Of a run that has not begun. */
+/** The deadline of a run that has not started. */
 export const noDeadline: Deadline = Object.freeze<Deadline>({
   usedMs: 0,
   limitMs: Infinity,
@@ -30,20 +30,20 @@ export const noDeadline: Deadline = Object.freeze<Deadline>({
 })
 
 export interface DeadlineTimes {
-  /** Active milliseconds of the run before now. */
+  /** Active milliseconds that the run used before now. */
   readonly usedMs: number
   readonly limitMs: number
 }
 
-/** Calls back once the limit has passed in milliseconds that were not paused; at once when it has passed already. */
+/** Starts a deadline. It calls back once the limit has passed in active milliseconds, immediately if it already has. */
 export function createDeadline(clock: Clock, times: DeadlineTimes, onPassed: () => void): Deadline {
-  // A timer would let a request begin that can only be aborted, and charged.
+  // Waiting for a timer would allow a request that can only be aborted, and is charged.
   if (times.limitMs <= times.usedMs) onPassed()
-  // It is there all the same: a person may raise the limit.
+  // The deadline is needed even so: a person may raise the limit.
   return new RunningDeadline(clock, times, onPassed)
 }
 
-/** The time limit of a part of a run, within that of the whole: it stands still with it. */
+/** The time limit of a part of a run, within the limit of the whole run. Both pause together. */
 export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
   return {
     get usedMs() {
@@ -70,9 +70,9 @@ export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
   }
 }
 
-/** What calls back, of a deadline. */
+/** A pending callback of a deadline. */
 interface ActiveTimer {
-  /** In active milliseconds of the run. */
+  /** Due time, in active milliseconds of the run. */
   readonly dueMs: number
   readonly callback: () => void
   stop: () => void
@@ -84,10 +84,10 @@ class RunningDeadline implements Deadline {
   readonly #clock: Clock
   readonly #onPassed: () => void
   #limitMs: number
-  /** Up to `#since`, or to the pause. */
+  /** Active milliseconds up to `#since`, or up to the pause. */
   #usedMs: number
   #since: number
-  /** Calls that run side by side may each wait for a person. */
+  /** Number of pauses in effect: concurrent calls may each wait for a person. */
   #waiting = 0
   #isCancelled = false
   #stopTimer: (() => void) | undefined
@@ -116,7 +116,7 @@ class RunningDeadline implements Deadline {
   }
 
   check(): void {
-    // Without a limit nothing passes: the clock is not read at each cancellation point of a turn.
+    // Without a limit, skip reading the clock at each cancellation point.
     if (this.#limitMs === Infinity) return
     if (!this.#isCancelled && this.#waiting === 0 && this.usedMs >= this.#limitMs) this.#onPassed()
   }

@@ -1,45 +1,45 @@
 import { jsonOf, type Json } from './json.ts'
 
-/** What an error is about, to branch on. */
+/** The kind of an error, for programs to branch on. */
 export type HaltingErrorCode =
-  /** Options that cannot be run: told before anything starts. The program exits with 2. */
+  /** Invalid options, reported before anything starts. The program exits with 2. */
   | 'configuration'
   /** The model service failed; see `ModelError`. */
   | 'model'
   /** All attempts at a request failed. */
   | 'retries_exhausted'
-  /** A hook, guard or other callback threw where the run could not go on without its answer. */
+  /** A hook, guard or other callback threw where the run needed its answer. */
   | 'callback'
-  /** The step engine failed: nothing more can be recorded. */
+  /** The step engine failed, so nothing more can be recorded. */
   | 'driver'
-  /** A step is on record with another conversation or call: nothing was written, and the record stays open for the right one. */
+  /** The record has this step with another conversation or call. Nothing was written, and the record stays open for the right run. */
   | 'step_mismatch'
-  /** The process was about to exit while the run waited for something that could never come. */
+  /** The process was about to exit while the run waited for something that could never happen. */
   | 'stalled'
-  /** A replay reached the end of its record: what follows is not known. */
+  /** A replay reached the end of its record, so the next step is unknown. */
   | 'replay_exhausted'
-  /** The run was ended by the prompt being longer than the model can take. */
+  /** The prompt was longer than the model accepts, which ended the run. */
   | 'prompt_too_long'
-  /** An image that the service refuses. */
+  /** The service refused an image. */
   | 'image'
   /** A promise of this library was broken; please report it. */
   | 'internal'
 
-/** A `HaltingError` as JSON: what `toJSON` gives and `fromJSON` reads. */
+/** A `HaltingError` as JSON: written by `toJSON`, read by `fromJSON`. */
 export type HaltingErrorJson = {
   /** Code of the error. */
   readonly code: HaltingErrorCode
   /** What happened, and what to do. */
   readonly message: string
-  /** Facts about the error, for programs; absent for none. */
+  /** Facts about the error, for programs; absent if there are none. */
   readonly details?: Json
 }
 
-/** Every error of this library has a `code` to branch on and a message that says what to do. */
+/** The base class of all errors of this library, with a `code` to branch on and a message that says what to do. */
 export class HaltingError extends Error {
   override readonly name: string = 'HaltingError'
   readonly code: HaltingErrorCode
-  /** Facts about the error, for programs; undefined for none. */
+  /** Facts about the error, for programs; undefined if there are none. */
   readonly details: Json | undefined
 
   constructor(
@@ -63,7 +63,7 @@ export class HaltingError extends Error {
     return details === undefined ? { code, message } : { code, message, details }
   }
 
-  /** An error from what `toJSON` returned. */
+  /** Creates an error from the result of `toJSON`. */
   static fromJSON(stored: HaltingErrorJson): HaltingError {
     return new HaltingError(
       stored.code,
@@ -73,7 +73,7 @@ export class HaltingError extends Error {
   }
 }
 
-/** Options that cannot be run, found before anything started. */
+/** Invalid options, found before anything started. */
 export class ConfigurationError extends HaltingError {
   override readonly name = 'ConfigurationError'
   constructor(message: string) {
@@ -81,7 +81,7 @@ export class ConfigurationError extends HaltingError {
   }
 }
 
-/** A text for whatever was thrown; callers may throw anything, also what cannot be read. */
+/** The message of a thrown value. Callers may throw anything, even values that cannot be read. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return textOf(thrown.message || thrown.name)
@@ -95,12 +95,12 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(jsonOf(value)) : String(value)
 }
 
-/** The `code` of an error of Node, such as ENOENT. */
+/** The `code` of a Node error, such as ENOENT. */
 export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
-/** `instanceof`, for what strangers hand over: a proxy may throw even there. */
+/** `instanceof` for untrusted values: a proxy may throw even there. */
 export function isInstance<T>(value: unknown, type: abstract new (...parts: never) => T): value is T {
   try {
     return value instanceof type

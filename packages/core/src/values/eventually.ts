@@ -1,18 +1,18 @@
 /**
- * A value that is there, or a promise of it. A phase gives a value unless something was awaited, so a turn whose hooks, guards
- * and controls answer at once costs no promise for them.
- * Promises here are native ones: what strangers give is made native where it enters (`values/settle.ts`).
+ * A value, or a promise of it. A phase returns a promise only if it awaited something. So a turn whose hooks, guards and
+ * external inputs answer synchronously needs no promises for them.
+ * Promises of this type are native: untrusted thenables are converted where they enter (`values/settle.ts`).
  */
 export type Eventually<T> = T | Promise<T>
 
-/** Goes on with the value: at once when it is there. */
+/** Continues with the value, synchronously if it is not a promise. */
 export function after<T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
 /**
- * Asks one item after another until one gives something, which is the answer; undefined when none does.
- * An order of evaluation is such a list. It never recurses: a list of any length needs the same stack.
+ * Asks one item after another and returns the first answer that is not undefined.
+ * An order of evaluation is such a list. The function does not recurse, so a list of any length needs the same stack.
  */
 export function firstOf<I, T>(
   items: readonly I[],
@@ -36,13 +36,13 @@ async function firstOfRest<I, T>(
 ): Promise<T | undefined> {
   let found = await asked
   for (let index = from; found === undefined && index < items.length; index++) {
-    // `index` is below the length, and no list of phases has holes.
+    // `index` is below the length, and lists of phases have no holes.
     found = await ask(items[index] as I)
   }
   return found
 }
 
-/** Does one thing after another while there is more to do. It never recurses. */
+/** Calls `next` until it returns false. The function does not recurse. */
 export function whileMore(next: () => Eventually<boolean>): Eventually<void> {
   for (;;) {
     const isMore = next()
@@ -56,7 +56,7 @@ async function whileMoreRest(asked: Promise<boolean>, next: () => Eventually<boo
   while (isMore) isMore = await next()
 }
 
-/** All of the values, in their order. Where promises fail it waits for the others first, then fails as the first of them did. */
+/** All of the values, in order. If promises fail, it waits for the others, then rejects with the first error. */
 export function together<T>(values: readonly Eventually<T>[]): Eventually<readonly T[]> {
   return isSettled(values) ? values : allOf(values)
 }
@@ -75,7 +75,7 @@ async function allOf<T>(values: readonly Eventually<T>[]): Promise<readonly T[]>
   })
 }
 
-/** For what somebody gave although nobody waits for it: that it fails, if it is a promise, is then nobody's affair. */
+/** Ignores a value that nobody waits for. If it is a promise, its rejection is handled. */
 export function disregard(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   new Promise((resolve) => {

@@ -1,18 +1,18 @@
 import { ConfigurationError } from './errors.ts'
 
-// What a program gives is looked at before anything starts: plain JavaScript has no compiler. A problem is told by the name of what was given.
+// Validates options of a program before anything starts, since plain JavaScript has no compiler. An error names the option.
 
-/** Looks at what was given. @throws ConfigurationError for what it must not be; `name` is what to call it. */
+/** Validates an option. @throws ConfigurationError for an invalid value; `name` is the option's name in the message. */
 export type Given = (name: string, value: unknown) => void
 
-/** Rejects a value. @throws ConfigurationError that says what it must be, and what it is. */
+/** Rejects a value. @throws ConfigurationError that says what the value must be, and what it is. */
 export function refuse(name: string, must: string, value: unknown, advice = ''): never {
   throw new ConfigurationError(
     `${name} must be ${must}, but it is ${shown(value)}.${advice === '' ? '' : ` ${advice}`}`,
   )
 }
 
-/** A value in a few words: itself where it is short, else what kind of thing it is. */
+/** Describes a value in a few words: a short value itself, otherwise its type. */
 export function shown(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -41,7 +41,7 @@ const ofType =
   }
 
 export const isText: Given = ofType('string', 'a text')
-/** Any number; its range is looked at where it is known. */
+/** Any number; its range is checked where the option is used. */
 export const isNumber: Given = ofType('number', 'a number')
 export const isYesOrNo: Given = ofType('boolean', 'true or false')
 export const isFunction: Given = ofType('function', 'a function')
@@ -58,12 +58,12 @@ export const isNumberOrNull: Given = (name, value) => {
   if (value !== null && typeof value !== 'number') refuse(name, 'a number or null', value)
 }
 
-/** What a person says. */
+/** A prompt: a text or a list of blocks. */
 export const isPrompt: Given = (name, value) => {
   if (typeof value !== 'string' && !Array.isArray(value)) refuse(name, 'a text or a list of blocks', value)
 }
 
-/** Undefined is as good as absent. */
+/** Accepts undefined too. */
 export function optional(check: Given): Given {
   return (name, value) => {
     if (value !== undefined) check(name, value)
@@ -79,17 +79,17 @@ export function isEither(...texts: readonly [string, string, ...string[]]): Give
   }
 }
 
-/** An object of which nothing is known. */
+/** An object with unknown fields. */
 export type Fields = { readonly [field: string]: unknown }
 
-/** An object that is no list, with fields of any type. */
+/** The value as an object with unknown fields; undefined for primitives and lists. */
 export function fieldsOf(value: unknown): Fields | undefined {
   const isFields = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // Neither a primitive nor a list: it has fields, of types that nobody knows yet.
+  // Neither a primitive nor a list, so it has fields, of unknown types.
   return isFields ? (value as Fields) : undefined
 }
 
-/** Looks at one field. One that throws when it is read is left to the run, which has an ending for it. */
+/** Validates one field. A getter that throws is left to the run, which has an ending for it. */
 export function checkField(name: string, object: Fields, field: string, check: Given): void {
   let value: unknown
   try {
@@ -100,7 +100,7 @@ export function checkField(name: string, object: Fields, field: string, check: G
   check(name, value)
 }
 
-/** An object with these fields; others are not looked at. */
+/** An object with these fields; other fields are not checked. */
 export function isObject(must: string, fields: { readonly [field: string]: Given } = {}): Given {
   const checks = Object.entries(fields)
   return (name, value) => {
@@ -109,7 +109,7 @@ export function isObject(must: string, fields: { readonly [field: string]: Given
   }
 }
 
-/** A list of these. */
+/** A list whose items pass `check`. */
 export function isListOf(check: Given): Given {
   return (name, value) => {
     if (!Array.isArray(value)) refuse(name, 'a list', value)

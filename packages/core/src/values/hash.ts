@@ -1,9 +1,9 @@
-/** By itself: a loop that is interpreted, as at each start, looks it up for each character otherwise. */
+/** A local constant: interpreted code, as at each start, would otherwise look it up for each character. */
 const { imul } = Math
 
 /**
  * A fast 53-bit hash of a text (two multiplicative lanes, as in cyrb53), chained through `link`.
- * For telling contents apart and deriving ids; not for secrets.
+ * Use it to compare contents and derive ids, not for secrets.
  */
 export function hashText(text: string, link = 0): number {
   let high = 0xdeadbeef ^ link
@@ -23,29 +23,29 @@ export function digestOf(text: string, link = 0): string {
   return hashText(text, link).toString(36)
 }
 
-/** A UUID (version 8: made from a name) that is the same wherever the same name is given. */
+/** A UUID (version 8) derived from a name: the same name gives the same UUID. */
 export function uuidOf(name: string): string {
   return uuidsUnder(name)('')
 }
 
 /**
- * The UUIDs of names that begin alike: `uuidsUnder(a)(b)` is `uuidOf(a + b)`. What they have in common is hashed once, since
- * each event of a stream has one.
+ * Returns a function for UUIDs of names with a common prefix: `uuidsUnder(a)(b)` is `uuidOf(a + b)`. The prefix is
+ * hashed once, since each event of a stream has a UUID.
  */
-export function uuidsUnder(beginning: string): (rest: string) => string {
-  const begun = new HashLanes(3)
-  begun.add(beginning)
+export function uuidsUnder(prefix: string): (rest: string) => string {
+  const prefixLanes = new HashLanes(3)
+  prefixLanes.add(prefix)
   const lanes = new HashLanes(3)
   const digits = new Uint8Array(32)
   return (rest) => {
-    lanes.restart(begun)
+    lanes.restart(prefixLanes)
     lanes.add(rest)
     lanes.write(digits)
     return uuidOfDigits(digits)
   }
 }
 
-/** `hashText` of one text with the links 1, 2, … side by side, and of a text that comes in pieces. */
+/** Computes `hashText` of a text with the links 1, 2, … in parallel. The text may arrive in parts. */
 class HashLanes {
   readonly #high: Int32Array
   readonly #low: Int32Array
@@ -71,7 +71,7 @@ class HashLanes {
     }
   }
 
-  /** Writes the hashes in base 16, of 14 digits each, one after another, as far as there is room. */
+  /** Writes the hashes as 14 hexadecimal digits each, one after another, as far as there is room. */
   write(digits: Uint8Array): void {
     for (let lane = 0, at = 0; lane < this.#high.length; lane++) {
       let [high, low] = [this.#high[lane] ?? 0, this.#low[lane] ?? 0]
@@ -83,10 +83,10 @@ class HashLanes {
   }
 }
 
-/** Two digits in base 16 of each byte: a text is made of few pieces, each of which there is already. */
+/** Two hexadecimal digits for each byte, so that a text is put together from existing strings. */
 const pairs: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** The text of a UUID of these digits: version 8, and the variant of the standard. */
+/** Formats these digits as a UUID: version 8, and the variant of the standard. */
 function uuidOfDigits(digits: Uint8Array): string {
   digits[12] = 8
   digits[16] = ((digits[16] ?? 0) & 3) | 8
@@ -95,7 +95,7 @@ function uuidOfDigits(digits: Uint8Array): string {
   return `${four(0)}${four(4)}-${four(8)}-${four(12)}-${four(16)}-${four(20)}${four(24)}${four(28)}`
 }
 
-/** Whether a text has the form of a UUID, whoever made it. */
+/** Whether a text has the form of a UUID, whatever its version. */
 export function isUuid(text: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
 }

@@ -1,9 +1,9 @@
 const dayMs = 86_400_000
 
-/** The last moment of the year 9999, in milliseconds since 1970. */
+/** The last millisecond of the year 9999, counted from 1970. */
 const lastMs = 253_402_300_799_999
 
-/** A moment as ISO 8601 in UTC, `2026-11-29T12:31:05.000Z`; undefined for what no year of four digits has. Core has no calendar of the host's. */
+/** A time as ISO 8601 in UTC, `2026-11-29T12:31:05.000Z`; undefined outside the years 0 to 9999. Core does not use the host's calendar. */
 export function isoTimeOf(ms: number): string | undefined {
   if (!(ms >= 0 && ms <= lastMs)) return undefined
   const days = Math.floor(ms / dayMs)
@@ -17,9 +17,9 @@ function padded(value: number, digits: number): string {
   return String(Math.floor(value)).padStart(digits, '0')
 }
 
-/** The date that so many days after 1970-01-01 is. Years begin with March, so that the day that is not always there is their last. */
+/** The date that is this many days after 1970-01-01. Years start in March here, so that a leap day is their last day. */
 function civilOf(days: number): { readonly year: number; readonly month: number; readonly day: number } {
-  // Days since the first of March of the year 0, which 400-year cycles of 146,097 days count.
+  // Days since 1 March of the year 0, counted in 400-year cycles of 146,097 days.
   const since = days + 719_468
   const cycle = Math.floor(since / 146_097)
   const dayOfCycle = since - cycle * 146_097
@@ -34,7 +34,10 @@ function civilOf(days: number): { readonly year: number; readonly month: number;
   return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, day }
 }
 
-/** Whether a text is a moment as `isoTimeOf` writes it, with any fraction of a second. Dates such as 30 February, which one database refuses and another one stores, are none. */
+/**
+ * Whether a text is a time as `isoTimeOf` writes it, with any fraction of a second. Rejects dates such as 30 February,
+ * which some databases refuse and others store.
+ */
 export function isIsoTimeOfCalendar(text: string): boolean {
   const found = /^(?!0000)(\d{4})-([01]\d)-([0-3]\d)T([0-2]\d):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/.exec(text)
   if (found === null) return false

@@ -1,18 +1,18 @@
 import { isJsonObject, jsonOf, type JsonObject } from './json.ts'
 
-/** Why a text is not the JSON object that was wanted. */
+/** Why a text is not a JSON object. */
 export interface JsonProblem {
-  /** `cut`: it is JSON as far as it goes. `not_an_object`: it is JSON of another kind. */
+  /** `cut`: valid JSON up to its end, but incomplete. `not_an_object`: JSON of another type. */
   readonly kind: 'cut' | 'invalid' | 'not_an_object'
-  /** Index of the first character that cannot stand there; the length of the text where it was cut. */
+  /** Index of the first invalid character; the length of the text if it is incomplete. */
   readonly at: number
   /** What was expected there, in words. */
   readonly expected: string
 }
 
 /**
- * Why a text is not a JSON object, and where; undefined when it is one. The messages of `JSON.parse` differ from engine to engine, and most do not say whether
- * the text was only cut. Takes time that grows with the text.
+ * Why a text is not a JSON object, and where; undefined when it is one. Messages of `JSON.parse` differ between engines,
+ * and most do not say whether the text is merely incomplete. Takes time proportional to the text.
  */
 export function jsonProblemOf(text: string): JsonProblem | undefined {
   const found = firstError(text)
@@ -23,20 +23,20 @@ export function jsonProblemOf(text: string): JsonProblem | undefined {
 
 type Error = Pick<JsonProblem, 'at' | 'expected'>
 
-/** White space, and what comes behind it: a mark, or a number or a literal. Strings are gone through by `stringEnd`: a pattern needs a stack for them. */
+/** White space and the next token: punctuation, a number or a literal. `stringEnd` scans strings, because a pattern would need a stack for them. */
 const token = /([ \t\n\r]*)(?:([{}[\],:"])|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))?/y
-const literalBegun = /^(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/
-const numberGoesOn = /^(?:\.|[eE][+-]?)$/
+const literalPrefix = /^(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/
+const numberContinues = /^(?:\.|[eE][+-]?)$/
 /** A quote, a backslash or a control character. */
 const special = /[^ !#-[\]-\uffff]/g
 const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
-const escapeBegun = /\\(?:u[\da-fA-F]{0,3})?/y
+const escapePrefix = /\\(?:u[\da-fA-F]{0,3})?/y
 
 type State = 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'moreItems' | 'moreFields' | 'end'
 
 type Rule = readonly [allowed: string, inWords: string]
 
-/** What may come next: marks, `"` a string, `v` a number or a literal. And the same in words. */
+/** What may come next, as tokens (`"` is a string, `v` a number or a literal) and in words. */
 const states: { readonly [state in State]: Rule } = {
   value: ['{["v', 'a value'],
   first: ['{["v]', 'a value or "]"'],
@@ -63,8 +63,8 @@ function firstError(text: string): Error | undefined {
     if (kind === '' || !allowed.includes(kind)) {
       if (from >= text.length) return state === 'end' ? undefined : { at: from, expected }
       const rest = text.slice(from, from + 5)
-      const mayGoOn = isNumber && gap === '' && numberGoesOn.test(rest)
-      const isCut = kind === '' && (mayGoOn || (allowed.includes('v') && literalBegun.test(rest)))
+      const mayContinue = isNumber && gap === '' && numberContinues.test(rest)
+      const isCut = kind === '' && (mayContinue || (allowed.includes('v') && literalPrefix.test(rest)))
       return { at: isCut ? text.length : from, expected }
     }
     at += whole.length
@@ -87,16 +87,16 @@ function firstError(text: string): Error | undefined {
   }
 }
 
-/** Where a string ends whose quote is before `from`: behind its other quote, or where it stops being one. */
+/** The end of a string whose opening quote is before `from`: after its closing quote, or at its first invalid character. */
 function stringEnd(text: string, from: number): { readonly at: number; readonly isWhole: boolean } {
   for (let at = from; ;) {
     special.lastIndex = at
     const found = special.exec(text)
     if (found === null) return { at: text.length, isWhole: false }
     if (found[0] === '"') return { at: found.index + 1, isWhole: true }
-    escape.lastIndex = escapeBegun.lastIndex = found.index
+    escape.lastIndex = escapePrefix.lastIndex = found.index
     const whole = escape.exec(text)
-    if (whole === null) return { at: found.index + (escapeBegun.exec(text)?.[0].length ?? 0), isWhole: false }
+    if (whole === null) return { at: found.index + (escapePrefix.exec(text)?.[0].length ?? 0), isWhole: false }
     at = found.index + whole[0].length
   }
 }
@@ -104,8 +104,8 @@ function stringEnd(text: string, from: number): { readonly at: number; readonly 
 const invalidField = 'INVALID_JSON'
 
 /**
- * The input of a call whose arguments are not a JSON object: the API takes objects only, so the text stands in a field of one. Such a call never runs: the
- * model is told what is wrong with its arguments. For model adapters.
+ * The input of a call whose arguments are not a JSON object. The API accepts only objects, so the text is wrapped in a
+ * field. Such a call never runs: the model receives a description of the problem. For model adapters.
  * @param text The arguments as the model wrote them.
  */
 export function invalidJsonInput(text: string): {
@@ -115,11 +115,11 @@ export function invalidJsonInput(text: string): {
   return { [invalidField]: text }
 }
 
-/** The input for arguments that are not an object: what they say as a text, or an input that never runs. */
-export function inputFromArguments(given: unknown): JsonObject {
-  const text = typeof given === 'string' ? given : JSON.stringify(given)
+/** The input for arguments that may be JSON text or an object. Anything that is not an object becomes an input that never runs. */
+export function inputFromArguments(value: unknown): JsonObject {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (text === undefined || text.trim() === '') return noArguments
-  const parsed = typeof given === 'string' ? parsedObject(text) : undefined
+  const parsed = typeof value === 'string' ? parsedObject(text) : undefined
   return parsed ?? Object.freeze(invalidJsonInput(text))
 }
 
@@ -134,7 +134,7 @@ function parsedObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The text of such an input; undefined for any other. */
+/** The text of such a wrapped input; undefined for any other. */
 export function invalidJsonOf(input: unknown): string | undefined {
   if (!isJsonObject(input)) return undefined
   const { [invalidField]: text } = input

@@ -1,4 +1,4 @@
-/** Whether a reader has left, and what ends with that. */
+/** Whether a reader has left, and callbacks to run when it leaves. */
 export class Leaving {
   #hasLeft = false
   readonly #ends = new Set<() => void>()
@@ -14,7 +14,7 @@ export class Leaving {
     for (const end of ends) end()
   }
 
-  /** Calls `end` when the reader leaves, at once where that has happened. Call the result when there is nothing to end any more. */
+  /** Calls `end` when the reader leaves, immediately if it already has. Call the returned function to unsubscribe. */
   onLeave(end: () => void): () => void {
     if (this.#hasLeft) {
       end()
@@ -24,7 +24,7 @@ export class Leaving {
     return () => void this.#ends.delete(end)
   }
 
-  /** The value, or undefined where the reader leaves first: what is waited for may never come. */
+  /** The value, or undefined if the reader leaves first: the work may never settle. */
   until<T>(work: PromiseLike<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const stop = this.onLeave(() => resolve(undefined))
@@ -43,8 +43,8 @@ export class Leaving {
 }
 
 /**
- * A generator that a reader can leave at any time. `return` of an async generator waits for a `next` that is pending, and that may be for ever:
- * here it says at once that the reader leaves, so that what `next` waits for can end.
+ * An async generator that a reader can leave at any time. `return` of an async generator waits for a pending `next`,
+ * which may be forever. Here, `return` signals immediately that the reader leaves, so that the pending `next` can end.
  */
 export function leavable<T>(
   generate: (leaving: Leaving) => AsyncGenerator<T, void, undefined>,

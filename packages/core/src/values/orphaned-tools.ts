@@ -1,24 +1,24 @@
 // Spec R-ABORT-9.
 /**
- * Tool calls that did not react to an abort within the grace time: they may still be at work.
- * A writing tool of a later run waits for them, so that two tools never write to one file at a time.
+ * Tool calls that did not react to an abort within the grace time and may still be running. A writing tool of a later
+ * run waits for them, so that two tools never write to one file at once.
  */
 export class OrphanedTools {
-  #atWork: Set<Promise<void>> | undefined
+  #running: Set<Promise<void>> | undefined
 
   add(work: Promise<unknown>): void {
-    const atWork = (this.#atWork ??= new Set())
+    const running = (this.#running ??= new Set())
     const done = work.then(
       () => {},
       () => {},
     )
-    atWork.add(done)
-    void done.then(() => atWork.delete(done))
+    running.add(done)
+    void done.then(() => running.delete(done))
   }
 
-  /** Resolves when all of them have settled; undefined when there are none. */
+  /** Resolves when all orphaned calls have settled; undefined when there are none. */
   settled(): Promise<void> | undefined {
-    const atWork = this.#atWork
-    return atWork === undefined || atWork.size === 0 ? undefined : Promise.all(atWork).then(() => {})
+    const running = this.#running
+    return running === undefined || running.size === 0 ? undefined : Promise.all(running).then(() => {})
   }
 }

@@ -6,10 +6,10 @@ import type { AbortCause, AbortListener, AbortScope } from './abort.ts'
 export type Settled<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
-  /** Aborted, and not settled within the grace time: left behind. */
+  /** Aborted, and not settled within the grace time, so it was abandoned. */
   | { readonly kind: 'left'; readonly cause: AbortCause }
 
-/** How long work may take to heed an abort, and whose abort it is. */
+/** How long work may take to react to an abort, and the scope of that abort. */
 export interface Grace {
   readonly abort: AbortScope
   readonly graceMs: number
@@ -17,14 +17,14 @@ export interface Grace {
 }
 
 /**
- * Waits for work that may be deaf to an abort: at most `graceMs` after it. `meaning` says what the settlement comes to;
- * the promise rejects only when `meaning` throws. Any thenable is work; what comes back is a native promise, or a value.
- * A1: the work's own result wins when it comes in time. A2: a rejection that comes later is handled.
+ * Waits for work that may ignore an abort: at most `graceMs` after it. `meaning` maps the settlement to a result. The
+ * promise rejects only when `meaning` throws. Any thenable is accepted; the result is a native promise or a value.
+ * A1: the work's own result wins when it arrives in time. A2: a later rejection is handled.
  */
 export function settleWithin<T, R>(
   work: () => PromiseLike<T> | T,
   grace: Grace,
-  meaning: (settled: Settled<T>) => Eventually<R>,
+  mapSettlement: (settled: Settled<T>) => Eventually<R>,
 ): Eventually<R> {
   let result: PromiseLike<T> | T
   let isPending: boolean
@@ -32,25 +32,25 @@ export function settleWithin<T, R>(
     result = work()
     isPending = isThenable(result)
   } catch (error) {
-    return meaning({ kind: 'threw', error })
+    return mapSettlement({ kind: 'threw', error })
   }
-  // `isThenable` was just asked; a getter `then` may answer otherwise the next time, which the waiter bears.
-  if (!isPending) return meaning({ kind: 'value', value: result as T })
-  return new Waiter(result as PromiseLike<T>, grace, meaning).settled
+  // `isThenable` was checked above. If a getter `then` answers differently the next time, the waiter handles it.
+  if (!isPending) return mapSettlement({ kind: 'value', value: result as T })
+  return new Waiter(result as PromiseLike<T>, grace, mapSettlement).settled
 }
 
-/** One wait: settles once, whoever comes first, the work or the end of the grace time after an abort. */
+/** One wait. It settles once, by whichever comes first: the work, or the end of the grace time after an abort. */
 class Waiter<T, R> implements AbortListener {
   readonly settled: Promise<R>
   readonly #grace: Grace
-  readonly #meaning: (settled: Settled<T>) => Eventually<R>
+  readonly #mapSettlement: (settled: Settled<T>) => Eventually<R>
   #resolve: ((result: Eventually<R>) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
   #stopTimer: (() => void) | undefined
 
-  constructor(work: PromiseLike<T>, grace: Grace, meaning: (settled: Settled<T>) => Eventually<R>) {
+  constructor(work: PromiseLike<T>, grace: Grace, mapSettlement: (settled: Settled<T>) => Eventually<R>) {
     this.#grace = grace
-    this.#meaning = meaning
+    this.#mapSettlement = mapSettlement
     this.settled = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -63,7 +63,7 @@ class Waiter<T, R> implements AbortListener {
         (error: unknown) => this.#settle({ kind: 'threw', error }),
       )
     } catch (error) {
-      // A promise with a `then` of its own.
+      // A promise with an overridden `then`.
       this.#settle({ kind: 'threw', error })
     }
   }
@@ -72,7 +72,7 @@ class Waiter<T, R> implements AbortListener {
     const { graceMs, timers } = this.#grace
     const leave = (): void => this.#settle({ kind: 'left', cause })
     if (graceMs > 0) this.#stopTimer = timers.after(graceMs, leave)
-    // Some turns of the microtask queue: work that heeds its abort at once is heard, a deaf one is not waited for.
+    // Wait for some turns of the microtask queue: work that reacts to its abort immediately is still heard, other work is not waited for.
     else
       void Promise.resolve()
         .then(() => Promise.resolve())
@@ -87,21 +87,21 @@ class Waiter<T, R> implements AbortListener {
     this.#grace.abort.unlisten(this)
     this.#stopTimer?.()
     try {
-      resolve(this.#meaning(settled))
+      resolve(this.#mapSettlement(settled))
     } catch (error) {
       this.#reject?.(error)
     }
   }
 }
 
-/** A stranger's thenable may throw, answer twice or answer at once: the promise made of it settles once. */
+/** Converts an untrusted thenable, which may throw, answer twice or answer synchronously. The resulting promise settles once. */
 function nativeOf<T>(thenable: PromiseLike<T>): Promise<T> {
   return new Promise((resolve) => {
     resolve(thenable)
   })
 }
 
-/** @throws what reading `then` throws: what a stranger gives may be a proxy. */
+/** Whether a value is thenable. @throws whatever reading `then` throws: an untrusted value may be a proxy. */
 export function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

@@ -1,44 +1,44 @@
 import { ConfigurationError } from './errors.ts'
 
-// What was stored and comes back is looked at before it is used: a part of the wrong type is named by its place.
+// Validates stored data before it is used. An error names the path of the invalid part.
 
-/** Looks at a value that was stored; throws `Misfit` where it is not what it must be. `path` is its place, for people. */
+/** Validates a stored value; throws `InvalidValue` if it is invalid. `path` is its location, for the message. */
 export type Check = (value: unknown, path: string) => void
 
-class Misfit extends Error {}
+class InvalidValue extends Error {}
 
-/** @throws ConfigurationError for a value that does not pass, with the place that is wrong. */
+/** Validates a stored value. @throws ConfigurationError with the path of the invalid part. */
 export function checkStored(what: string, value: unknown, check: Check): void {
-  const misfit = misfitOf(value, check)
-  if (misfit !== undefined)
-    throw new ConfigurationError(`The stored ${what} cannot be read: ${misfit}. Give what toJSON wrote.`)
+  const problem = misfitOf(value, check)
+  if (problem !== undefined)
+    throw new ConfigurationError(`The stored ${what} cannot be read: ${problem}. Give what toJSON wrote.`)
 }
 
-/** Where a value does not pass and what is wrong there, in words; undefined when it passes. */
+/** Where a value is invalid and why, in words; undefined when it is valid. */
 export function misfitOf(value: unknown, check: Check): string | undefined {
-  // Nearly everything passes: places are put together only for what does not.
-  return problemAt(value, check, nowhere) === undefined ? undefined : problemAt(value, check, '')
+  // Nearly every value is valid, so paths are built only for invalid ones.
+  return problemAt(value, check, unneededPath) === undefined ? undefined : problemAt(value, check, '')
 }
 
 function problemAt(value: unknown, check: Check, path: string): string | undefined {
   try {
     check(value, path)
   } catch (error) {
-    if (error instanceof Misfit) return error.message
+    if (error instanceof InvalidValue) return error.message
     throw error
   }
   return undefined
 }
 
-/** The place of a value when nobody asks for it: no path begins with this character. */
-const nowhere = '\u0000'
+/** Stands for an unwanted path: no path begins with this character. */
+const unneededPath = '\u0000'
 
 function fieldOf(path: string, name: string): string {
-  return path === nowhere ? nowhere : path === '' ? name : `${path}.${name}`
+  return path === unneededPath ? unneededPath : path === '' ? name : `${path}.${name}`
 }
 
 function refuse(value: unknown, path: string, must: string): never {
-  throw new Misfit(`${path === '' ? 'it' : path} must be ${must}, but it is ${kindOf(value)}`)
+  throw new InvalidValue(`${path === '' ? 'it' : path} must be ${must}, but it is ${kindOf(value)}`)
 }
 
 function kindOf(value: unknown): string {
@@ -61,33 +61,33 @@ export const isBoolean: Check = (value, path) => {
   if (typeof value !== 'boolean') refuse(value, path, 'true or false')
 }
 
-/** From here on sums of whole numbers are not exact, and further on they are no numbers. */
-const most = Number.MAX_SAFE_INTEGER
+/** Above this, sums of integers are not exact. */
+const maxAmount = Number.MAX_SAFE_INTEGER
 
-/** A figure that is added to others. */
+/** A number that is added to others. */
 export const isAmount: Check = isFrom(0)
 
-/** Milliseconds on a clock that may have begun later. */
-export const isMoment: Check = isFrom(-most)
+/** Milliseconds on a clock that may have started later. */
+export const isMoment: Check = isFrom(-maxAmount)
 
-/** Milliseconds that passed. Older versions measured them by a clock that may have been set back meanwhile. */
-export const isDuration: Check = isFrom(-most)
+/** A duration in milliseconds. Older versions measured it by a clock that may have been set back meanwhile. */
+export const isDuration: Check = isFrom(-maxAmount)
 
-function isFrom(least: number): Check {
+function isFrom(min: number): Check {
   return (value, path) => {
     isNumber(value, path)
-    if (Number(value) < least || Number(value) > most)
-      throw new Misfit(`${path} must be from ${least} to ${most}, but it is ${String(value)}`)
+    if (Number(value) < min || Number(value) > maxAmount)
+      throw new InvalidValue(`${path} must be from ${min} to ${maxAmount}, but it is ${String(value)}`)
   }
 }
 
 function asObject(value: unknown, path: string): { readonly [field: string]: unknown } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(value, path, 'an object')
-  // Neither a primitive nor a list: it has fields, of types that nobody knows yet.
+  // Neither a primitive nor a list, so it has fields, of unknown types.
   return value as { readonly [field: string]: unknown }
 }
 
-/** An object with these fields; others are kept unseen. */
+/** An object with these fields; other fields are not checked. */
 export function isObject(fields: { readonly [field: string]: Check } = {}): Check {
   const checks = Object.entries(fields)
   return (value, path) => {
@@ -96,11 +96,11 @@ export function isObject(fields: { readonly [field: string]: Check } = {}): Chec
   }
 }
 
-/** An object of which every field passes. */
+/** An object whose fields all pass `check`. */
 export function isMapOf(check: Check): Check {
   return (value, path) => {
     for (const [name, part] of Object.entries(asObject(value, path)))
-      check(part, path === nowhere ? nowhere : `${path}[${JSON.stringify(name)}]`)
+      check(part, path === unneededPath ? unneededPath : `${path}[${JSON.stringify(name)}]`)
   }
 }
 
@@ -108,16 +108,16 @@ export function isListOf(check: Check): Check {
   return (value, path) => {
     if (!Array.isArray(value)) refuse(value, path, 'a list')
     for (let index = 0; index < value.length; index++)
-      check(value[index], path === nowhere ? nowhere : `${path}[${index}]`)
+      check(value[index], path === unneededPath ? unneededPath : `${path}[${index}]`)
   }
 }
 
-/** True for a list of texts. */
+/** True for a list of strings. */
 export function isStrings(value: unknown): value is readonly string[] {
   return misfitOf(value, isListOf(isText)) === undefined
 }
 
-/** What an older version left out. */
+/** A field that older versions left out. */
 export function optional(check: Check): Check {
   return (value, path) => {
     if (value !== undefined) check(value, path)
@@ -136,7 +136,7 @@ export function isExactly(text: string): Check {
   }
 }
 
-/** One of these names; `must` says of what. */
+/** One of these names; `must` describes them. */
 export function isNamed(names: readonly string[], must: string): Check {
   const known = new Set<unknown>(names)
   return (value, path) => {
@@ -144,7 +144,7 @@ export function isNamed(names: readonly string[], must: string): Check {
   }
 }
 
-/** An object of one of several kinds, told apart by a field. */
+/** An object of one of several kinds, distinguished by a field. */
 export function isOneOf(field: string, kinds: { readonly [kind: string]: Check }): Check {
   return (value, path) => {
     const kind = asObject(value, path)[field]
@@ -154,7 +154,7 @@ export function isOneOf(field: string, kinds: { readonly [kind: string]: Check }
   }
 }
 
-/** An object whose kind, if it is one of these, says what it needs; one of any other kind is kept as it is. */
+/** An object whose kind, if known, decides its check; an object of any other kind passes. */
 export function isKnownOrAny(field: string, kinds: { readonly [kind: string]: Check }): Check {
   return (value, path) => {
     const kind = asObject(value, path)[field]
@@ -164,11 +164,11 @@ export function isKnownOrAny(field: string, kinds: { readonly [kind: string]: Ch
 }
 
 function refuseText(value: unknown, path: string, must: string): never {
-  if (typeof value === 'string') throw new Misfit(`${path} must be ${must}, but it is ${JSON.stringify(value)}`)
+  if (typeof value === 'string') throw new InvalidValue(`${path} must be ${must}, but it is ${JSON.stringify(value)}`)
   return refuse(value, path, must)
 }
 
-/** Either of two, by what the value is: a text, or anything else. */
+/** A text, or a list that passes `check`. */
 export function isTextOr(check: Check, must: string): Check {
   return (value, path) => {
     if (typeof value === 'string') return

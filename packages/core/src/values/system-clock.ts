@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 
-// The one file of core that touches the host (docs/decisions/0002). Timers exist on every host, but in no ES library; the rest only on some.
+// The only file of core that uses the host (docs/decisions/0002). Timers exist on every host, but not in the ES library;
+// the rest only on some hosts.
 declare const performance: { now(): number }
 declare function setTimeout(callback: () => void, durationMs: number): unknown
 declare function clearTimeout(timer: unknown): void
@@ -15,22 +16,22 @@ declare const process:
     }
   | undefined
 
-/** Longest delay that hosts honour; a longer one would fire at once. */
+/** The longest delay that hosts support; a longer one would fire immediately. */
 const longestDelayMs = 2_147_483_647
 
-/** How long steps may follow each other before timers, signals and other I/O of the host get their turn. */
+/** How long steps may follow each other before the host's timers, signals and other I/O get a turn. */
 const longestTurnMs = 100
 
-/** What the clock showed when it was read last, and whether that was since the last step: reading it costs as much as calling a hook. */
-let shown = 0
+/** The last reading of the clock, and whether it was taken since the last step. Reading the clock costs as much as calling a hook. */
+let lastReading = 0
 let hasRead = false
 
-/** The host's own clock: the default of drivers, never of the loop. */
+/** The host's own clock: the default of step engines, never of the loop. */
 export const systemClock: Clock = Object.freeze<Clock>({
-  // Whole milliseconds, as records have them.
+  // Whole milliseconds, as in records.
   now() {
     hasRead = true
-    return (shown = Math.floor(performance.now()))
+    return (lastReading = Math.floor(performance.now()))
   },
   wallTime: () => Date.now(),
   after(ms, callback) {
@@ -47,15 +48,15 @@ export const systemClock: Clock = Object.freeze<Clock>({
   pause: () => pause(),
 })
 
-/** When the first step of this turn of the event loop ended; undefined where none has. */
+/** When the first step of this turn of the event loop ended; undefined if none has. */
 let turnBegan: number | undefined
 let pausing: Promise<void> | undefined
 
-/** One pause for everybody: whoever continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
+/** One pause shared by all callers: anyone who continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
 function pause(): Promise<void> | undefined {
   if (pausing !== undefined) return pausing
-  // Drivers have just read it, for how long the step took.
-  const now = hasRead ? shown : systemClock.now()
+  // Step engines have just read the clock to measure the step.
+  const now = hasRead ? lastReading : systemClock.now()
   hasRead = false
   if (turnBegan === undefined) {
     turnBegan = now
@@ -80,8 +81,9 @@ function inNextTurn(callback: () => void): void {
 const stalled = new Set<() => boolean>()
 
 /**
- * Calls back when the host has nothing left that could ever wake it, and is about to exit. A listener that answers true has done something about it:
- * the host goes on, and it is asked again should that have been in vain. Call the result to stop listening. Only hosts with `beforeExit` (Node) tell it.
+ * Calls back when the host is about to exit with nothing left to wake it. A listener that returns true has taken an
+ * action: the host continues, and the listener is called again if the action had no effect. Call the returned function
+ * to unsubscribe. Only works on hosts with `beforeExit` (Node).
  */
 export function onStalled(listener: () => boolean): () => void {
   if (stalled.size === 0) hostProcess()?.on?.('beforeExit', hostStalled)
@@ -93,16 +95,16 @@ export function onStalled(listener: () => boolean): () => void {
 }
 
 function hostStalled(): void {
-  const acted = [...stalled].filter((listener) => listener())
-  // An empty turn of the host, behind which it tells it again.
-  if (acted.length > 0) inNextTurn(() => {})
+  const handled = [...stalled].filter((listener) => listener())
+  // An empty turn of the host, after which it calls `beforeExit` again.
+  if (handled.length > 0) inNextTurn(() => {})
 }
 
 function hostProcess(): typeof process {
   return typeof process === 'object' && process !== null ? process : undefined
 }
 
-/** Has Node take any number of listeners on a signal without a warning: one for each of many calls is no leak. */
+/** Lets Node accept any number of listeners on a signal without a leak warning. */
 export function allowManyListeners(signal: AbortSignal): AbortSignal {
   hostProcess()?.getBuiltinModule?.('node:events')?.setMaxListeners?.(0, signal)
   return signal

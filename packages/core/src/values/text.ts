@@ -1,13 +1,13 @@
 import { isJsonObject } from './json.ts'
 
-/** At most `limit` UTF-16 units from the start, never half of a surrogate pair. */
+/** At most `limit` UTF-16 units from the start, without splitting a surrogate pair. */
 export function headOf(text: string, limit: number): string {
   if (text.length <= limit) return text
   const end = isHighSurrogate(text.charCodeAt(limit - 1)) ? limit - 1 : limit
   return text.slice(0, Math.max(end, 0))
 }
 
-/** At most `limit` UTF-16 units from the end, never half of a surrogate pair. */
+/** At most `limit` UTF-16 units from the end, without splitting a surrogate pair. */
 export function tailOf(text: string, limit: number): string {
   if (text.length <= limit) return text
   if (limit <= 0) return ''
@@ -24,8 +24,8 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /**
- * Whether a text fits a pattern in which `*` stands for any characters, spaces and line ends too. Takes time in proportion
- * to the text for each part of the pattern: the text may come from a model and must not be able to make it slow.
+ * Whether a text matches a pattern in which `*` stands for any characters, including spaces and line ends. The time is
+ * proportional to the text for each part of the pattern, so a text from a model cannot make it slow.
  */
 export function matchesWildcard(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
@@ -47,17 +47,17 @@ export function many(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
-// Here, and in no file of its own: what takes secrets out is loaded by more than one way, and this file by all of them.
+// Defined here and not in its own file: redaction has several entry points, and all of them load this file.
 
 /**
- * The forms by which secrets are known, as the source of a regular expression: the one list, whoever takes secrets out of what. It goes behind a sign
- * that is no letter or digit.
- *
- * They may be cut at the end of a text, so few letters are enough where the beginning says it all; what begins words of code as well has a digit or a
- * capital letter. No part of a form can match in two ways, so a text takes the time of its length. Keys that are meant for the public are none.
+ * The formats of known secrets, as the source of a regular expression. It is the only list, for all redaction. Put it
+ * after a character that is not a letter or digit.
+ * Secrets may be cut at the end of a text, so few letters suffice where the prefix is unambiguous. Where the prefix also
+ * begins words of code, a digit or a capital letter is required.
+ * No part of a format can match in two ways, so matching takes linear time. Public keys are not included.
  */
 export const secretForms: string = [
-  // Services of models.
+  // Model services.
   'sk-ant-[\\w-]+',
   'sk-(?:proj|or|svcacct|admin|lf)-[\\w-]+',
   'sk-[A-Za-z0-9]{16,}',
@@ -67,7 +67,7 @@ export const secretForms: string = [
   'hf_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
   'pplx-[A-Za-z0-9]{16,}',
   'r8_[A-Za-z0-9]{16,}',
-  // Clouds, code and packages.
+  // Clouds, code hosting and package registries.
   '(?:AKIA|ASIA)(?:[A-Z0-9]{16,}|(?=[A-Z]*[0-9])[A-Z0-9]{4,})',
   'gh[pousr]_[A-Za-z0-9]+',
   'github_pat_\\w+',
@@ -76,40 +76,45 @@ export const secretForms: string = [
   'pypi-Ag[\\w-]{14,}',
   'dop_v1_[a-f0-9]{8,}',
   'hv[bs]\\.(?=[A-Za-z_-]*\\d)[\\w-]{16,}',
-  // Messages and money.
+  // Messaging and payment.
   'xox[abeoprs]-[\\w-]+',
   'xapp-\\d[\\w-]{7,}',
   '[sr]k_(?:live|test)_\\w+',
   'whsec_[\\w+/=]{8,}',
   'SG\\.(?:[\\w-]{22}\\.[\\w-]*|(?=[\\w-]*\\d)[\\w-]{16,}(?:\\.[\\w-]*)?)',
-  // A token of three parts, the first of which is JSON.
+  // A JSON Web Token: three parts, the first of which is JSON.
   'eyJ[\\w-]{8,}\\.[\\w-]*(?:\\.[\\w-]*)?',
 ].join('|')
 
 /**
- * Beginnings of keys that are enough where no code is expected, such as in the error of a service: behind them stands a key in whatever form. In code
- * they begin names as well.
+ * Prefixes of keys that are sufficient where no code is expected, such as in an error of a service: a key of any format
+ * follows them. In code, names begin with them as well.
  */
 export const secretBeginnings: string = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'
 
-/** The paths that a patch of `apply_patch` names, joined by commas; undefined for another text. */
+/** The paths in a patch of `apply_patch`, joined by commas; undefined for another text. */
 export function patchPaths(text: unknown): string | undefined {
   if (typeof text !== 'string' || !text.includes('*** Begin Patch')) return undefined
   const paths = [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map(([, path = '']) => path.trim())
   return paths.length === 0 ? undefined : paths.join(', ')
 }
 
-const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
+const summaryFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
 
-/** The part of a call's input that identifies it for a person, such as its command or path; its JSON where no field does. May have several lines; '' for what is not an object. */
+/**
+ * The part of a call's input that identifies it for a person, such as its command or path. If no field does, the input's
+ * JSON. May have several lines; '' if the input is not an object.
+ */
 export function inputSummary(input: unknown): string {
   if (!isJsonObject(input)) return ''
-  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
+  const summaryField = summaryFields.map((name) => input[name]).find((value) => typeof value === 'string')
   const { seconds } = input
-  return telling ?? patchPaths(input['input']) ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
+  return (
+    summaryField ?? patchPaths(input['input']) ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
+  )
 }
 
-/** A name of its own for each: the second and later of one name get their number among them. Adding other names changes none. */
+/** Makes names unique: the second and later uses of a name get a number. Adding other names changes none of the results. */
 export function uniqueNames(names: readonly string[]): readonly string[] {
   const taken = new Set<string>()
   return names.map((base) => {

@@ -1,52 +1,52 @@
-import { fieldsOf, isEither, isFunction, isObject, isPositive, type Given } from '../values/given.ts'
+import { fieldsOf, isEither, isFunction, isObject, isPositive, listOf, type Given } from '../values/given.ts'
 import { headOf } from '../values/text.ts'
 import { type FileWork, fileWorkOf } from './file-work.ts'
 
-/** What a tool has started that goes on beside the run, such as a command in the background. */
+/** Work that a tool started and that runs in parallel with the run, such as a background command. */
 export type TaskStarted = {
   readonly type: 'started'
   /** Id of the task. */
   readonly id: string
-  /** What it is, in one line for people. */
+  /** What the task is, in one line for people. */
   readonly description: string
-  /** By which a later process may find it again; for the port that made it. */
+  /** Lets a later process find the task again; used only by the port that created it. */
   readonly trace?: string
 }
 
-/** How it ended, for the model and for people. */
+/** How a background task ended, for the model and for people. */
 export type TaskEnded = {
   readonly type: 'ended'
   /** Id of the task. */
   readonly id: string
-  /** `unknown`: the process that ran it is gone, and nobody saw the end. */
+  /** `unknown`: the process that ran it is gone, so its end was not seen. */
   readonly status: 'completed' | 'failed' | 'stopped' | 'unknown'
-  /** In a sentence: what it was and how it ended. */
+  /** What the task was and how it ended, in a sentence. */
   readonly summary: string
-  /** What a subagent came to, for the model. */
+  /** The result of a subagent, for the model. */
   readonly result?: string
-  /** What it did to files, of a task whose end the loop tells: such as a check that it was. A tool that tells of the end says it with its result. */
+  /** The task's work on files, such as being a check, if the loop reports its end. A tool that reports the end itself returns this with its result. */
   readonly fileWork?: FileWork
 }
 
-/** What was made of what still ran when the run ended. */
+/** What happened to a task that was still running when the run ended. */
 export type TaskLeft = {
   readonly type: 'left'
-  /** Null for what no tool knows as a task: a command had left it behind. */
+  /** Null for something that no tool registered as a task, such as a process that a command left running. */
   readonly id: string | null
-  /** `ended`: a subagent that had come to its end, of which the model was not told any more. */
+  /** `ended`: a subagent that had ended, but whose end was not reported to the model. */
   readonly how: 'stopped' | 'kept' | 'ended'
-  /** Of a subagent that had ended, where it did not come to its answer: a limit stopped it, or it failed. */
+  /** Set if a subagent ended without its answer: a limit stopped it, or it failed. */
   readonly status?: 'failed'
-  /** What it is, and where it can be found. */
+  /** What the task is, and where to find it. */
   readonly description: string
-  /** What a subagent came to or had found so far: told to the model by the next run. */
+  /** The answer or interim result of a subagent: the next run reports it to the model. */
   readonly result?: string
 }
 
-/** What a tool tells of tasks with its result (`ToolOutput.tasks`). */
+/** What a tool reports about tasks with its result (`ToolOutput.tasks`). */
 export type TaskNews = TaskStarted | TaskEnded
 
-/** What an entry of the transcript tells of tasks; `callId` is that of the call that started it, or told of it. */
+/** What a transcript entry reports about tasks. `callId` is the call that started the task or reported it. */
 export type TaskNote = (TaskNews | TaskLeft) & {
   /** Id of the call. */
   readonly callId?: string
@@ -54,52 +54,51 @@ export type TaskNote = (TaskNews | TaskLeft) & {
 
 // Spec R-BACK-1.
 /**
- * Work that tools have started and that goes on beside the run. The loop asks; it starts and ends nothing by itself. Every answer is
- * given at once.
+ * Work that tools started and that runs in parallel with the run. The loop only queries it, and starts or ends nothing
+ * itself. All answers are synchronous.
  */
 export interface Background {
-  /** What is done when the run would end and something still runs: it is waited for, ended, or left running. */
+  /** What happens to tasks that still run when the run would end: wait for them, stop them, or leave them running. */
   readonly atEnd: 'wait' | 'stop' | 'keep'
   /** The longest wait of a run without a time limit, in milliseconds. */
   readonly waitMs: number
-  /** Tasks that run. */
+  /** Running tasks. */
   running(): readonly TaskStarted[]
-  /** Ends that nobody was told of. They are given again until `told` is called. */
+  /** Ended tasks whose end was not reported. They are returned again until they are marked as reported. */
   ended(): readonly TaskEnded[]
-  /** The ends of these tasks are on record as told, by this process or by one before it. */
+  /** The record now contains the ends of these tasks as reported, by this process or an earlier one. */
   told(ids: readonly string[]): void
-  /** False for a task of a process before this one. */
+  /** False for a task of an earlier process. */
   knows(id: string): boolean
-  /** What there is to see of such a task, in a sentence for the model; undefined for nothing. */
+  /** What is known of a task of an earlier process, in a sentence for the model; undefined if nothing is known. */
   fateOf?(started: TaskStarted): string | undefined
-  /** Calls back whenever a task ends. Gives the way to be called no more. */
+  /** Calls back whenever a task ends. Returns a function that unsubscribes. */
   onEnd(listener: () => void): () => void
-  /** The run has ended, by itself or because somebody broke it off: does what `atEnd` says, and names what still ran. */
+  /** The run has ended or was aborted: applies `atEnd`, and returns the tasks that were still running. */
   leave(why: 'ended' | 'aborted'): readonly TaskLeft[]
 }
 
-export const isBackground: Given = isObject(
-  'an object with atEnd, waitMs, running, ended, told, knows, onEnd and leave',
-  {
-    atEnd: isEither('wait', 'stop', 'keep'),
-    waitMs: isPositive,
-    running: isFunction,
-    ended: isFunction,
-    told: isFunction,
-    knows: isFunction,
-    onEnd: isFunction,
-    leave: isFunction,
-  },
-)
+const backgroundChecks: { readonly [field in keyof Background]?: Given } = {
+  atEnd: isEither('wait', 'stop', 'keep'),
+  waitMs: isPositive,
+  running: isFunction,
+  ended: isFunction,
+  told: isFunction,
+  knows: isFunction,
+  onEnd: isFunction,
+  leave: isFunction,
+}
 
-const longestId = 200
-const longestText = 2_000
+export const isBackground: Given = isObject(`an object with ${listOf(Object.keys(backgroundChecks))}`, backgroundChecks)
+
+const maxIdLength = 200
+const maxTextLength = 2_000
 const statuses: ReadonlySet<unknown> = new Set(['completed', 'failed', 'stopped', 'unknown'])
 
-/** What a tool gave as news of tasks; plain JavaScript may give anything. */
-export function taskNewsOf(given: unknown): readonly TaskNews[] {
-  if (!Array.isArray(given)) return []
-  return given.flatMap((each: unknown): readonly TaskNews[] => {
+/** Parses the task reports of a tool. Plain JavaScript may return anything. */
+export function taskNewsOf(value: unknown): readonly TaskNews[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((each: unknown): readonly TaskNews[] => {
     const { type, id, description, trace } = fieldsOf(each) ?? {}
     if (type !== 'started') return endsOf([each]).map(({ fileWork: _, ...end }) => end)
     if (!isId(id)) return []
@@ -107,21 +106,21 @@ export function taskNewsOf(given: unknown): readonly TaskNews[] {
   })
 }
 
-/** The ends among them. */
-export function endsOf(given: readonly unknown[]): readonly TaskEnded[] {
-  return given.flatMap((each): readonly TaskEnded[] => {
+/** The reports of ended tasks. */
+export function endsOf(values: readonly unknown[]): readonly TaskEnded[] {
+  return values.flatMap((each): readonly TaskEnded[] => {
     const { type, id, status, summary, fileWork } = fieldsOf(each) ?? {}
     if (type !== 'ended' || !isId(id) || !statuses.has(status)) return []
     const work = fileWorkOf(fileWork)
-    // It is one of the set.
+    // Membership in the set was checked above.
     const end: TaskEnded = { type, id, status: status as TaskEnded['status'], summary: textOf(summary) }
     return [work === undefined ? end : { ...end, fileWork: work }]
   })
 }
 
-/** What was left, as a port tells it. */
-export function leftOf(given: readonly unknown[]): readonly TaskLeft[] {
-  return given.flatMap((each): readonly TaskLeft[] => {
+/** Parses what a port returned from `leave`. */
+export function leftOf(values: readonly unknown[]): readonly TaskLeft[] {
+  return values.flatMap((each): readonly TaskLeft[] => {
     const { id, how, description } = fieldsOf(each) ?? {}
     if (how !== 'stopped' && how !== 'kept') return []
     return [{ type: 'left', id: isId(id) ? id : null, how, description: textOf(description) }]
@@ -129,9 +128,9 @@ export function leftOf(given: readonly unknown[]): readonly TaskLeft[] {
 }
 
 function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= longestId
+  return typeof id === 'string' && id !== '' && id.length <= maxIdLength
 }
 
-function textOf(given: unknown): string {
-  return typeof given === 'string' ? headOf(given, longestText) : ''
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? headOf(value, maxTextLength) : ''
 }

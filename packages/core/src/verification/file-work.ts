@@ -3,32 +3,32 @@ import { fieldsOf } from '../values/given.ts'
 
 // Spec R-VERI-1.
 /**
- * What a call did to files, as far as its tool can tell: whether the last change of a run was checked follows from these. A call that did both is one that
- * checked what it had changed. JSON.
+ * What a call did to files, as far as its tool knows. It decides whether the last change of a run was checked. A call
+ * that both changed and checked files has checked its own change. JSON.
  */
 export type FileWork = {
-  /** Lines that it changed, added or removed: a whole number; none when absent. */
+  /** Lines changed, added or removed: a whole number; zero when absent. */
   readonly changedLines?: number
-  /** A check that it ran to its end: tests, a build, a linter, a type check, or a program that the run had changed. */
+  /** A completed check: tests, a build, a linter, a type checker, or a program that the run had changed. */
   readonly check?: {
-    /** What was run, as a person would type it. */
+    /** The command, as a person would type it. */
     readonly command: string
-    /** Whether it found nothing wrong. */
+    /** Whether it found no problems. */
     readonly passed: boolean
   }
 }
 
-const longestCommand = 500
+const maxCommandLength = 500
 
-/** What a tool gave, read; undefined where it tells of nothing. Never throws. */
-export function fileWorkOf(given: unknown): FileWork | undefined {
-  const { changedLines, check } = fieldsOf(given) ?? {}
+/** Parses the file work that a tool returned; undefined if it reports nothing. Never throws. */
+export function fileWorkOf(value: unknown): FileWork | undefined {
+  const { changedLines, check } = fieldsOf(value) ?? {}
   const { command, passed } = fieldsOf(check) ?? {}
   const isChange = typeof changedLines === 'number' && Number.isSafeInteger(changedLines) && changedLines > 0
   const isCheck = typeof command === 'string' && command.trim() !== '' && typeof passed === 'boolean'
   if (!isChange && !isCheck) return undefined
   return {
     ...(isChange && { changedLines }),
-    ...(isCheck && { check: { command: headOf(command.trim(), longestCommand), passed } }),
+    ...(isCheck && { check: { command: headOf(command.trim(), maxCommandLength), passed } }),
   }
 }

@@ -1,39 +1,39 @@
 import type { GoalCheck, GoalSpec } from './goal-record.ts'
 
-/** How far a run has come with its goals: part of `RunProgress`, small and JSON. */
+/** The progress of a run's goals: part of `RunProgress`, small and JSON. */
 export type GoalProgress = {
   readonly specs: readonly GoalSpec[]
-  /** How often an answer was sent back since these goals were set. */
+  /** How often an answer was sent back since the goals were set. */
   readonly tries: number
   /** Rounds of checks since then. */
   readonly rounds: number
-  /** Whether they held before the next request after they were set; null until that was checked. */
+  /** Whether the goals were met before the next request after they were set; null until that was checked. */
   readonly baseline: boolean | null
   readonly last: GoalRound | null
-  /** What the last answer that was sent back came to, to tell whether another one differs. */
+  /** The report and changes of the last answer that was sent back, to detect an answer without progress. */
   readonly lastTry: { readonly report: number; readonly changes: number } | null
   /** A check has failed. */
   readonly hasFailed: boolean
   readonly flaky: boolean
-  /** The model was told that nothing had changed. */
+  /** The model was reminded that nothing had changed. */
   readonly reminded: boolean
-  /** The files around the checks were in order when the run before ended: what has changed of them since counts as the person's. */
+  /** The protected files were unchanged when the previous run ended. Changes since then count as the person's. */
   readonly looksAnew?: true
-  /** Results of tools when the person last said something, or an answer was last sent back. */
+  /** Number of tool results at the last prompt, or when an answer was last sent back. */
   readonly resultsBefore: number
 }
 
-/** What one round of checks came to, as far as later ones need it. */
+/** The result of a round of checks, as later rounds need it. */
 type GoalRound = {
   readonly met: boolean
   readonly checks: readonly GoalCheck[]
   readonly tampered: readonly string[]
   readonly changedTests: readonly string[]
-  /** Calls that may have changed something until then (`RunProgress.changes`). */
+  /** Number of calls until then that may have changed something (`RunProgress.changes`). */
   readonly changes: number
 }
 
-/** The last round, where nothing has changed since; undefined where something has, or nothing was checked. */
+/** The last round, if nothing has changed since; otherwise, or without a round, undefined. */
 export function standingRound(spent: {
   readonly goal?: GoalProgress | undefined
   readonly changes?: Changes | undefined
@@ -42,7 +42,7 @@ export function standingRound(spent: {
   return last !== null && last.changes === changesOf(spent) ? last : undefined
 }
 
-/** Goals that were just set. */
+/** Progress of goals that were just set. */
 export function freshGoal(specs: readonly GoalSpec[], resultsBefore: number): GoalProgress | undefined {
   if (specs.length === 0) return undefined
   return {
@@ -59,7 +59,7 @@ export function freshGoal(specs: readonly GoalSpec[], resultsBefore: number): Go
   }
 }
 
-/** True where both name the same goals in the same order. */
+/** True if both lists name the same goals in the same order. */
 export function isSameGoals(one: readonly GoalSpec[], other: readonly GoalSpec[]): boolean {
   return (
     one.length === other.length &&
@@ -70,16 +70,16 @@ export function isSameGoals(one: readonly GoalSpec[], other: readonly GoalSpec[]
   )
 }
 
-/** Calls that may have changed something, and the last of them. JSON. */
+/** Number of calls that may have changed something, and the last of them. JSON. */
 export type Changes = {
   readonly calls: number
-  /** Index of the transcript entry that its result is in: results in entries before are older. */
+  /** Index of the transcript entry with the result of that call: results in earlier entries are older. */
   readonly at: number
-  /** The call; null for work beside the run. Results before its own in that entry are older, too. */
+  /** Id of that call; null for background work. Earlier results in the same entry are older, too. */
   readonly by: string | null
 }
 
-/** Calls so far that may have changed something, of a run's progress. */
+/** Number of calls that may have changed something, from the progress of a run. */
 export function changesOf({ changes }: { readonly changes?: Changes | undefined }): number {
   return changes?.calls ?? 0
 }

@@ -1,26 +1,26 @@
 import type { AbortCause } from '../values/abort.ts'
 import type { Json } from '../values/json.ts'
 
-/** How a goal stands on record, and how a program that goes on with the run finds it again. JSON. */
+/** A goal in the record, from which a resuming program recreates it. JSON. */
 export type GoalSpec = {
-  /** The command, or the words of a judged goal. */
+  /** The command, or the text of a judged goal. */
   readonly name: string
-  /** A model judges, and no program. */
+  /** A model judges the goal, not a program. */
   readonly judged?: true
-  /** Another number says that the person set it anew: what is protected is looked at anew, and the tries begin anew. */
+  /** Changes when the person sets the goal again: the protected files are scanned again, and the tries restart. */
   readonly set?: number
 }
 
-/** When goals are checked: before the first request, at an answer, after a turn that changed something, and at a limit. */
+/** When goals are checked: before the first request, at an answer, after a turn with changes, and at a limit. */
 export type GoalPlace = 'baseline' | 'answer' | 'turn' | 'limit'
 
-/** One check as it is recorded and told. JSON. */
+/** One check, as recorded and reported. JSON. */
 export type GoalCheck = {
   /** Name of the check. */
   readonly name: string
   /** Whether it passed. */
   readonly met: boolean
-  /** Null for a check that is no command, or was ended by a signal. */
+  /** Null for a check that is not a command or was ended by a signal. */
   readonly exitCode: number | null
   /** Milliseconds that it took. */
   readonly durationMs: number
@@ -28,50 +28,50 @@ export type GoalCheck = {
   readonly tail: string
   readonly judged?: true
   readonly timedOut?: true
-  /** Which pass of several in a row failed or was the last. */
+  /** The pass that failed, or the last one, if several in a row are required. */
   readonly pass?: number
 }
 
-/** What a round of checks came to, as its step records it. JSON. */
+/** The result of a round of checks, as its step records it. JSON. */
 export type RoundRecord = {
   readonly met: boolean
-  /** Up to the first that failed. */
+  /** Checks up to the first failed one. */
   readonly checks: readonly GoalCheck[]
-  /** What the check that failed said, bounded, for the model; '' for none. */
+  /** The bounded report of the failed check, for the model; '' if none failed. */
   readonly report: string
   readonly tampered: readonly string[]
   readonly changedByChecks: readonly string[]
   readonly changedTests: readonly string[]
-  /** Of two passes in a row one failed. */
+  /** Two passes in a row differed. */
   readonly isUnstable: boolean
-  /** A check that can never hold: what to do. */
+  /** A check that can never pass: what to do. */
   readonly unusable?: string
-  /** What the files are held against from now on; absent where it is as before. */
+  /** The state that later rounds compare the files with; absent if unchanged. */
   readonly memo?: Json
-  /** What had changed since the run before, in which it was in order: it counts as the person's. */
+  /** Files that changed since the previous run, which had ended with them in order: these changes count as the person's. */
   readonly takenOver?: readonly string[]
-  /** It was cut. */
+  /** The round was aborted. */
   readonly aborted?: AbortCause
 }
 
-/** How the goal of a run stands at its end: in the result, the result line, the event and the record. JSON. */
+/** Whether a run met its goal: in the result, the result line, the event and the record. JSON. */
 export type GoalResult = {
-  /** `unknown`: something changed since it was last checked, or it was not checked. */
+  /** `unknown`: something changed since the last check, or there was no check. */
   readonly met: boolean | 'unknown'
   /** A model judged at least one of the goals. */
   readonly judged?: true
   /** How often an answer was sent back. */
   readonly tries: number
-  /** Whether it held before the first request; null where that was not checked. */
+  /** Whether the goal was met before the first request; null if that was not checked. */
   readonly baseline: boolean | null
-  /** It held whenever it was checked: nothing shows that the run is what made it hold. */
+  /** The goal was met at every check, so nothing shows that the run is the cause. */
   readonly heldFromStart?: true
-  /** Of the last round of checks; goals behind one that failed were not checked. */
+  /** Checks of the last round; goals after a failed one were not checked. */
   readonly checks: readonly GoalCheck[]
-  /** Files that were protected and have changed: while they do, the goal is not met. */
+  /** Protected files that have changed. Until they are restored, the goal is not met. */
   readonly tampered: readonly string[]
-  /** Test files that the agent changed. That is not forbidden. */
+  /** Test files that the agent changed. This is allowed. */
   readonly changedTests: readonly string[]
-  /** Checked twice with nothing changed in between, it came to different verdicts. */
+  /** Two checks without a change in between gave different verdicts. */
   readonly flaky: boolean
 }

@@ -1,16 +1,16 @@
 import type { FileWork } from './file-work.ts'
 
-/** How far a run has checked what it changed: part of `RunProgress`, small and JSON. */
+/** How far a run has checked its changes: part of `RunProgress`, small and JSON. */
 export type VerificationProgress = {
-  /** Lines that were changed since a check last passed; 0 while nothing is unchecked. */
+  /** Lines changed since a check last passed; 0 if everything is checked. */
   readonly unchecked: number
-  /** Lines that were changed in all. */
+  /** Lines changed in total. */
   readonly changed: number
-  /** The check that ran last; null for none. */
+  /** The last check; null if there was none. */
   readonly check: string | null
   /** A check has passed. */
   readonly hasPassed: boolean
-  /** Results of tools when the model was asked to verify; null where it was in a run that this one carries on from, absent until it was. */
+  /** Number of tool results when the model was asked to verify. Null if that was in a run that this one continues; absent if it was not asked. */
   readonly askedAt?: number | null
 }
 
@@ -32,8 +32,9 @@ export function afterWork(before: VerificationProgress | undefined, work: FileWo
 
 // Spec R-VERI-1a.
 /**
- * The progress after a subagent: where a check of its own passed, that is as good as one of the run. `changedAtStart`: lines that the run had changed when
- * the agent began. What was changed beside it may have come after its check, and counts as unchecked.
+ * The progress after a subagent. A passed check of the subagent counts like one of the run. `changedAtStart`: lines that
+ * the run had changed when the subagent started. Changes made in parallel may be later than its check, so they count as
+ * unchecked.
  */
 export function afterAgent(
   before: VerificationProgress | undefined,
@@ -41,9 +42,9 @@ export function afterAgent(
   changedAtStart: number,
 ): VerificationProgress {
   const { unchecked, changed, check, hasPassed, ...asked } = before ?? nothingDone
-  const uncheckedBeside = agent.hasPassed ? Math.min(unchecked, Math.max(0, changed - changedAtStart)) : unchecked
+  const uncheckedConcurrent = agent.hasPassed ? Math.min(unchecked, Math.max(0, changed - changedAtStart)) : unchecked
   return {
-    unchecked: uncheckedBeside + agent.unchecked,
+    unchecked: uncheckedConcurrent + agent.unchecked,
     changed: changed + agent.changed,
     check: agent.check ?? check,
     hasPassed: hasPassed || agent.hasPassed,
@@ -52,13 +53,13 @@ export function afterAgent(
 }
 
 // Spec R-VERI-7.
-/** The progress as the run has it that carries on from another one: results of tools are counted anew there. */
+/** The progress for a run that continues another one. Tool results are counted from zero there. */
 export function carriedVerification(before: VerificationProgress | undefined): VerificationProgress | undefined {
   return before?.askedAt === undefined ? before : { ...before, askedAt: null }
 }
 
 // Spec R-VERI-6.
-/** Whether the last change of a run was checked, as far as its tools can tell. JSON. */
+/** Whether the last change of a run was checked, as far as its tools report. JSON. */
 export type Verified = boolean | 'nothing changed'
 
 export function verifiedOf(progress: VerificationProgress | undefined): Verified {

@@ -1,18 +1,21 @@
 import { isEither, isFunction, isObject, optional, type Given } from '../values/given.ts'
 
 // Spec R-VERI-2.
-/** How a run heeds changes that nobody checked. */
+/** How a run handles changes without a check. */
 export interface Verification {
   /**
-   * `ask`: an answer after at least 3 changed lines that no passing check followed is sent back once, where a check is known: the model is to verify, or to
-   * say why not. `tell`: only the result says so.
+   * `ask`: sends an answer back once if at least 3 changed lines were not followed by a passed check and a check is
+   * known. The model then verifies, or says why not. `tell`: only the result reports it.
    */
   readonly mode: 'ask' | 'tell'
-  /** Checks that the project itself names, such as `npm test`, the best first; asked before the model is. None when absent. What it throws counts as none. */
+  /**
+   * Checks that the project itself names, such as `npm test`, the best first. Called before the model is asked. No
+   * checks when absent or when it throws.
+   */
   readonly checks?: () => readonly string[] | Promise<readonly string[]>
 }
 
-/** So many lines have to be unchecked before a model is asked about them. */
+/** Minimum number of unchecked lines before a model is asked about them. */
 export const fewestUncheckedLines = 3
 
 export const isVerification: Given = isObject("an object with mode, such as { mode: 'tell' }", {
