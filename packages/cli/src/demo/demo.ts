@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync, readdirSync, readFileSync } fr
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endings, type RunResult } from '@halting/core'
+import { endings, type RunEvent, type RunResult, type SdkMessage } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { sessionPorts } from '../flags/session-ports.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
@@ -100,7 +100,13 @@ async function runDemo(
       end: () => toolbox.workspace.dispose(),
     })
     try {
-      const watcher = { ...steps, end, after: () => undefined, release: () => undefined }
+      const watcher = {
+        see: (message: SdkMessage) => steps.see(message),
+        onEvent: (event: RunEvent) => steps.onEvent(event),
+        end,
+        after: () => undefined,
+        release: () => undefined,
+      }
       const ask = (): void => void session.prompt(prompt)
       return await runOnce({
         session,
