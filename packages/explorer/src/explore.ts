@@ -27,7 +27,7 @@ export interface ExploreOptions {
 
 /** Explores every path of a scenario. Throws at the first path that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, roundTrip: roundTrip } = options
+  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, roundTrip } = options
   const killed = killsOf(killOption)
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}

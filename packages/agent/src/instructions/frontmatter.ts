@@ -1,8 +1,8 @@
-import type { Document, ParsedNode } from 'yaml'
+import type { Document } from 'yaml'
 import { headOf } from '@halting/core/adapters'
 
 /** A value of YAML with every scalar as its text: `true` and `3` are what was typed. */
-export type FrontMatterValue = string | readonly FrontMatterValue[] | { readonly [name: string]: FrontMatterValue }
+type FrontMatterValue = string | readonly FrontMatterValue[] | { readonly [name: string]: FrontMatterValue }
 
 /** The fields of a header, by name in lower case. */
 export type FrontMatter = ReadonlyMap<string, FrontMatterValue>
@@ -76,7 +76,7 @@ interface ParsedPart {
   readonly problem?: string
 }
 
-function parsedPart(document: Document.Parsed<ParsedNode>, text: string): ParsedPart {
+function parsedPart(document: Document.Parsed, text: string): ParsedPart {
   const [error] = document.errors
   if (error !== undefined) {
     const line = text.split(/\r?\n/)[(error.linePos?.[0].line ?? 1) - 1] ?? ''
@@ -92,7 +92,7 @@ function parsedPart(document: Document.Parsed<ParsedNode>, text: string): Parsed
 }
 
 /** Undefined for aliases that cannot be resolved, or that multiply without bound. */
-function valueOf(document: Document.Parsed<ParsedNode>): FrontMatterValue | undefined {
+function valueOf(document: Document.Parsed): FrontMatterValue | undefined {
   try {
     // The failsafe schema has texts, lists and maps only; an empty document is null.
     return (document.toJS({ maxAliasCount: 100 }) as FrontMatterValue | null) ?? ''

@@ -145,7 +145,7 @@ export function jsonTree(text: string): Node {
 }
 
 /** The value of a member of an object: of a key that is given twice the last one counts, as for `JSON.parse`. */
-export function memberOf(object: Node, key: string): Node | undefined {
+function memberOf(object: Node, key: string): Node | undefined {
   if (object.type !== 'object') return undefined
   return object.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1]
 }
