@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: whatever any callback gives or throws, in any number of them.
+// Tests R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: whatever any callback gives or throws, in any number of them.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -13,19 +13,19 @@ import {
 } from '../src/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedModel } from '../src/testing/index.ts'
 import { garbage, revoked, throwing } from './support/garbage.ts'
-import { begin, calls, hook, json, type Given } from './support/harness.ts'
+import { begin, calls, hook, json, type RunTestOptions } from './support/harness.ts'
 import { drawn } from './support/deep.ts'
 
 /** `.ci/run` draws all the cases. */
 const numRuns = drawn(2_000)
 
-/** Fields that some answer has: garbage with one of them gets further than without. */
+/** Fields that some answer has: garbage with one of them passes more checks than garbage without. */
 const fields = [
   'action', 'agentType', 'behavior', 'block', 'content', 'context', 'details', 'error', 'fits', 'input', 'isError', 'kind', 'maxTurns', 'message',
   'messages', 'prevent', 'prompt', 'reason', 'source', 'systemMessage', 'then', 'toJSON', 'tools', 'trigger', 'type', 'updatedInput', 'usage', 'valid',
 ] as const // prettier-ignore
 
-/** What is given, in words that can be told again; each time it is made anew. */
+/** A description of a value that can be shown and reproduced; each use creates the value anew. */
 type Recipe =
   | { readonly kind: 'listed'; readonly what: string }
   | { readonly kind: 'any'; readonly value: unknown }
@@ -110,7 +110,7 @@ const places: readonly string[] = [
   'estimate', 'context', 'drain', 'compact', 'limit', 'compaction', 'after the run', 'terminal', 'model', 'content', 'block', 'usage', 'input', 'id', 'steer', 'progress',
 ] // prettier-ignore
 
-/** Where an answer is needed for the run to go on: without one it ends as `error`. Garbage from anywhere else never ends it so. */
+/** Places where the run needs an answer to continue: without one it ends as `error`. Garbage from anywhere else never ends it this way. */
 const needed: ReadonlySet<string> = new Set([
   'guard', 'error policy', 'output', 'estimate', 'context', 'drain', 'compact', 'limit',
 ]) // prettier-ignore
@@ -121,10 +121,10 @@ const behaviour: fc.Arbitrary<Behaviour> = fc.record({
   recipe,
 })
 
-/** What plain JavaScript may hand over where the types say something else. */
+/** A value that plain JavaScript code can pass where the types forbid it. */
 const untyped = (value: unknown): never => value as never
 
-/** A callback that behaves as drawn, and otherwise as it should. */
+/** A callback that behaves as drawn, and correctly otherwise. */
 function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: never[]) => unknown): () => never {
   const found = drawn.find((each) => each.where === where)
   if (found === undefined) return otherwise as () => never
@@ -147,7 +147,7 @@ function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: 
   }
 }
 
-/** For hooks: a context with garbage in all of it. For others: the garbage. */
+/** For hooks, a context with garbage in every field. For other callbacks, the garbage itself. */
 function changed(given: unknown, value: unknown): unknown {
   const context = given as HookContext
   if (typeof context !== 'object' || !('withToolInput' in context)) return value
@@ -170,7 +170,7 @@ function changed(given: unknown, value: unknown): unknown {
     : odd
 }
 
-function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; model: ScriptedModel } {
+function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: RunTestOptions; model: ScriptedModel } {
   const answers = (where: string, otherwise: (...given: never[]) => unknown) => acts(drawn, where, otherwise)
   const isOdd = (where: string) => drawn.some((each) => each.where === where)
   const odd = (where: string, otherwise: unknown): unknown => {
@@ -231,7 +231,7 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
     spawn: answers('spawn', () => ({ prompt: 'sub' })),
   }
   const compaction = { trigger: 'auto', run: answers('compaction', () => ({ kind: 'gave_up', message: 'no' })) }
-  const given: Given = {
+  const given: RunTestOptions = {
     model,
     tools: [look, agent, write],
     hooks: hookTriggers.map((trigger) =>
@@ -264,14 +264,14 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
     maxDurationMs: 60_000,
     maxRetries: 2,
     onResult: (terminal) => {
-      told.push(terminal)
+      runResults.push(terminal)
       return answers('terminal', () => undefined)()
     },
   }
   return { given, model }
 }
 
-/** Classes of the record write themselves as JSON. */
+/** Classes of the record define their own JSON. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(plain)
@@ -280,21 +280,21 @@ function plain(value: unknown): unknown {
 }
 
 test(
-  'a run has one terminal, a transcript that the service would take, a result for every call, and a record that is JSON',
+  'a run has one run result, a transcript that the service accepts, a result for every call, and a JSON record',
   { timeout: 300_000 },
   async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(behaviour, { minLength: 1, maxLength: 3, selector: ({ where }) => where }),
         async (drawn) => {
-          const told: RunResult[] = []
-          const { given } = world(drawn, told)
+          const runResults: RunResult[] = []
+          const { given } = world(drawn, runResults)
           const going = begin([], given)
           const steered = drawn.find(({ where }) => where === 'steer')
           if (steered !== undefined) going.loop.steer(untyped(make(steered.recipe)))
-          // It looks at the one `run_end`, and at the transcript of the run and of every request.
+          // Checks the one `run_end`, the transcript of the run and that of every request.
           const { terminal, state, steps } = await going.end()
-          expect(told).toEqual([terminal])
+          expect(runResults).toEqual([terminal])
           const isNeeded = drawn.some(({ where }) => needed.has(where))
           expect(isNeeded ? ['internal'] : ['internal', 'callback']).not.toContain(terminal.error?.code)
           const next = startRun({ transcript: state.transcript, prompt: 'again', runId: 'run2' })
@@ -310,7 +310,7 @@ test(
   },
 )
 
-test('a revoked proxy as the reason of an abort is an abort', async () => {
+test('treats a revoked proxy as the reason of an abort as an abort', async () => {
   const controller = new AbortController()
   controller.abort(revoked())
   const { terminal } = await begin(['never'], { signal: controller.signal }).end()

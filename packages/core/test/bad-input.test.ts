@@ -1,18 +1,18 @@
-// Holds rules of docs/spec: R-LOOP-6, R-LOOP-6a: what cannot be run is told before anything starts, with what to do. Plain JavaScript has no compiler.
+// Tests R-LOOP-6 and R-LOOP-6a: invalid input is rejected before anything starts, with advice. Plain JavaScript has no compiler to reject it.
 import { describe, expect, test } from 'vitest'
 import * as compat from '../src/compat/index.ts'
 import * as core from '../src/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 import { z } from 'zod'
 
-/** Everything without its types, as plain JavaScript has it: each is called with what its type forbids. */
+/** The API without its types, as plain JavaScript sees it: each function is called with a type that it forbids. */
 type Untyped = ((...given: unknown[]) => Untyped) & (new (...given: unknown[]) => Untyped) & Methods
 type Methods = {
   readonly [
     name in 'base' | 'withCapability' | 'build' | 'execute' | 'submit' | 'followUp' | 'set' | 'setLimits'
   ]: Untyped
 }
-// Every value of the entry is called in some way.
+// Each export can be called or constructed.
 const js = { ...core, ...compat } as unknown as { readonly [name in keyof typeof core | keyof typeof compat]: Untyped }
 const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = js
 const {
@@ -89,39 +89,39 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['tool with parameters', () => tool({ name: 'A', description, parameters: { type: 'object' }, execute }), 'A tool has no parameters: give it as inputSchema.'],
   ['tool with the former name of its schema', () => tool({ name: 'A', description, input: { type: 'object' }, execute }), 'A tool has no input: give it as inputSchema.'],
   ['tool with a list of schemas', () => tool({ name: 'A', description, inputSchema: { path: 'string' }, execute }), 'The input of A is no JSON Schema: it says only path.'],
-  ['tool with a type that is none', () => tool({ name: 'A', description, inputSchema: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has a type that JSON Schema does not know: "strnig".'],
+  ['tool with an invalid type', () => tool({ name: 'A', description, inputSchema: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has a type that JSON Schema does not know: "strnig".'],
   ['tool with unknown outcome', () => tool({ name: 'A', description, onUnknownOutcome: 'x', execute }), `The onUnknownOutcome of A must be 'rerun' or 'tell', but it is "x".`],
-  ['agentTool with a spawn that is none', () => agentTool({ name: 'A', description, spawn: {} }), 'The spawn of A must be a function, but it is an object.'],
+  ['agentTool with an invalid spawn', () => agentTool({ name: 'A', description, spawn: {} }), 'The spawn of A must be a function, but it is an object.'],
   ['agentTool with execute', () => agentTool({ name: 'A', description, execute }), 'An agent has no execute: give it as spawn, or leave it out and describe the agent with system and tools. (The agent is A.)'],
   ['agentTool with instructions', () => agentTool({ name: 'A', description, instructions: 'x' }), 'An agent has no instructions: give it as system. (The agent is A.)'],
   ['agentTool with spawn and a model', () => agentTool({ name: 'A', description, spawn: execute, model: model() }), 'The agent A has spawn, so model has no effect: return it from spawn, and name the model in models.'],
-  ['agentTool with a tool that is none', () => agentTool({ name: 'A', description, tools: ['Look', 7] }), 'The tools of A[0] must be a tool, as tool() makes it, but it is 7.'],
+  ['agentTool with an invalid tool', () => agentTool({ name: 'A', description, tools: ['Look', 7] }), 'The tools of A[0] must be a tool, as tool() makes it, but it is 7.'],
   ['agentTool with two tools of one name', () => agentTool({ name: 'A', description, tools: [look, tool({ name: 'Look', description, execute })] }), 'Two tools are named Look. Rename one: the model calls them by name.'],
   ['agentTool with a limit of 0', () => agentTool({ name: 'A', description, maxBudgetUsd: 0 }), 'The maxBudgetUsd of A must be a number above 0, but it is 0.'],
-  ['agentTool with a model that is none', () => agentTool({ name: 'A', description, model: {} }), 'The model of A.id must be a text, but it is undefined.'],
-  ['agentTool with an output that is none', () => agentTool({ name: 'A', description, output: 'text' }), 'The output of A must be an output schema, a Standard Schema or a JSON Schema, but it is "text".'],
+  ['agentTool with an invalid model', () => agentTool({ name: 'A', description, model: {} }), 'The model of A.id must be a text, but it is undefined.'],
+  ['agentTool with an invalid output', () => agentTool({ name: 'A', description, output: 'text' }), 'The output of A must be an output schema, a Standard Schema or a JSON Schema, but it is "text".'],
   ['agentTool with an output that says nothing', () => agentTool({ name: 'A', description, output: { ok: 'boolean' } }), 'The output of A is no JSON Schema: it says only ok.'],
   ['an agent tool by hand whose tool is none', () => handmade({ spawn: execute, tools: [{}] }), 'tools[0].tools[0].name must be a text that is not empty, but it is undefined.'],
-  ['an agent tool by hand with an output that is none', () => handmade({ spawn: execute, output: {} }), 'tools[0].output must be built from the schema: outputSchema(z.object({ … })), or'],
+  ['an agent tool by hand with an invalid output', () => handmade({ spawn: execute, output: {} }), 'tools[0].output must be built from the schema: outputSchema(z.object({ … })), or'],
   ['permissions that are a function', () => run({ permissions: () => true }), 'permissions must be an object with denies and decide, but it is a function.'],
   ['permissions without denies', () => run({ permissions: { decide: execute } }), 'permissions.denies must be a function, but it is undefined.'],
-  ['an onAsk that is none', () => run({ onAsk: 'aks' }), `onAsk must be 'end' or 'wait', but it is "aks".`],
+  ['an invalid onAsk', () => run({ onAsk: 'aks' }), `onAsk must be 'end' or 'wait', but it is "aks".`],
   ['one hook', () => run({ hooks: new CallableHook(() => {}, { triggers: ['onStop'] }) }), 'hooks must be a list, but it is an object.'],
   ['a hook that is a function', () => run({ hooks: [() => {}] }), 'hooks[0] must be a hook, such as a CallableHook, but it is a function.'],
   ['a hook without anything', () => run({ hooks: [{}] }), 'hooks[0].handle must be a function, but it is undefined.'],
-  ['a trigger that is none', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, beforeAgent, afterExecution,'],
+  ['an invalid trigger', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, beforeAgent, afterExecution,'],
   ['triggers that are a text', () => hooked({ triggers: 'onStop' }), 'triggers must be a list of triggers, but it is "onStop".'],
   ['a hook without a function', () => new CallableHook(undefined, { triggers: ['onStop'] }), 'A CallableHook needs a function, but it is undefined.'],
   ['a stop hook that is a function', () => run({ stopHooks: [() => {}] }), 'stopHooks[0] must be an object with id and handle, but it is a function.'],
   ['a task that is a function', () => run({ postRun: [() => {}] }), 'postRun[0] must be an object with name and start, but it is a function.'],
-  ['a source that is none', () => run({ cancellation: [{}] }), 'cancellation[0].cancellationSignal must be a function, but it is undefined.'],
+  ['an invalid source', () => run({ cancellation: [{}] }), 'cancellation[0].cancellationSignal must be a function, but it is undefined.'],
   ['a controller for sources', () => run({ cancellation: new AbortController() }), 'cancellation must be a list, but it is an object.'],
   ['a controller for a signal', () => run({ signal: new AbortController() }), 'signal must be an AbortSignal, such as controller.signal, but it is an object.'],
   ['steps that are none', () => run({ steps: {} }), 'steps.run must be a function, but it is undefined.'],
   ['records for steps', () => run({ steps: [] }), 'steps must be a driver, such as createMemorySteps(), but it is a list.'],
-  ['a clock that is none', () => run({ clock: {} }), 'clock.now must be a function, but it is undefined.'],
+  ['an invalid clock', () => run({ clock: {} }), 'clock.now must be a function, but it is undefined.'],
   ['tokens that are none', () => run({ tokens: {} }), 'tokens.estimate must be a function, but it is undefined.'],
-  ['a context that is none', () => run({ context: {} }), 'context.beforeRequest must be a function, but it is undefined.'],
+  ['an invalid context', () => run({ context: {} }), 'context.beforeRequest must be a function, but it is undefined.'],
   ['an output that is a schema', () => run({ output: { type: 'object' } }), 'output must be built from the schema: outputSchema(z.object({ … })), or jsonSchemaOutput(schema) of @halting/agent/json-schema for a JSON Schema, but it is an object.'],
   ['an output that is an object of schemas', () => run({ output: { city: z.string() } }), 'output must be built from the schema: outputSchema(z.object({ … })), or'],
   ['an object of schemas for outputSchema', () => outputSchema({ city: z.string() }), 'The output schema is an object of schemas. Give the schema of an object, such as z.object({ … }).'],
@@ -159,11 +159,11 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['nothing to say', () => startRun(), 'There is nothing to ask the model. Give a prompt.'],
   ['messages for the session', () => engine({ transcript: [] }), 'transcript must be a Transcript, but it is a list.'],
   ['a driver for all runs', () => engine({ stepsFor: {} }), 'stepsFor must be a function, but it is an object.'],
-  ['a listener that is none', () => engine({ onEvent: 'x' }), 'onEvent must be a function, but it is "x".'],
+  ['an invalid listener', () => engine({ onEvent: 'x' }), 'onEvent must be a function, but it is "x".'],
   ['a guard in the base', () => AgentBuilder.base({ stopWhen: stepLimit(1) }), 'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).'],
   ['a tool for a capability', () => AgentBuilder.base().withCapability(look), 'A capability must have configure, as those of UseTools and UseHook do.'],
   ['a list of tools', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseTools([look])).build(), 'tools[0] must be a tool, as tool() makes it, but it is a list.'],
-  ['a hook that is none', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseHook({})).build(), 'hooks[0].handle must be a function, but it is undefined.'],
+  ['an invalid hook', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseHook({})).build(), 'hooks[0].handle must be a function, but it is undefined.'],
   ['an unknown guard', () => new UseGuards({ maxTurns: 5 }), 'There is no guard for maxTurns. There are maxSteps, maxTokens, maxExecutionTime, maxCostUsd and finishReasons.'],
   ['steps that are a text', () => new UseGuards({ maxSteps: '5' }), 'maxSteps must be above 0, but it is "5".'],
   ['no steps', () => stepLimit(), 'maxSteps must be above 0, but it is undefined.'],
@@ -179,10 +179,10 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['nothing to certify', () => certificate(), 'The options must be an object with a model; received undefined.'],
   ['no model to certify', () => certificate({}), 'The option model is missing.'],
   ['records for a driver', () => createMemorySteps([]), 'createMemorySteps must be given an object, such as { onRecord }, but it is a list.'],
-  ['a record listener that is none', () => createMemorySteps({ onRecord: 5 }), 'onRecord must be a function, but it is 5.'],
+  ['an invalid record listener', () => createMemorySteps({ onRecord: 5 }), 'onRecord must be a function, but it is 5.'],
 ] // prettier-ignore
 
-describe('plain JavaScript is told what is wrong, before anything starts', () => {
+describe('plain JavaScript gets an error that names the problem, before anything starts', () => {
   test.each(cases)('%s', (_name, does, says) => {
     let thrown: unknown
     try {
@@ -195,14 +195,14 @@ describe('plain JavaScript is told what is wrong, before anything starts', () =>
   })
 })
 
-test('an agent rejects what is no state', async () => {
+test('an agent rejects a value that is not a state', async () => {
   const agent = AgentBuilder.base({ model: model() }).build()
   await expect(agent.execute('go')).rejects.toThrow(
     'An agent executes an AgentState, but it is "go". Begin with AgentState.empty().withUserMessage(…).',
   )
 })
 
-test('what is absent, or set to nothing, is left to the default', async () => {
+test('uses the default for an option that is absent or undefined', async () => {
   const given = {
     model: model(),
     clock: createFakeClock(),
@@ -210,12 +210,12 @@ test('what is absent, or set to nothing, is left to the default', async () => {
     temperature: undefined,
     tokenBudget: null,
   }
-  // The compiler refuses an option that is there and undefined; a program in plain JavaScript has such.
+  // The compiler rejects an option that is present but undefined; plain JavaScript code can have one.
   const options = given as unknown as core.RunOptions
   expect((await core.streamRun(core.startRun({ prompt: 'go' }), options).result).reason).toBe('completed')
 })
 
-test('options of an engine may be certified, and run by a loop', () => {
+test('accepts options of an engine in certificate() and streamRun()', () => {
   const options = { model: model(), sessionId: 'a', onEvent: () => {}, includeHookEvents: true }
   expect(core.certificate(options).halts).toBe(true)
   expect(() => core.streamRun(core.startRun({ prompt: 'go' }), options)).not.toThrow()

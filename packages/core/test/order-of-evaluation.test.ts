@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ORD-1 to R-ORD-6.
+// Tests R-ORD-1 to R-ORD-6.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopSignal, type Permissions, type Prices } from '../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../src/compat/index.ts'
@@ -18,7 +18,7 @@ const raise = (reason: 'error' | 'steps_limit' | 'token_limit') =>
   hook('beforeExecution', (context) => context.withState(context.state().withStopSignal(new StopSignal({ reason }))))
 
 describe('before a turn', () => {
-  test('an abort comes before standing signals', async () => {
+  test('an abort comes before existing signals', async () => {
     const { terminal } = await run(['answer'], {
       signal: aborted(),
       cancellation: [cancelled()],
@@ -27,7 +27,7 @@ describe('before a turn', () => {
     expect([terminal.reason, terminal.signals.size]).toEqual(['aborted_streaming', 1])
   })
 
-  test('of the signals of one checkpoint the highest wins, and all stand', async () => {
+  test('of the signals of one cancellation point the highest wins, and all are kept', async () => {
     const { terminal } = await run(['answer'], { cancellation: [cancelled()], hooks: [raise('steps_limit')] })
     expect([terminal.reason, [...terminal.signals].map(({ reason }) => reason)]).toEqual([
       'user_requested',
@@ -38,7 +38,7 @@ describe('before a turn', () => {
     )
   })
 
-  test('standing signals come before the inbox, which keeps its messages', async () => {
+  test('existing signals come before the inbox, which keeps its messages', async () => {
     const going = begin(['answer'], { cancellation: [cancelled()] })
     going.loop.steer('one more thing')
     const { terminal, state } = await going.end()
@@ -94,7 +94,7 @@ describe('before a turn', () => {
 })
 
 describe('during the request', () => {
-  test('an abort comes before the error that it, or the service, made', async () => {
+  test('an abort comes before the error that it, or the service, caused', async () => {
     const controller = new AbortController()
     const script = (): ScriptedReply => {
       controller.abort()
@@ -132,7 +132,7 @@ describe('after the reply', () => {
 
   const underestimating: Prices = { ...dollarATokenPrices, worstCase: () => 1 }
 
-  test('the cost is looked at after the message, before its calls run', async () => {
+  test('the cost is checked after the message, before its calls run', async () => {
     const ran: string[] = []
     const { terminal } = await run([calls('Write')], {
       tools: [tool('Write', () => (ran.push('Write'), 'ok'))],
@@ -152,7 +152,7 @@ describe('after the reply', () => {
     expect([terminal.reason, called]).toEqual(['max_budget_usd', []])
   })
 
-  test('calls that are not run are told why, before what a hook said about the reply', async () => {
+  test("calls that are not run get a reason, before a hook's message about the reply", async () => {
     const stopping = hook('afterInference', (context) =>
       context.withState(
         context
@@ -192,7 +192,7 @@ describe('no tool calls', () => {
     expect(transitions.slice(0, 2)).toEqual(['user_input', 'structured_output_retry'])
   })
 
-  test('what was handed in is taken as it came: steering before the next request, the rest at the end', async () => {
+  test('submitted messages are taken in order: steering before the next request, the rest at the end', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { ...calls('Look'), before: () => hand(['steer', 'a'], ['followUp', 'b'], ['steer', 'c'], ['followUp', 'd']) } // prettier-ignore
       if (index === 1) return { text: 'answer', before: () => hand(['followUp', 'e'], ['steer', 'f'], ['followUp', 'g']) } // prettier-ignore
@@ -229,7 +229,7 @@ describe('no tool calls', () => {
     expect([transitions, terminal.reason]).toEqual([['stop_hook_blocking'], 'stop_hook_prevented'])
   })
 
-  test('of the stop hooks that prevent the first wins, and all are asked', async () => {
+  test('the first stop hook that prevents wins, and all are called', async () => {
     const asked: string[] = []
     const prevent = (id: string) => ({ id, handle: () => (asked.push(id), { prevent: `says ${id}` }) })
     const { terminal } = await run(['answer'], { stopHooks: [prevent('one'), prevent('two'), prevent('three')] })
@@ -287,7 +287,7 @@ describe('after the tools', () => {
     ).toBe('aborted_tools')
   })
 
-  test('a thrown stop comes before hook_stopped, wherever they stand', async () => {
+  test('a thrown stop comes before hook_stopped, in any order', async () => {
     const given = { tools: [reader('Look'), { ...thrower(), readOnly: true }], hooks: [prevents] }
     for (const names of [
       ['Look', 'Throw'],
@@ -311,7 +311,7 @@ describe('after the tools', () => {
     ])
   })
 
-  test('a stop after an earlier call wins over one ahead of a later call, which was raised first', async () => {
+  test('a stop after an earlier call wins over one before a later call, although it was raised later', async () => {
     const stops = (id: string, trigger: 'beforeToolUse' | 'afterToolUse', name: string) =>
       hook(trigger, () => { throw new AgentStopException({ message: id }) }, { id, tools: [name] }) // prettier-ignore
     const { terminal } = await run([calls('Look', 'Other')], {
@@ -368,7 +368,7 @@ describe('after the tools', () => {
     ).toBe('token_limit')
   })
 
-  test('max turns is looked at here only: an answer without tools within the last turn is completed', async () => {
+  test('max turns is checked only here: an answer without tools within the last turn is completed', async () => {
     expect((await run([calls('Look'), 'answer'], { tools: [reader('Look')], maxTurns: 2 })).terminal.reason).toBe(
       'completed',
     )

@@ -1,4 +1,4 @@
-// `npm run release`, in a small repository of its own: what it refuses, what it writes, and that nothing is published unless asked.
+// Tests `npm run release` in a small temporary repository: what it rejects, what it writes, and that it publishes nothing unless requested.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const git = (...parameters: readonly string[]): string =>
     env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' },
   }).trim()
 
-/** `npm` is a program that writes down what it was asked: nothing here reaches a registry. */
+/** `npm` is a program that records its arguments: nothing here reaches a registry. */
 function release(...parameters: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/release.mjs', ...parameters], {
     cwd: home,
@@ -85,7 +85,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-describe('refuses, and changes nothing', () => {
+describe('refuses to release and changes nothing', () => {
   test.each([
     ['no version', [], 'Name one version'],
     ['no repository', ['0.2.0'], 'Name the repository'],
@@ -122,7 +122,7 @@ describe('refuses, and changes nothing', () => {
     expect(git('status', '--porcelain')).toBe('')
   })
 
-  test('changes that are not committed', () => {
+  test('uncommitted changes', () => {
     write('new.txt', 'x')
     try {
       expect(release('0.2.0', '--repository', repository)).toMatchObject({
@@ -149,7 +149,7 @@ describe('refuses, and changes nothing', () => {
   })
 })
 
-test('a dry run says what it would do, and changes nothing', () => {
+test('a dry run prints what it would do, and changes nothing', () => {
   const { status, stdout } = release('0.2.0', '--repository', repository, '--dry-run', '--skip-checks')
   expect(status).toBe(0)
   expect(stdout).toContain('Added: 2, Fixed: 1')
@@ -189,7 +189,7 @@ test('a release has its version everywhere, the repository, its changelog entry 
   expect(textOf('.tmp/npm')).toBe('run --silent build\nrun --silent shape\n')
 })
 
-test('with nothing unreleased there is no second release, and --publish publishes', () => {
+test('rejects a second release with nothing unreleased, and --publish publishes', () => {
   expect(release('0.3.0', '--repository', repository)).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('says nothing under "## [Unreleased]"'),
@@ -207,7 +207,7 @@ test('with nothing unreleased there is no second release, and --publish publishe
   )
 })
 
-test('a prerelease gets a tag of its own, and after a failed publication the rest is listed', () => {
+test('tags a prerelease separately, and lists the rest after a failed publication', () => {
   write(
     'CHANGELOG.md',
     textOf('CHANGELOG.md').replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- More.\n'),
@@ -223,7 +223,7 @@ test('a prerelease gets a tag of its own, and after a failed publication the res
   expect(stdout).not.toContain('git push')
 })
 
-test('a repository that git cannot read or commit to is refused with a sentence', () => {
+test('rejects a repository that git cannot read or commit to, with a sentence', () => {
   git('config', 'user.name', '')
   const anonymous = release('2.0.0', '--repository', repository)
   expect(anonymous).toMatchObject({
@@ -236,7 +236,7 @@ test('a repository that git cannot read or commit to is refused with a sentence'
   expect(without).toMatchObject({ status: 2, stderr: expect.stringMatching(/^release: git .*not a git repository/) })
 })
 
-test('package.json files are written as they are formatted', () => {
+test('writes package.json files as they are formatted', () => {
   for (const name of packages) {
     const text = readFileSync(join(root, `packages/${name}/package.json`), 'utf8')
     expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, 2)}\n`)

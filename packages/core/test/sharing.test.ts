@@ -1,11 +1,11 @@
-// Holds invariants T1 to T3 of src/transcript.ts: what runs share is never seen.
+// Tests invariants T1 to T3 of src/transcript.ts: sharing between runs is never visible.
 import { expect, test } from 'vitest'
 import { AgentState, streamRun, startRun, type Model, type ModelMessage, type StopHook } from '../src/index.ts'
 import { AgentBuilder } from '../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 import { calls, hook, reader, until } from './support/harness.ts'
 
-/** A model that keeps the very lists it was given, and answers when it is told to. */
+/** A model that stores the very lists it received, and answers when it is released. */
 function waitingModel() {
   const scripted = scriptedModel(({ messages }) => (messages.length < 3 ? calls('Look') : 'answer'))
   const shown: (readonly ModelMessage[])[] = []
@@ -25,7 +25,7 @@ const clock = () => createFakeClock({ autoAdvance: true })
 const asked = () => AgentState.empty().withUserMessage('go')
 const go = [{ role: 'user', content: 'go' }]
 
-test('of two executions of one state at once, neither is shown what the other said', async () => {
+test("parallel executions of one state do not see each other's messages", async () => {
   const { model, shown, answer } = waitingModel()
   const state = asked()
   const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')] }).build()
@@ -42,7 +42,7 @@ test('of two executions of one state at once, neither is shown what the other sa
   expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, go])
 })
 
-test('a run that breaks before it says anything does not take what another run said', async () => {
+test('a run that breaks before its first message does not take the messages of another run', async () => {
   const start = startRun({ prompt: 'go' })
   const options = { model: scriptedModel(['answer']), clock: clock() }
   await streamRun(start, options).result
@@ -59,7 +59,7 @@ test('a run that breaks before it says anything does not take what another run s
   expect([terminal.reason, ended.transcript.messages()]).toEqual(['error', go])
 })
 
-test('what a tool appends to the state it was given is not in the request that is under way', async () => {
+test('a message that a tool appends to its state is not in the request in flight', async () => {
   const shown: (readonly ModelMessage[])[] = []
   let wrote = 0
   const look = reader('Look', (_input, { state: given }) => {
@@ -105,9 +105,9 @@ test('a hook that adds a message at every step does not make the run copy its me
   expect([done.messages().length, shown.size]).toEqual([14, 1])
 })
 
-test('what a tool, a hook or a stop hook does to the list of messages that it is shown, it does to that list alone', async () => {
+test('changes by a tool, a hook or a stop hook to its list of messages affect only that list', async () => {
   const meddle = (messages: readonly ModelMessage[]): void => {
-    // Plain JavaScript may try.
+    // Plain JavaScript code can try.
     const list = messages as ModelMessage[]
     expect(() => list.push({ role: 'user', content: 'meddled' })).toThrow(TypeError)
     expect(() => list.pop()).toThrow(TypeError)

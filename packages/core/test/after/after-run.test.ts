@@ -1,4 +1,4 @@
-// What comes after a run (spec R-AFTER-1 to R-AFTER-7).
+// Tests the stages after a run (spec R-AFTER-1 to R-AFTER-7).
 import { expect, test } from 'vitest'
 import { afterRun, runStages, type Stage, type StageContext, type StageReport } from '../../src/after/index.ts'
 import { QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
@@ -7,7 +7,7 @@ import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
 import { hanging, reader, type Script } from '../support/harness.ts'
 
-/** A thousandth of a dollar a token, both ways. */
+/** Prices input and output at a thousandth of a dollar a token. */
 const prices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + usage.output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -25,22 +25,22 @@ async function submit(engine: QueryEngine): Promise<readonly SdkMessage[]> {
   return messages
 }
 
-/** Time stands still: what ends is ended by something else. */
+/** The clock stands still, so that nothing ends by its time limit. */
 const still = () => createFakeClock()
 
-/** A run that completes, and then the stages. */
+/** Runs to completion, and then runs the stages. */
 async function after(stages: readonly Stage[], script: Script = ['done'], given: EngineGiven = {}) {
   const made = engineOf(script, given)
   const messages = [...(await submit(made.engine))]
   const running = afterRun(made.engine, stages)
-  const told: SdkMessage[] = []
-  for await (const message of running) told.push(message)
-  return { ...made, messages, told, reports: await running.ended }
+  const stageMessages: SdkMessage[] = []
+  for await (const message of running) stageMessages.push(message)
+  return { ...made, messages, stageMessages, reports: await running.ended }
 }
 
 const endOf = ({ reason, message, turns }: StageReport) => [reason, message, turns]
 
-/** A session that keeps its records, as a journal does. */
+/** A session that stores its records, as a journal does. */
 function kept(records: StepRecord[] = []): StoredSession {
   const runs: StepRecord[][] = []
   for (const record of records) {
@@ -49,36 +49,36 @@ function kept(records: StepRecord[] = []): StoredSession {
   }
   const log = {
     keeps: 'all',
-    // As a file would hold it.
+    // A file would contain the same.
     append: (record: StepRecord) => void records.push(JSON.parse(JSON.stringify(record)) as StepRecord),
     flush: () => undefined,
   } as const
   return { ...foldSession(runs), log }
 }
 
-test('a stage begins when the result is out, and is told after it', async () => {
-  const { messages, told, model, reports } = await after([asks('memory')], ['answer', 'noted'])
+test('starts a stage after the result, and reports its end after it', async () => {
+  const { messages, stageMessages, model, reports } = await after([asks('memory')], ['answer', 'noted'])
   expect(resultOf(messages).result).toBe('answer')
-  expect(told).toMatchObject([
+  expect(stageMessages).toMatchObject([
     { type: 'system', subtype: 'stage_ended', stage: 'memory', run_id: 'run1', reason: 'completed', message: 'noted' },
   ])
   expect(reports.map(endOf)).toEqual([['completed', 'noted', 1]])
-  // Nothing of the session goes along but what the stage gives.
+  // The session passes nothing to the model except what the stage sends.
   expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: 'And now?' }])
 })
 
-test('a stage asks the model that it names, else that of the list, else that of the session', async () => {
+test('asks the model of the stage, else that of the list of stages, else that of the session', async () => {
   const [small, own] = [scriptedModel(['small'], { id: 'small' }), scriptedModel(['own'], { id: 'own' })]
   const { engine } = engineOf(['answer', 'that of the session'], { clock: still() })
   await submit(engine)
-  const told = async (stages: readonly Stage[], options = {}): Promise<readonly unknown[]> =>
+  const messagesOf = async (stages: readonly Stage[], options = {}): Promise<readonly unknown[]> =>
     (await afterRun(engine, stages, options).ended).map(({ message }) => message)
-  expect(await told([asks('a'), asks('b', { model: own })], { model: small })).toEqual(['small', 'own'])
-  expect(await told([asks('c')])).toEqual(['that of the session'])
+  expect(await messagesOf([asks('a'), asks('b', { model: own })], { model: small })).toEqual(['small', 'own'])
+  expect(await messagesOf([asks('c')])).toEqual(['that of the session'])
 })
 
 test('stages under one budget wait for what the others have reserved (spec R-BUD-18)', async () => {
-  // A question needs some $5.10, so one fits at a time; it comes to 2 cents.
+  // The worst case of a question is about $5.10, so only one fits at a time. Each costs 2 cents.
   const limits = { maxBudgetUsd: 6, maxTotalTokens: 10_000 }
   const stages = ['a', 'b', 'c'].map((name) => asks(name, { limits }))
   const usage = { input_tokens: 10, output_tokens: 10 }
@@ -92,13 +92,13 @@ test('stages under one budget wait for what the others have reserved (spec R-BUD
   expect(engine.totalCostUsd).toBeCloseTo(0.08, 9)
 })
 
-test('replies are asked for within what the model can write', async () => {
+test('requests replies no longer than the model can write', async () => {
   const [short, long] = [1_000, 64_000].map((maxOutputTokens) => scriptedModel(['noted'], { maxOutputTokens }))
   await after([asks('a', { model: short }), asks('b', { model: long })])
   expect([short, long].map((model) => model?.requests[0]?.maxOutputTokens)).toEqual([1_000, 4_096])
 })
 
-test('stages start after completed alone', async () => {
+test('starts stages only after a completed run', async () => {
   const started: string[] = []
   const stage: Stage = {
     name: 'memory',
@@ -112,7 +112,7 @@ test('stages start after completed alone', async () => {
   expect(started).toEqual(['completed'])
 })
 
-test('no stage starts before a run, nor while one goes on', async () => {
+test('starts no stage before a run or during one', async () => {
   const { engine } = engineOf([{ hang: true }])
   expect(await afterRun(engine, [asks('memory')]).ended).toEqual([])
   const running = submit(engine)
@@ -162,7 +162,7 @@ test.each<[string, Partial<Stage>, Script, string]>([
   expect(engine.lastTerminal?.reason).toBe('completed')
 })
 
-test('dollars of a stage are never above its own limit', async () => {
+test('keeps the cost of a stage below its own limit', async () => {
   const stage = asks('memory', { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 2, maxTotalTokens: 1e9 } })
   const { reports, model } = await after([stage], () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }), { prices, clock: still() }) // prettier-ignore
   expect(reports[0]?.reason).toBe('max_budget_usd')
@@ -171,7 +171,7 @@ test('dollars of a stage are never above its own limit', async () => {
   expect(model.requests.length).toBeGreaterThan(2)
 })
 
-test('nor is the budget of the session passed by all of them together', async () => {
+test('keeps the cost of all stages together within the budget of the session', async () => {
   const stage = (name: string) => asks(name, { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } }) // prettier-ignore
   const script: Script = () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } })
   const { reports, engine } = await after([stage('a'), stage('b')], script, { prices, maxBudgetUsd: 4, clock: still() })
@@ -180,7 +180,7 @@ test('nor is the budget of the session passed by all of them together', async ()
   expect(engine.totalCostUsd).toBeLessThanOrEqual(4)
 })
 
-test('a session with a budget asks no model without a price', async () => {
+test('asks no model without a price in a session with a budget', async () => {
   const small = scriptedModel(['no'], { id: 'unpriced' })
   const some: Prices = {
     cost: (model, usage) => (model === 'unpriced' ? undefined : prices.cost(model, usage)),
@@ -193,19 +193,19 @@ test('a session with a budget asks no model without a price', async () => {
   expect(free.reports.map(endOf)).toEqual([['completed', 'no', 1]])
 })
 
-test('what a stage cost is in its message and in the sums of the session, not in the result before it', async () => {
-  const { engine, messages, told } = await after([asks('memory')], ['answer', 'noted', 'second'], {
+test('reports the cost of a stage in its message and in the totals of the session, not in the earlier result', async () => {
+  const { engine, messages, stageMessages } = await after([asks('memory')], ['answer', 'noted', 'second'], {
     prices: { cost: () => 0.001, worstCase: () => 0.002 },
   })
   expect(resultOf(messages).total_cost_usd).toBe(0.001)
-  expect(told).toMatchObject([{ cost_usd: 0.001, committed_usd: 0.001, tokens: 15 }])
+  expect(stageMessages).toMatchObject([{ cost_usd: 0.001, committed_usd: 0.001, tokens: 15 }])
   expect(engine.totalCostUsd).toBe(0.002)
   const next = resultOf(await submit(engine))
   expect(next.total_cost_usd).toBe(0.003)
   expect(next.modelUsage).toMatchObject({ scripted: { inputTokens: 30, outputTokens: 15, costUSD: 0.003 } })
 })
 
-test('an abort ends them, and the run that is over stays as it is', async () => {
+test('ends the stages on an abort, and leaves the finished run unchanged', async () => {
   const { engine } = engineOf(['answer', { hang: true }, { hang: true, deaf: true }])
   await submit(engine)
   const running = afterRun(engine, [asks('a'), asks('b'), asks('c', { run: () => new Promise(() => {}) })])
@@ -215,7 +215,7 @@ test('an abort ends them, and the run that is over stays as it is', async () => 
   expect(engine.lastTerminal?.reason).toBe('completed')
 })
 
-test('the end of the session ends them', async () => {
+test('ends the stages when the session ends', async () => {
   const session = new AbortController()
   const { engine } = engineOf(['answer', { hang: true }], { signal: session.signal, clock: still() })
   await submit(engine)
@@ -224,7 +224,7 @@ test('the end of the session ends them', async () => {
   expect((await ended).map(endOf)).toEqual([['aborted', 'It was aborted (terminated).', 0]])
 })
 
-test('with the signal aborted already nothing is asked', async () => {
+test('asks nothing when the signal is already aborted', async () => {
   const { engine, model } = engineOf(['answer', 'never'])
   await submit(engine)
   const { ended } = afterRun(engine, [asks('a')], { signal: AbortSignal.abort('terminated') })
@@ -232,7 +232,7 @@ test('with the signal aborted already nothing is asked', async () => {
   expect(model.requests).toHaveLength(1)
 })
 
-test('whoever leaves the messages ends the stages', async () => {
+test('ends the stages when the consumer stops reading messages', async () => {
   const { engine } = engineOf(['answer', { hang: true }])
   await submit(engine)
   const running = afterRun(engine, [{ name: 'quick', run: () => ({ kind: 'done' }) }, asks('slow')])
@@ -252,7 +252,7 @@ test('a stage that has ended asks nothing any more', async () => {
   expect(model.requests).toHaveLength(asked)
 })
 
-test('questions beside each other take their turns before they are asked', async () => {
+test('makes parallel questions wait for their turn before they are asked', async () => {
   const stage: Stage = {
     name: 'many',
     limits: { maxTurns: 2 },
@@ -265,7 +265,7 @@ test('questions beside each other take their turns before they are asked', async
   expect(reports.map(endOf)).toEqual([['completed', 'fulfilled,fulfilled,rejected,rejected', 2]])
 })
 
-test('a flood is bounded', async () => {
+test('bounds the output of a stage', async () => {
   const tells = Array.from(
     { length: 1_000 },
     (_each, index) => ({ type: 'prompt_suggestion', suggestion: `${index}` }) as const,
@@ -282,12 +282,12 @@ test('a flood is bounded', async () => {
       tells: [large, alien, opening, ...tells],
     }),
   }
-  const { told } = await after([flood])
-  expect(told.map((message) => ('subtype' in message ? message.subtype : message.type))).toEqual([
+  const { stageMessages } = await after([flood])
+  expect(stageMessages.map((message) => ('subtype' in message ? message.subtype : message.type))).toEqual([
     ...Array.from({ length: 17 }, () => 'prompt_suggestion'),
     'stage_ended',
   ])
-  expect(JSON.stringify(told).length).toBeLessThan(8_000)
+  expect(JSON.stringify(stageMessages).length).toBeLessThan(8_000)
 })
 
 test.each([
@@ -295,7 +295,7 @@ test.each([
   [{ kind: 'other' }, 'failed'],
   [undefined, 'completed'],
   [{ kind: 'skipped', message: 'too early' }, 'skipped'],
-])('a stage that gives %j has %s', async (given, reason) => {
+])('a stage that returns %j has %s', async (given, reason) => {
   const { reports } = await after([{ name: 'odd', run: () => given as never }])
   expect(reports.map((report) => report.reason)).toEqual([reason])
 })
@@ -315,7 +315,7 @@ test.each<[string, unknown, string]>([
   expect(() => afterRun(engine, stages as readonly Stage[])).toThrow(problem)
 })
 
-test('a stage is on record before it asks, and its money counts in the process after', async () => {
+test('records a stage before it asks, and counts its cost in the next process', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const seen: number[] = []
@@ -338,7 +338,7 @@ test('a stage is on record before it asks, and its money counts in the process a
   expect(resultOf(await submit(engine)).modelUsage).toMatchObject({ scripted: { inputTokens: 30 } })
 })
 
-test('what an attempt may have cost that was cut is committed and not settled, also in the process after', async () => {
+test('reports what a cut attempt may have cost as committed and not settled, also in the next process', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const stage = asks('memory', { limits: { maxDurationMs: 50 } })
@@ -348,7 +348,7 @@ test('what an attempt may have cost that was cut is committed and not settled, a
   expect([settled.nanos, unknown.nanos]).toEqual([3_000_000, 2_000_000])
 })
 
-test('one whose end nobody saw counts with the most that it might have spent', async () => {
+test('counts a stage whose end was not recorded at its maximum cost', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const { engine: first } = engineOf(['answer', { hang: true, deaf: true }], {
@@ -366,7 +366,7 @@ test('one whose end nobody saw counts with the most that it might have spent', a
   expect(session.stages).toMatchObject([{ name: 'memory', ended: null, most: { nanos: 10_000_000 } }])
   const { settled, unknown } = recordedSpending(session)
   expect([settled.nanos, unknown.nanos]).toEqual([11_000_000, 10_000_000])
-  // 0.001 for the run and 0.01 for the stage: 0.009 are left, which four requests of 0.002 fit into.
+  // The run costs 0.001 and the stage 0.01. The remaining 0.009 are enough for four requests of 0.002.
   const { engine } = engineOf(() => ({ toolCalls: [{ name: 'Read' }] }), {
     session,
     tools: [reader('Read')],
@@ -375,11 +375,11 @@ test('one whose end nobody saw counts with the most that it might have spent', a
   })
   const result = resultOf(await submit(engine))
   expect([result.terminal_reason, result.num_turns]).toEqual(['budget_exhausted', 4])
-  // Nobody knows that it was spent, so it is in no sum of what was.
+  // It is unknown whether this was spent, so no sum of spent money includes it.
   expect(result.total_cost_usd).toBe(0.009)
 })
 
-test('the most of a stage holds for every model that it asks', async () => {
+test('applies the maximum of a stage to every model that it asks', async () => {
   const records: StepRecord[] = []
   const money: Prices = {
     cost: (id) => (id === 'priced' ? 0.001 : undefined),
@@ -402,7 +402,7 @@ test('the most of a stage holds for every model that it asks', async () => {
   expect(priced.requests).toHaveLength(1)
 })
 
-test('what others have only taken aside is part of the most of a stage: they may give it back', async () => {
+test('counts open reservations against the maximum of a stage, since they may be released', async () => {
   const records: StepRecord[] = []
   const { engine } = engineOf(['answer', { hang: true, deaf: true }, 'noted'], {
     session: kept(records),
@@ -426,7 +426,7 @@ test('what others have only taken aside is part of the most of a stage: they may
   await Promise.all([first.ended, second.ended])
 })
 
-test('nothing is asked where the beginning cannot be recorded', async () => {
+test('asks nothing when the start of the stage cannot be recorded', async () => {
   const session = kept()
   const broken: StoredSession = {
     ...session,
@@ -443,7 +443,7 @@ test('nothing is asked where the beginning cannot be recorded', async () => {
   expect(model.requests).toHaveLength(1)
 })
 
-test('a stage that had nothing to do leaves no record, and each of the same name has its own', async () => {
+test('leaves no record for a stage that had nothing to do, and keeps stages of one name apart', async () => {
   const records: StepRecord[] = []
   const made = await after([{ name: 'dream', run: () => ({ kind: 'skipped', message: 'too early' }) }], ['a', 'b'], {
     session: kept(records),
@@ -459,7 +459,7 @@ test('a stage that had nothing to do leaves no record, and each of the same name
   ])
 })
 
-test('stages run by themselves under the same bounds', async () => {
+test('runs stages without a session under the same bounds', async () => {
   const model = scriptedModel(() => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }))
   const clock = still()
   const stage = asks('dream', { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } })
@@ -468,13 +468,13 @@ test('stages run by themselves under the same bounds', async () => {
   expect(report?.committedUsd).toBeLessThanOrEqual(2)
 })
 
-test('a tool of a stage that hangs is left behind with it', async () => {
+test('leaves a hanging tool behind together with its stage', async () => {
   const stage = asks('memory', { limits: { maxDurationMs: 50, maxTurns: 2 }, run: async ({ ask }) => ({ kind: 'done', message: (await ask({ prompt: 'x', tools: [hanging('Deaf', { deaf: true })] })).text }) }) // prettier-ignore
   const { reports } = await after([stage], ['answer', { toolCalls: [{ name: 'Deaf' }] }])
   expect(reports.map(({ reason }) => reason)).toEqual(['time_limit'])
 })
 
-test('a stage that ends while the next run goes on is no step of that run (spec R-AFTER-7)', async () => {
+test('a stage that ends during the next run is no step of that run (spec R-AFTER-7)', async () => {
   const records: StepRecord[] = []
   const stage: Stage = { name: 'title', run: async () => ({ kind: 'done' }) }
   await after([stage], ['answer'], { session: kept(records), sessionId: 'session' })

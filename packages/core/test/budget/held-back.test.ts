@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-4, R-BUD-6, for subagents.
+// Tests R-BUD-4, R-BUD-6, for subagents.
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, RunOptions, ModelRequest } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -8,11 +8,11 @@ import {
   reader,
   resultTexts,
   run,
-  type Given,
+  type RunTestOptions,
   subagent as agent,
 } from '../support/harness.ts'
 
-/** The main loop starts agents, which write as much as they may and never come to an end. */
+/** The main loop starts agents that write as much as they may and never finish. */
 const greedy =
   (agents: number) =>
   ({ messages, maxOutputTokens, toolChoice }: ModelRequest): ScriptedReply => {
@@ -22,7 +22,7 @@ const greedy =
     return calls(...Array.from({ length: agents }, () => 'Agent'))
   }
 
-async function ending(agents: number, given: Given & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>) {
+async function ending(agents: number, given: RunTestOptions & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>) {
   const model = scriptedModel(greedy(agents), { maxOutputTokens: 100_000 })
   const options = { model, prices, tools: [agent, reader('Look')], wrapUp: true, ...given }
   const { terminal, transitions } = await run([], options)
@@ -32,7 +32,7 @@ async function ending(agents: number, given: Given & Pick<RunOptions, 'maxBudget
   return [terminal.reason, transitions.at(-1), last?.toolChoice, (last?.maxOutputTokens ?? 0) >= 1_024]
 }
 
-describe('a subagent leaves what the last answer of its parent costs', () => {
+describe('a subagent leaves the cost of the last answer of its parent', () => {
   test.each([12_000, 20_000, 60_000, 300_000])('of a budget of $%i', async (maxBudgetUsd) => {
     expect(await ending(1, { maxBudgetUsd })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
   })
@@ -41,7 +41,7 @@ describe('a subagent leaves what the last answer of its parent costs', () => {
     expect(await ending(1, { maxTotalTokens: 30_000 })).toEqual(['token_limit', 'wrap_up', 'none', true])
   })
 
-  test('also beside others', async () => {
+  test('also with agents in parallel', async () => {
     expect(await ending(3, { maxBudgetUsd: 60_000 })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
   })
 
@@ -50,21 +50,21 @@ describe('a subagent leaves what the last answer of its parent costs', () => {
     const reply = ({ messages }: ModelRequest) =>
       messages[0]?.content === 'sub' ? 'found' : messages.length === 1 ? calls('Agent') : 'done'
     const model = scriptedModel(reply, { maxOutputTokens: 10_000 })
-    // What the last answer would take as its input is more than the agent may use.
+    // The input of the last answer alone is more than the agent may use.
     const given = { model, tools: [limited], wrapUp: true, maxTotalTokens: 900_000, system: 'x'.repeat(9_000) }
     expect(resultTexts(await run([], given))).toEqual(['found'])
   })
 
-  test('and nothing where no last answer is wanted', async () => {
+  test('reserves nothing when no last answer is wanted', async () => {
     const model = scriptedModel(greedy(1), { maxOutputTokens: 100_000 })
     const given = { model, prices, tools: [agent, reader('Look')], maxBudgetUsd: 20_000 }
     const { terminal } = await run([], given)
-    // All that fits is used: less than a useful answer is left.
+    // The agent uses everything that fits: less than a useful answer is left.
     expect([terminal.reason, terminal.committedUsd > 20_000 - 4_000]).toEqual(['max_budget_usd', true])
   })
 })
 
-test('a run that goes on after its last answer was given holds nothing back for another', async () => {
+test('a run that continues after its last answer reserves nothing for another one', async () => {
   const cap = { maxOutputTokens: 100_000 }
   const first = await run([], {
     model: scriptedModel(({ toolChoice }) => (toolChoice === 'none' ? 'the last answer' : calls('Look')), cap),

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-18, for any tree of agents: who waits is paid or told no in the end, and nobody ends for money that came back.
+// Tests R-BUD-18 for any tree of agents: each waiting request is paid or refused in the end, and no run ends for money that was released.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashText } from '../../src/values/hash.ts'
@@ -31,14 +31,14 @@ interface Plan {
   readonly seed: number
   readonly maxBudgetUsd: number
   readonly maxTokens: number
-  /** How many agents a message asks for. */
+  /** The number of agents that a message asks for. */
   readonly width: number
-  /** How much of the worst case a service bills. */
+  /** The share of the worst case that a service bills. */
   readonly share: number
   readonly wrapUp: boolean
   /** When a person aborts the run, in milliseconds. */
   readonly abortAfterMs: number | undefined
-  /** The agents have limits of their own. */
+  /** The agents have their own limits. */
   readonly isLimited: boolean
 }
 
@@ -53,7 +53,7 @@ const plans = fc.record<Plan>({
   isLimited: fc.boolean(),
 })
 
-/** The same for the same place in the tree, in whatever order its agents come. */
+/** The same behavior for the same place in the tree, in whatever order its agents start. */
 function draw({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
@@ -145,12 +145,12 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
   }
 }
 
-/** What a run and its agents told, agents unfolded. */
+/** The events of a run and its agents, with agents unfolded. */
 function unfolded(event: RunEvent): RunEvent {
   return event.type === 'agent' ? unfolded(event.event) : event
 }
 
-/** The end of a run that goes on by the fake clock alone: one that waits for nothing more, and has not ended, hangs. */
+/** Waits for the end of a run that only the fake clock drives. A run that waits for nothing and has not ended hangs. */
 async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunStream['ended']>> {
   let ended: Awaited<RunStream['ended']> | undefined
   void running.ended.then((came) => (ended = came))
@@ -163,7 +163,7 @@ async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunS
   throw new Error('The run hangs.')
 }
 
-/** An ending for want of room tells what is settled, and by that it has no room. */
+/** An ending for lack of room reports the settled amount, which leaves no room. */
 function expectTrue(terminal: RunResult): void {
   if (
     terminal.signal.source !== 'ledger' ||
@@ -202,7 +202,7 @@ async function follow(running: RunStream, ledger: Ledger | undefined, plan: Plan
   return { terminal, state, waits }
 }
 
-test('whoever waits is paid or told no, and nobody ends for money that came back', async () => {
+test('pays or refuses each waiting request, and ends no run for money that was released', async () => {
   let waits = 0
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
@@ -218,7 +218,7 @@ test('whoever waits is paid or told no, and nobody ends for money that came back
     }),
     { numRuns: drawn(600) },
   )
-  // Else nothing was tried.
+  // Otherwise the test would try nothing.
   expect(waits).toBeGreaterThan(0)
 }, 60_000)
 

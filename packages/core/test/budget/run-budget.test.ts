@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-20: one budget of several runs of a program.
+// Tests R-BUD-20: one budget of several runs of a program.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -19,7 +19,7 @@ import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { drawn } from '../support/deep.ts'
 import { calls, dollarATokenPrices as prices, reader } from '../support/harness.ts'
 
-/** What the input of a first request can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+/** The maximum input of a first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2
 const cap = 2_000
 const usage = { input_tokens: 500, output_tokens: 500 }
@@ -31,7 +31,7 @@ function go(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise
   return streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget, ...options }).result
 }
 
-/** A model whose reply comes when it is let. */
+/** A model whose reply arrives when it is released. */
 function heldModel(): {
   readonly model: RunOptions['model']
   readonly reply: () => void
@@ -55,7 +55,7 @@ function heldModel(): {
 }
 
 describe('a shared budget', () => {
-  test('is spent by all runs that have it, and tells its figures', async () => {
+  test('is spent by all runs that share it, and reports its figures', async () => {
     const budget = sharedBudget({ usd: 10_000, tokens: 50_000 })
     expect(budget).toMatchObject({ usd: 10_000, spentUsd: 0, reservedUsd: 0, leftUsd: 10_000, leftTokens: 50_000 })
     await Promise.all([go(budget), go(budget), go(budget)])
@@ -63,7 +63,7 @@ describe('a shared budget', () => {
     expect(budget).toMatchObject({ leftTokens: 47_000, name: 'the shared budget' })
   })
 
-  test('holds what requests under way may cost', async () => {
+  test('reserves what requests in flight may cost', async () => {
     const budget = sharedBudget({ usd: 10_000 })
     const { model, reply, asked } = heldModel()
     const running = go(budget, { model })
@@ -74,7 +74,7 @@ describe('a shared budget', () => {
     expect([budget.reservedUsd, budget.spentUsd]).toEqual([0, 1_000])
   })
 
-  test('a run ends before the request for which too little is left, and says whose budget it is', async () => {
+  test('ends a run before a request that no longer fits, and names the owner of the budget', async () => {
     const budget = sharedBudget({ usd: 3_000, name: 'the budget of the crawl' })
     expect((await go(budget)).reason).toBe('completed')
     const model = models()
@@ -110,7 +110,7 @@ describe('a shared budget', () => {
     )
   })
 
-  test('a run waits for what another one has reserved, in place of a shorter reply or an ending', async () => {
+  test('makes a run wait for what another one has reserved, instead of a shorter reply or an ending', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
     const first = go(budget, { model })
@@ -132,11 +132,11 @@ describe('a shared budget', () => {
       ['granted'],
     ])
     expect(waits).toEqual([[1, input + cap, 0]])
-    // Of 4,000 the first one spent 1,000: all that is left is the second one's.
+    // The first one spent 1,000 of 4,000: the second one gets all that is left.
     expect(second.requests[0]?.maxOutputTokens).toBe(3_000 - input)
   })
 
-  test('a run that is aborted while it waits takes nothing, and leaves its place', async () => {
+  test('takes nothing for a run that is aborted while it waits, and frees its place', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
     const first = go(budget, { model })
@@ -149,7 +149,7 @@ describe('a shared budget', () => {
     expect([budget.spentUsd, budget.reservedUsd, (await go(budget)).reason]).toEqual([1_000, 0, 'completed'])
   })
 
-  test('a reply that was cut to what is left ends the run at the shared budget', async () => {
+  test('ends the run at the shared budget when a reply was cut to what is left', async () => {
     const budget = sharedBudget({ usd: input + 1_500 })
     const model = models([
       { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } },
@@ -159,13 +159,13 @@ describe('a shared budget', () => {
     expect(signal.message).toContain('The reply was cut to what was left of the shared budget')
   })
 
-  test('the limits of a run hold beside it, and name themselves', async () => {
+  test('applies in addition to the limits of a run, which are named themselves', async () => {
     const budget = sharedBudget({ usd: 100_000 })
     const { reason, signal } = await go(budget, { maxBudgetUsd: 1_000 })
     expect([reason, signal.context['budget'], signal.source]).toEqual(['max_budget_usd', undefined, 'ledger'])
   })
 
-  test('queries, engines and what comes after their runs spend from it', async () => {
+  test('is spent by queries, engines and the stages after their runs', async () => {
     const budget = sharedBudget({ usd: 100_000 })
     for await (const _ of query({ prompt: 'go', options: { model: models(), prices, budget } })) void _
     expect(budget.spentUsd).toBe(1_000)
@@ -190,7 +190,7 @@ describe('a shared budget', () => {
     expect(budget.spentUsd).toBe(4_000)
   })
 
-  test('the certificate says what is left of it', async () => {
+  test('appears in the certificate with what is left of it', async () => {
     const budget = sharedBudget({ usd: 5_000, tokens: 9_000, name: 'ours' })
     await go(budget)
     const { usd, tokens } = certificate({ model: models(), prices, budget })
@@ -200,7 +200,7 @@ describe('a shared budget', () => {
     ])
   })
 
-  test('needs a price in dollars alone', () => {
+  test('needs a price only in dollars', () => {
     const start = (budget: SharedRunBudget) => () => streamRun(startRun({ prompt: 'go' }), { model: models(), budget })
     expect(start(sharedBudget({ usd: 1 }))).toThrow('There is no price for scripted')
     expect(start(sharedBudget({ tokens: 1 }))).not.toThrow()
@@ -215,13 +215,13 @@ describe('a shared budget', () => {
     [{ usd: '5' }, 'usd'],
     [{ dollars: 5 }, 'sharedBudget has no limit dollars. Use usd, tokens and name.'],
     [{ usd: 5, name: '' }, 'name'],
-  ])('refuses %j', (limits, message) => {
+  ])('rejects %j', (limits, message) => {
     const make = (): unknown => Reflect.apply(sharedBudget, undefined, [limits])
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(message)
   })
 
-  test('what looks like one is refused as an option', () => {
+  test('rejects an option that only looks like a shared budget', () => {
     const copy = { ...sharedBudget({ usd: 5 }) }
     expect(() => streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget: copy })).toThrow(
       /budget must be one that sharedBudget/,
@@ -229,7 +229,7 @@ describe('a shared budget', () => {
   })
 })
 
-/** One run of the property: what its replies use, and after how many events it is aborted. */
+/** One run of the property: the usage of its replies, and after how many events it is aborted. */
 interface DrawnRun {
   readonly replies: readonly { readonly input: number; readonly output: number; readonly calls: boolean }[]
   readonly abortAfter: number | null
@@ -252,7 +252,7 @@ const drawnRuns = fc.array(
   { minLength: 2, maxLength: 8 },
 )
 
-test('whatever runs at once, and whatever is aborted, it is never exceeded and adds up', async () => {
+test('is never exceeded and adds up, whatever runs in parallel and whatever is aborted', async () => {
   await fc.assert(
     fc.asyncProperty(drawnRuns, fc.integer({ min: 1_500, max: 20_000 }), async (runs, limit) => {
       const budget = sharedBudget({ usd: limit, tokens: limit })
@@ -277,7 +277,7 @@ test('whatever runs at once, and whatever is aborted, it is never exceeded and a
       expect([budget.reservedUsd, budget.reservedTokens]).toEqual([0, 0])
       expect(budget.spentUsd).toBe(results.reduce((sum, { committedUsd }) => sum + committedUsd, 0))
       expect(budget.spentUsd).toBeLessThanOrEqual(limit)
-      // Only settled money refuses: where a run ended at the budget, less than a useful request was left for good.
+      // Only settled money refuses: when a run ended at the budget, less than a useful request was left for good.
       const refused = results.filter(
         ({ reason, signal }) => reason === 'max_budget_usd' && signal.source === 'shared_budget',
       )

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
+// Tests R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -19,18 +19,18 @@ import type { SdkMessage } from '../../src/index.ts'
 
 const result = 'x'.repeat(4_000)
 
-interface Given {
+interface TestOptions {
   readonly layers?: ContextLayersOptions
   readonly window?: Partial<WindowOptions>
   /** Calls before the answer. */
   readonly calls?: number
   readonly options?: Partial<RunOptions>
   readonly start?: StartOptions
-  /** Of each result, in characters. */
+  /** The length of each result, in characters. */
   readonly length?: number
 }
 
-function world({ layers, window, calls: wanted = 20, options, length }: Given = {}) {
+function world({ layers, window, calls: wanted = 20, options, length }: TestOptions = {}) {
   const model = windowedModel((_request, number) => (number <= wanted ? calls('Look') : 'done'), {
     window: 20_000,
     ...window,
@@ -46,7 +46,7 @@ function world({ layers, window, calls: wanted = 20, options, length }: Given = 
   }
 }
 
-async function go(given: Given = {}) {
+async function go(given: TestOptions = {}) {
   const { model, options } = world(given)
   const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, given.start)
   expect(model.problems).toEqual([])
@@ -62,7 +62,7 @@ const stop = () => new StopSignal({ reason: 'user_requested', message: 'enough',
 describe('hooks around a compaction', () => {
   const withSignal = (context: HookContext): HookContext => context.withState(context.state().withStopSignal(stop()))
 
-  test('beforeCompact may say what the summary should hold, and afterCompact is told what it says', async () => {
+  test('beforeCompact may instruct the summary, and afterCompact receives its text', async () => {
     const seen: unknown[] = []
     const hooks = [
       hook('beforeCompact', (context) => {
@@ -78,17 +78,17 @@ describe('hooks around a compaction', () => {
       ['after', { trigger: 'auto', instructions: '', summary: 'A summary.' }],
     ])
     expect(textOf(questions[0]?.messages.at(-1)?.content ?? '')).toContain('Keep the port numbers.')
-    // Instructions for the summary are no part of the conversation.
+    // Instructions for the summary are not part of the conversation.
     expect(said({ state })).toEqual([])
   })
 
-  test('beforeCompact may skip an auto-compact again and again; a compaction after a 413 it may not', async () => {
+  test('beforeCompact may skip each automatic compaction, but not a compaction after a 413', async () => {
     const hooks = [hook('beforeCompact', (context) => context.withBlocked('not now'))]
     const ran = await go({ options: { hooks } })
     expect(ran.terminal.reason).toBe('completed')
     expect(compacted(ran).filter(([trigger, done]) => trigger === 'auto' && done)).toEqual([])
     expect(compacted(ran)).toContainEqual(['reactive', true])
-    // Nothing was asked for what was skipped.
+    // The skipped compaction made no request.
     expect(ran.questions).toHaveLength(1)
   })
 
@@ -97,14 +97,14 @@ describe('hooks around a compaction', () => {
     expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 0])
   })
 
-  test('a signal of afterCompact ends the run, with the conversation made shorter', async () => {
+  test('a signal of afterCompact ends the run, with the compacted conversation', async () => {
     const { terminal, questions, state } = await go({ options: { hooks: [hook('afterCompact', withSignal)] } })
     expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 1])
     expect(state.transcript.at(-1)?.kind).not.toBe('user')
     expect([...state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(true)
   })
 
-  test('a conversation that beforeCompact replaced is shown as it says: the compaction was of another', async () => {
+  test('a transcript replaced by beforeCompact is shown as replaced, since the compaction was of another one', async () => {
     let left = 1
     const hooks = [
       hook('beforeCompact', (context) =>
@@ -129,7 +129,7 @@ describe('hooks around a compaction', () => {
     expect(terminal.reason).toBe('aborted_streaming')
   })
 
-  test('an abort while the model writes the summary ends the run as aborted, and the conversation stays as it was', async () => {
+  test('an abort while the model writes the summary ends the run as aborted, with the conversation unchanged', async () => {
     const { options, model } = world({
       window: { summary: () => ({ text: 'half', before: () => (going.loop.abort('user'), new Promise(() => {})) }) },
     })
@@ -141,7 +141,7 @@ describe('hooks around a compaction', () => {
     expect(next.terminal.reason).toBe('completed')
   })
 
-  test('after prompt_too_long failure hooks run, and stop hooks do not', async () => {
+  test('runs failure hooks and no stop hooks after a prompt_too_long failure', async () => {
     const failed: unknown[] = []
     const stopped: string[] = []
     const { terminal, state, events } = await go({
@@ -163,8 +163,8 @@ describe('hooks around a compaction', () => {
 })
 
 describe('thrash', () => {
-  test('three compactions in a row with a turn between them end the run, and the next one goes on', async () => {
-    // What is kept over each compaction is over the threshold again with the next call: its input alone is larger.
+  test('ends the run after three compactions in a row with a turn between them, and the next run continues', async () => {
+    // The content that each compaction preserves exceeds the threshold again with the next call, whose input alone is larger.
     const huge = { name: 'Look', input: { of: 'y'.repeat(70_000) } }
     const model = windowedModel((_request, number) => (number < 20 ? calls(huge) : 'done'), {
       window: 40_000,
@@ -185,14 +185,14 @@ describe('thrash', () => {
     ['The only tool', { options: { tools: [{ ...reader('Look'), description: 'z'.repeat(80_000) }] } }],
     ['The message', { start: { prompt: 'z'.repeat(80_000) } }],
     ['The message', { start: { prompt: [{ type: 'text', text: 'z'.repeat(80_000) }] } }],
-  ] as const)('a fixed part that does not fit alone is named: %s', async (part, given) => {
+  ] as const)('names a fixed part that does not fit alone: %s', async (part, given) => {
     const { terminal, model } = await go(given)
     expect(terminal.reason).toBe('compaction_thrash')
     expect(terminal.signal.message).toMatch(new RegExp(`^${part} alone (?:is|are) too large: `))
     expect(model.requests).toEqual([])
   })
 
-  test('the next run goes on when the message that did not fit is asked for in a shorter form', async () => {
+  test('continues in the next run when the oversized message is sent in a shorter form', async () => {
     const { state } = await go({ start: { prompt: 'z'.repeat(80_000) } })
     const next = await go({ calls: 2, start: { prompt: 'It is in the file a.txt.', transcript: state.transcript } })
     expect(next.terminal.reason).toBe('completed')
@@ -200,8 +200,8 @@ describe('thrash', () => {
   })
 })
 
-describe('what a refusal teaches', () => {
-  test('M is the window from then on, and the ratio of the count is known: the same run is refused once', async () => {
+describe('what the loop learns from a refusal', () => {
+  test('uses M as the window and the ratio of the count from then on: the same run is refused once', async () => {
     const { terminal, model, state } = await go({
       window: { believed: 200_000, window: 20_000, factor: 1.4 },
       calls: 60,
@@ -228,9 +228,9 @@ describe('what a refusal teaches', () => {
     expect(model.problems).toEqual([])
   })
 
-  test('a service that tells nothing is refused by again, and each time there is room after it', async () => {
+  test('is refused again by a service that reports nothing, and each time makes room', async () => {
     const { terminal, model } = await go({
-      window: { believed: 200_000, window: 20_000, factor: 1.4, tells: 'nothing' },
+      window: { believed: 200_000, window: 20_000, factor: 1.4, refusalDetail: 'nothing' },
       calls: 60,
     })
     expect(terminal.reason).toBe('completed')
@@ -239,7 +239,7 @@ describe('what a refusal teaches', () => {
 })
 
 describe('the output cap with the layers in place', () => {
-  test('is raised once, then the model is asked to go on three times, and what there is stays', async () => {
+  test('is raised once, then the model is asked to continue three times, and the text so far stays', async () => {
     const { model, options } = world({ window: { defaultOutputTokens: 500 } })
     const cut = windowedModel((_request, number) => ({ text: `part ${number}`, stopReason: 'max_tokens' }), {
       window: 20_000,
@@ -260,7 +260,7 @@ describe('the output cap with the layers in place', () => {
   })
 })
 
-describe('a compaction that a person asks for', () => {
+describe('a compaction that a person requests', () => {
   const all = async (messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> => {
     const list: SdkMessage[] = []
     for await (const message of messages) list.push(message)
@@ -268,7 +268,7 @@ describe('a compaction that a person asks for', () => {
   }
 
   test.each(['engine.compact', '/compact'] as const)(
-    '%s: instructions, a result, and the session goes on',
+    '%s: uses the instructions, has a result, and the session continues',
     async (way) => {
       const { model, options } = world({ calls: 5 })
       const { engine } = engineOf([], options)
@@ -289,7 +289,7 @@ describe('a compaction that a person asks for', () => {
     },
   )
 
-  test('with nothing to compact says so, asks nobody, and the session goes on', async () => {
+  test('with nothing to compact says so, asks no model, and the session continues', async () => {
     const { model, options } = world({ calls: 0 })
     const { engine } = engineOf([], options)
     await all(engine.submit('first'))
@@ -303,12 +303,12 @@ describe('a compaction that a person asks for', () => {
     expect(resultOf(await all(engine.submit('second'))).subtype).toBe('success')
   })
 
-  test('before anything was said is refused', async () => {
+  test('before any message is rejected', async () => {
     const { engine } = engineOf([], world().options)
     await expect(all(engine.compact())).rejects.toThrow(/no conversation to compact/)
   })
 
-  test('with calls that wait for an answer is refused, and they wait on', async () => {
+  test('with pending calls is rejected, and they stay pending', async () => {
     const { options } = world({ calls: 1 })
     const { engine } = engineOf([], {
       ...options,
@@ -323,7 +323,7 @@ describe('a compaction that a person asks for', () => {
   })
 })
 
-describe('a compaction that a person asked for, killed after each record', () => {
+describe('a requested compaction that is killed after each record', () => {
   test('is resumed to the same end, and paid once', async () => {
     const { state } = await go({ calls: 8 })
     const before = state.transcript
@@ -347,7 +347,7 @@ describe('a compaction that a person asked for, killed after each record', () =>
 })
 
 describe('a session that was compacted', () => {
-  test('read from a file is the same to the next run', async () => {
+  test('read from a file is the same for the next run', async () => {
     const { state } = await go()
     const read = Transcript.fromJSON(JSON.parse(JSON.stringify(state.transcript)) as unknown)
     const [one, other] = [

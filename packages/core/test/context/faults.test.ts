@@ -1,4 +1,5 @@
-// Sessions that could not go on, paid twice, or forgot what binds (docs/spec R-CTX-4, R-CTX-14, R-CTX-14c, R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
+// Tests sessions that could not continue, paid twice, or lost binding instructions (R-CTX-4, R-CTX-14, R-CTX-14c,
+// R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -10,7 +11,7 @@ import {
   type Prices,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { calls, hook, reader, run, type Given, type Run } from '../support/harness.ts'
+import { calls, hook, reader, run, type RunTestOptions, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 
@@ -21,19 +22,19 @@ const prices: Prices = {
 
 const result = 'x'.repeat(4_000)
 
-/** A model that calls so often, each time for a thousand tokens, and then answers. */
+/** A model that makes this many calls, each with a thousand tokens, and then answers. */
 const working = (count: number, window: Partial<WindowOptions> = {}) =>
   windowedModel((_request, number) => (number <= count ? calls('look') : 'done'), { window: 20_000, ...window })
 
-const given = (layers: ContextLayersOptions): Given & Pick<RunOptions, 'tools'> => ({
+const given = (layers: ContextLayersOptions): RunTestOptions & Pick<RunOptions, 'tools'> => ({
   tools: [reader('look', result)],
   context: contextLayers({ clearResults: false, collapse: false, ...layers }),
 })
 
 const shown = (messages: readonly ModelMessage[]): string => JSON.stringify(messages)
 
-describe('a hook that takes words out of the conversation', () => {
-  /** All that the model is shown, without the word. */
+describe('a hook that removes words from the conversation', () => {
+  /** All messages that the model is shown, without the word. */
   const redact = (context: HookContext): HookContext => {
     const state = context.state()
     const without = JSON.stringify(state.messages()).replaceAll('hunter2', 'REDACTED')
@@ -41,7 +42,7 @@ describe('a hook that takes words out of the conversation', () => {
     return context.withState(state.withMessages(JSON.parse(without) as readonly ModelMessage[]))
   }
 
-  test('right before a compaction: the compaction does not bring them back', async () => {
+  test('right before a compaction: the compaction does not restore them', async () => {
     const model = working(20)
     const hooks = [hook('beforeCompact', redact)]
     const ran = await run([], { ...given({}), model, hooks }, { prompt: 'the password is hunter2' })
@@ -52,7 +53,7 @@ describe('a hook that takes words out of the conversation', () => {
     expect(shown(ran.messages)).toContain('the password is REDACTED')
   })
 
-  test('and makes the room by itself: the run goes on after a refusal, and a person is not told of a failure', async () => {
+  test('and frees enough room itself: the run continues after a refusal, and no failure is reported to the person', async () => {
     const shorten = hook('beforeCompact', (context) =>
       context.withState(context.state().withMessages([{ role: 'user', content: 'made short by a hook' }])),
     )
@@ -70,7 +71,7 @@ describe('a hook that takes words out of the conversation', () => {
     expect(by.messages.map(({ content }) => content)).toEqual(['made short by a hook'])
   })
 
-  test('before every turn: summaries of earlier compactions do not become words of the person', async () => {
+  test('before every turn: summaries of earlier compactions do not become user text', async () => {
     let number = 0
     const model = working(80, { summary: () => `summary ${++number} ${'and so on '.repeat(100)}` })
     const hooks = [hook('beforeStep', redact)]
@@ -86,17 +87,17 @@ describe('a hook that takes words out of the conversation', () => {
   })
 })
 
-describe('a service that refuses and does not say how much fits', () => {
-  test('has a far smaller window than is believed, and the run goes on', async () => {
-    const model = working(30, { window: 8_000, believed: 200_000, tells: 'nothing' })
+describe('a service that refuses without reporting how much fits', () => {
+  test('has a far smaller window than we assume, and the run continues', async () => {
+    const model = working(30, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
     const ran = await run([], { ...given({}), model }, { prompt: 'never touch vendor/' })
     expect(ran.terminal.reason).toBe('completed')
     expect(model.refused.length).toBeGreaterThan(0)
     expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
   })
 
-  test('and what people said alone is too much for it: the run goes on with less of it', async () => {
-    const model = working(6, { window: 8_000, believed: 200_000, tells: 'nothing' })
+  test('and whose window is too small for the user text alone: the run continues with less of it', async () => {
+    const model = working(6, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
     const said = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
     const transcript = Transcript.of(
       said.map((content, index) => ({
@@ -112,7 +113,7 @@ describe('a service that refuses and does not say how much fits', () => {
   })
 })
 
-describe('a model for summaries that gives none', () => {
+describe('a summary model that returns no summary', () => {
   test.each([
     ['refuses', { text: 'no', stopReason: 'refusal' }],
     ['says nothing', ''],
@@ -128,13 +129,13 @@ describe('a model for summaries that gives none', () => {
   })
 })
 
-describe('summaries beside turns', () => {
-  /** Requests at which a summary beside the turn was asked for. */
+describe('summaries made in parallel with turns', () => {
+  /** The requests at which a parallel summary was requested. */
   const stagedAt = (model: WindowedModel): readonly string[] => [
     ...new Set(model.requests.flatMap(({ idempotencyKey }) => [...(/stage:\d+/.exec(idempotencyKey) ?? [])])),
   ]
 
-  test('that cannot be used are paid for once, and not on every turn', async () => {
+  test('that are unusable are paid for once, and not on every turn', async () => {
     const model = windowedModel(
       (_request, number) => (number < 15 ? calls('look') : number < 25 ? calls('peek') : 'done'),
       {
@@ -148,7 +149,7 @@ describe('summaries beside turns', () => {
     expect(stagedAt(model)).toHaveLength(1)
   })
 
-  test('wait for no service: nobody waits for them (R-SERV-9)', async () => {
+  test('do not wait for a service that is unavailable (R-SERV-9)', async () => {
     const model = windowedModel(
       (_request, number) => (number < 15 ? calls('look') : number < 25 ? calls('peek') : 'done'),
       {
@@ -186,9 +187,9 @@ describe('summaries beside turns', () => {
         length,
         reason: terminal.reason,
         staged: stagedIn({ state }),
-        // All that stands on the ledger is in the figures of the run; the last request may be on record already.
+        // The figures of the run include everything on the ledger. The last request may be on record already.
         isAllOnLedger: Math.abs((settled.at(-1) ?? terminal.committedUsd) - terminal.committedUsd) < 1e-9,
-        // Only what was on its way is asked again: the turn's request, and the summary beside it.
+        // Only requests in flight are made again: that of the turn, and that of the parallel summary.
         isPaidOnce: model.requests.length <= whole.model.requests.length + 2,
       }).toEqual({ length, reason: 'completed', staged: 1, isAllOnLedger: true, isPaidOnce: true })
     }
@@ -220,8 +221,8 @@ describe('summaries beside turns', () => {
   })
 })
 
-describe('a question for a summary', () => {
-  test('is asked as the run asks, so that the cache serves; a model that calls a tool instead is asked once more without', async () => {
+describe('a request for a summary', () => {
+  test("has the prefix of the run's requests, so that the cache hits; a model that calls a tool instead is asked once more without tools", async () => {
     const model = scriptedModel(
       ({ messages, toolChoice }) => {
         const isSummary = JSON.stringify(messages.at(-1)?.content).includes('about to be replaced by a summary')

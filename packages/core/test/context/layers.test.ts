@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: whatever the conversation, what a layer leaves of it is
+// Tests R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: whatever the conversation, what a layer leaves of it is
 // valid, shorter, and follows from the record alone.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
@@ -21,7 +21,7 @@ import {
 } from '../support/conversations.ts'
 import { drawn } from '../support/deep.ts'
 
-// What is drawn with HALTING_DEEP takes its time.
+// Property tests with HALTING_DEEP take long.
 vi.setConfig({ testTimeout: 300_000 })
 const numRuns = drawn(300)
 
@@ -58,7 +58,7 @@ const summaries: fc.Arbitrary<readonly CompactionReply[]> = fc.oneof(
   fc.constant([{ kind: 'over_budget' } as const]),
 )
 
-/** A long answer: what a service refuses is seldom the words of people alone. */
+/** A long answer: user text alone rarely exceeds a window. */
 const replyOf = (id: string): TranscriptEntry => ({
   kind: 'assistant',
   id,
@@ -72,11 +72,11 @@ const replyOf = (id: string): TranscriptEntry => ({
   },
 })
 
-/** The same from a file: nothing in it is the same object. */
+/** The same transcript from a file: no object in it is identical. */
 const reread = (transcript: Transcript): Transcript =>
   Transcript.fromJSON(JSON.parse(JSON.stringify(transcript)) as unknown)
 
-/** Whether the newest messages that stand in both are the same objects, from the end on. */
+/** Whether the newest common messages of both are the same objects, from the end on. */
 function keptOf(before: readonly ModelMessage[], after: readonly ModelMessage[]): number {
   let kept = 0
   while (kept < Math.min(before.length, after.length) && before.at(-1 - kept) === after.at(-1 - kept)) kept++
@@ -88,7 +88,7 @@ const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
   const shown = [...before.messages()]
   const bytes = JSON.stringify(entries)
   const after = before.append(entry)
-  // The transcript keeps all: the same entries, to the byte.
+  // The transcript contains everything: the same entries, to the byte.
   expect(
     after
       .since(0)
@@ -104,8 +104,8 @@ const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
   return after
 }
 
-describe('old results that give way to notes', () => {
-  test('leave a valid, shorter conversation with the rest in place, and nothing to do for a second time', () => {
+describe('pruning of old results', () => {
+  test('leaves a valid, shorter conversation with the rest in place, and a second pass changes nothing', () => {
     fc.assert(
       fc.property(transcripts, windows, (given, window) => {
         const transcript = given.fork()
@@ -124,7 +124,7 @@ describe('old results that give way to notes', () => {
         }
         const last = before.findLast(({ content }) => typeof content !== 'string' && content.some(isToolResult))
         expect(after.messages()).toContain(last)
-        // What it says it freed is what it freed, but for the rounding of each.
+        // The reported savings are the real ones, except for the rounding of each.
         const freed = view.tokensOf(before) - view.tokensOf(after.messages())
         expect(Math.abs(cleared.freedTokens - freed)).toBeLessThanOrEqual(2 * cleared.calls.length + 2)
         expect(layers.clear?.({ ...view, state: { ...view.state, transcript: after } })).toBeUndefined()
@@ -137,7 +137,7 @@ describe('old results that give way to notes', () => {
   })
 })
 
-/** What a compaction comes to: the entry, or nothing. */
+/** The result of a compaction: the entry, or nothing. */
 async function boundaryBy(
   compaction: Compaction,
   transcript: Transcript,
@@ -146,7 +146,7 @@ async function boundaryBy(
 ): Promise<TranscriptEntry | undefined> {
   const result = await compaction.run(scopeOf(replies, asked))
   if (result.kind === 'gave_up') return undefined
-  // The loop would take it for one that gave up.
+  // The loop would take it for a compaction that gave up.
   expect(() => checkReplaced(transcript, result.messages)).not.toThrow()
   return boundaryOf(result.messages)
 }
@@ -167,7 +167,7 @@ describe('a full compaction', () => {
     return due !== undefined && due !== 'thrash' && 'run' in due ? due : undefined
   }
 
-  test('leaves a valid, shorter conversation, with the newest messages the same objects', async () => {
+  test('leaves a valid, shorter conversation, with the newest messages as the same objects', async () => {
     await fc.assert(
       fc.asyncProperty(transcripts, windows, triggers, summaries, async (given, window, trigger, replies) => {
         const transcript = given.fork()
@@ -182,7 +182,7 @@ describe('a full compaction', () => {
         if (entry === undefined) return
         const after = checkAfter(transcript, entry)
         const kept = keptOf(before, after.messages())
-        // All behind the first message is kept, but for long results of a last group that is too long by itself.
+        // Everything after the first message is preserved, except long results of a last group that is too long by itself.
         const rest = after.messages().slice(1)
         const newest = before.slice(before.length - rest.length)
         expect(rest.map(({ role }) => role)).toEqual(newest.map(({ role }) => role))
@@ -195,13 +195,13 @@ describe('a full compaction', () => {
     )
   })
 
-  test('asks the same and comes to the same from a transcript that was read again', async () => {
+  test('makes the same requests with the same result from a transcript that was read again', async () => {
     await fc.assert(
       fc.asyncProperty(transcripts, windows, triggers, summaries, async (given, window, trigger, replies) => {
         const transcript = given.fork()
         let live = transcript
         let again = reread(transcript)
-        // Twice: what the first left is what the second finds.
+        // Twice: the second compaction starts from the result of the first.
         for (const round of [1, 2]) {
           const asked: [CompactionRequest[], CompactionRequest[]] = [[], []]
           const [one, other] = [
@@ -229,7 +229,7 @@ describe('a full compaction', () => {
     )
   })
 
-  test('carries what people said word for word, once, over one compaction and over ten', async () => {
+  test('pins user text word for word, once, over one compaction and over ten', async () => {
     await fc.assert(
       fc.asyncProperty(transcripts, fc.integer({ min: 1, max: 10 }), async (transcript, times) => {
         const said = 'Binding: never touch the folder vendor/. ⚠️'
@@ -265,7 +265,7 @@ describe('a full compaction', () => {
     )
   })
 
-  test('keeps the signature of every thought that stands beside a call it keeps', async () => {
+  test('keeps the signature of every thinking block next to a call that it keeps', async () => {
     await fc.assert(
       fc.asyncProperty(transcripts, windows, triggers, async (given, window, trigger) => {
         const transcript = given.fork()
@@ -284,7 +284,7 @@ describe('a full compaction', () => {
 })
 
 describe('summaries of finished work', () => {
-  test('are of whole groups that nobody said anything in, and take their place valid and shorter, all at once', async () => {
+  test('replace whole groups without user text, all at once, and the result is valid and shorter', async () => {
     await fc.assert(
       fc.asyncProperty(
         transcripts,
@@ -307,7 +307,7 @@ describe('summaries of finished work', () => {
             const isSaid = ({ role, content }: ModelMessage): boolean =>
               role === 'user' && (typeof content === 'string' || !content.some(isToolResult))
             expect(span.filter(isSaid)).toEqual([])
-            // The same again as long as nothing was entered, also from a transcript that was read again.
+            // The result stays the same until an entry is added, also from a transcript that was read again.
             expect(JSON.stringify(layers.stage?.(viewIn(reread(session), window)))).toBe(JSON.stringify(stage))
             const before = session.messages()
             const { from, to, freedTokens } = stage
@@ -319,7 +319,7 @@ describe('summaries of finished work', () => {
               summary: textOfLength(size, staged),
               freedTokens,
             })
-            // Nothing is shown of it yet.
+            // None of it is shown yet.
             expect(session.messages()).toEqual(before)
           }
           const drained = layers.drain(viewIn(session, window))
@@ -331,7 +331,7 @@ describe('summaries of finished work', () => {
           expect(asked).toEqual([])
           if (entry === undefined) return
           const after = checkAfter(session, entry)
-          // What is not replaced stays the same objects, in order.
+          // Messages that are not replaced stay the same objects, in order.
           const stays = after.messages().filter((message) => before.includes(message))
           expect(stays).toEqual(before.filter((message) => stays.includes(message)))
           expect(after.messages().length - stays.length).toBeLessThanOrEqual(staged)

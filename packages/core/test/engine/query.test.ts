@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SDK-1 to R-SDK-9, R-BUD-8.
+// Tests R-SDK-1 to R-SDK-9, R-BUD-8.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, query, QueryEngine, type Model, type Prices, type SdkMessage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
@@ -6,7 +6,7 @@ import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hanging, hook, reader, tick, tool } from '../support/harness.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-/** Messages without their ids, which another test looks at. */
+/** Messages without their ids, which another test checks. */
 const bare = (messages: readonly SdkMessage[]) => messages.map(({ uuid: _uuid, session_id: _session, ...rest }) => rest)
 const usage = (input_tokens: number, output_tokens: number) => ({
   input_tokens,
@@ -22,7 +22,7 @@ async function all(messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> {
 }
 
 describe('the messages of a run', () => {
-  test('are those of the SDK message format (spec R-SDK-3), in order, whole', async () => {
+  test('are those of the SDK message format (spec R-SDK-3), complete and in order', async () => {
     const { messages } = await ask(
       [{ text: 'looking', ...calls({ name: 'Look', id: 't1', input: { path: 'a' } }) }, 'the answer'],
       {
@@ -40,7 +40,7 @@ describe('the messages of a run', () => {
         content: [content],
         stop_reason: null,
         stop_sequence: null,
-        // The block is told before the service has told what the reply uses.
+        // The block is emitted before the service has reported the usage of the reply.
         usage: usage(0, 0),
       },
       parent_tool_use_id: null,
@@ -107,7 +107,7 @@ describe('the messages of a run', () => {
     ])
   })
 
-  test('hold blocks as the Messages API knows them; what an adapter keeps for itself stays in the transcript', async () => {
+  test('contain blocks of the Messages API; private fields of an adapter stay in the transcript', async () => {
     const origin = { api: 'chat_completions', field: 'reasoning' }
     const scripted = scriptedModel(['yes'])
     const model: Model = {
@@ -118,13 +118,13 @@ describe('the messages of a run', () => {
       },
     }
     const engine = new QueryEngine({ model })
-    const told = (await all(engine.submit('go'))).find(({ type }) => type === 'assistant')
-    expect(told).toMatchObject({ message: { content: [{ type: 'text', text: 'yes' }] } })
-    expect(JSON.stringify(told)).not.toContain('origin')
+    const assistantMessage = (await all(engine.submit('go'))).find(({ type }) => type === 'assistant')
+    expect(assistantMessage).toMatchObject({ message: { content: [{ type: 'text', text: 'yes' }] } })
+    expect(JSON.stringify(assistantMessage)).not.toContain('origin')
     expect(engine.transcript.messages().at(-1)?.content).toEqual([{ type: 'text', text: 'yes', origin }])
   })
 
-  test('each have a uuid of their own and the id of the session', async () => {
+  test('each have their own uuid and the id of the session', async () => {
     const { messages } = await ask([calls('Look', 'Look'), 'done'], {
       tools: [reader('Look')],
       sessionId: 'the-session',
@@ -134,7 +134,7 @@ describe('the messages of a run', () => {
       expect([message.uuid, message.session_id]).toEqual([expect.stringMatching(uuid), 'the-session'])
   })
 
-  test('tell of retries, denials and what we wrote ourselves', async () => {
+  test('report retries, denials and the messages of the loop', async () => {
     const overloaded: ScriptedReply = {
       error: { kind: 'overloaded', message: 'Overloaded', status: 529, retryAfterMs: 700 },
     }
@@ -178,7 +178,7 @@ describe('the messages of a run', () => {
     expect(result.permission_denials).toEqual([{ tool_name: 'Write', tool_use_id: 't1', tool_input: {} }])
   })
 
-  test('tell of a failure as an assistant message with its error', async () => {
+  test('report a failure as an assistant message with its error', async () => {
     const { messages, result } = await ask([{ error: { kind: 'billing_error', message: 'no credit', status: 402 } }])
     expect(bare(messages)[1]).toMatchObject({
       type: 'assistant',
@@ -192,7 +192,7 @@ describe('the messages of a run', () => {
     ])
   })
 
-  test('hold hook events and partial messages only when asked for', async () => {
+  test('include hook events and partial messages only on request', async () => {
     const given = { hooks: [hook('beforeStep', () => {}, { id: 'h' })] }
     expect((await ask(['x'], given)).messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'result'])
     const { messages } = await ask(['x'], { ...given, includeHookEvents: true })
@@ -223,7 +223,7 @@ describe('the messages of a run', () => {
 })
 
 describe('several runs over one session', () => {
-  test('share the transcript; usage is the run, cost and modelUsage the session', async () => {
+  test('share the transcript; usage is per run, cost and modelUsage per session', async () => {
     const script: ScriptedReply[] = [
       { text: 'one', usage: { input_tokens: 100, output_tokens: 10 } },
       { text: 'two', usage: { input_tokens: 200, output_tokens: 20 } },
@@ -263,7 +263,7 @@ describe('several runs over one session', () => {
     expect([reasons, engine.totalCostUsd]).toEqual([['completed', 'completed', 'completed', 'budget_exhausted'], 4_500])
   })
 
-  test('of a query are as many as prompts', async () => {
+  test('of a query are as many as its prompts', async () => {
     async function* prompts() {
       yield 'first'
       yield 'second'
@@ -275,7 +275,7 @@ describe('several runs over one session', () => {
 })
 
 describe('the cost check', () => {
-  test('after every yielded message ends the run, also in the middle of tools', async () => {
+  test('ends the run after every yielded message, also between tools', async () => {
     const underestimating: Prices = { ...dollarATokenPrices, worstCase: () => 1 }
     const { result } = await ask([calls('Look'), 'never'], {
       tools: [reader('Look')],
@@ -290,7 +290,7 @@ describe('the cost check', () => {
     ])
   })
 
-  test('a budget without a price is told before anything runs', () => {
+  test('rejects a budget without a price before anything runs', () => {
     expect(() => new QueryEngine({ model: scriptedModel([]), maxBudgetUsd: 1 })).toThrow(ConfigurationError)
     expect(() => query({ prompt: 'x', options: { model: scriptedModel([]), maxTurns: 0 } })).toThrow(ConfigurationError)
   })
@@ -306,19 +306,19 @@ describe('the last answer of a run that did not end well (spec R-SDK-6a)', () =>
     expect(result).not.toHaveProperty('result')
   })
 
-  test('is none where the last reply asked for a tool', async () => {
+  test('is absent when the last reply called a tool', async () => {
     const { result } = await ask([{ text: 'I look.', ...look }], options)
     expect(result).toMatchObject({ terminal_reason: 'max_turns' })
     expect(result).not.toHaveProperty('last_answer')
   })
 
-  test('is no field of a success', async () => {
+  test('is not a field of a success', async () => {
     const { result } = await ask(['Done.'])
     expect([result.result, 'last_answer' in result]).toEqual(['Done.', false])
   })
 })
 
-describe('a hand on the run that goes on', () => {
+describe('controls of a running query', () => {
   test('interrupt ends it with a result', async () => {
     const engine: QueryEngine = new QueryEngine({
       model: scriptedModel([calls('Hang')]),
@@ -341,7 +341,7 @@ describe('a hand on the run that goes on', () => {
     })
   })
 
-  test('stop ends it at the next checkpoint', async () => {
+  test('stop ends it at the next cancellation point', async () => {
     const made: ReturnType<typeof engineOf> = engineOf([calls('Look'), 'never'], {
       tools: [tool('Look', () => (made.engine.stop('enough'), 'x'))],
     })
@@ -352,7 +352,7 @@ describe('a hand on the run that goes on', () => {
     })
   })
 
-  test('steer is taken at the next checkpoint, followUp when the run would end', async () => {
+  test('steer is taken at the next cancellation point, followUp when the run would end', async () => {
     const look = tool('Look', () => (engine.followUp('after'), engine.steer('now'), 'x'))
     const { engine, model } = engineOf([calls('Look'), 'one', 'two'], { tools: [look] })
     const messages = await all(engine.submit('go'))
@@ -361,7 +361,7 @@ describe('a hand on the run that goes on', () => {
     expect(resultOf(messages)).toMatchObject({ result: 'two', num_turns: 3 })
   })
 
-  test('a message that comes while nothing runs waits for the next run', async () => {
+  test('keep a message for the next run when nothing is running', async () => {
     const { engine, model } = engineOf(['one'])
     engine.steer('waiting')
     resultOf(await all(engine.submit('go')))
@@ -369,7 +369,7 @@ describe('a hand on the run that goes on', () => {
   })
 
   test.each(['read to its end', 'left standing'])(
-    'submitting in mid-run aborts it with the cause interrupt, and loses nothing: the first one %s',
+    'abort the run with the cause interrupt on a submit, and lose nothing: the first one %s',
     async (how) => {
       const { engine, model } = engineOf([calls('Hang'), 'the answer'], { tools: [hanging('Hang')] })
       const first = engine.submit('first')
@@ -392,15 +392,15 @@ describe('a hand on the run that goes on', () => {
       expect(
         model.requests[1]?.messages.map(({ content }) => (typeof content === 'string' ? content : content[0]?.type)),
       ).toEqual(['first', 'tool_use', 'tool_result', 'second'])
-      const told = [...engine.transcript].map(({ kind }) => kind)
-      expect([told, transcriptProblems(engine.transcript.messages())]).toEqual([
+      const kinds = [...engine.transcript].map(({ kind }) => kind)
+      expect([kinds, transcriptProblems(engine.transcript.messages())]).toEqual([
         ['user', 'assistant', 'user', 'user', 'assistant'],
         [],
       ])
     },
   )
 
-  test('leaving early aborts the run and still settles the session', async () => {
+  test('abort the run and settle the session when the consumer leaves early', async () => {
     const { engine } = engineOf([calls('Hang'), 'second answer'], { tools: [hanging('Hang')] })
     for await (const message of engine.submit('go')) if (message.type === 'assistant') break
     expect([engine.lastTerminal?.reason, transcriptProblems(engine.transcript.messages())]).toEqual(['abandoned', []])
@@ -408,7 +408,7 @@ describe('a hand on the run that goes on', () => {
   })
 })
 
-test('exactly one result a run, on every path', async () => {
+test('emits exactly one result per run, on every path', async () => {
   const scripts: ScriptedReply[][] = [
     ['x'],
     [calls('Look'), 'x'],

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PROG-7 to R-PROG-7b: failures and answers that are repeated are reminded of, and stop nothing.
+// Tests R-PROG-7 to R-PROG-7b: failures and answers that are repeated are reminded of, and stop nothing.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noProgress, type StopHook } from '../../src/index.ts'
@@ -15,15 +15,15 @@ const failing = (text: (call: number) => string) => {
     throw new Error(text(call++))
   }
 }
-/** A tool that edits files, and fails each time in another way. */
+/** A tool that edits files, and fails each time with another error. */
 const edit = () =>
   makeTool({ name: 'Edit', description: '', editsFiles: true, execute: failing((call) => 'no '.repeat(call + 1)) })
-/** Calls this tool with other input each time, and answers after so many. */
+/** Calls this tool with other input each time, and answers after this many calls. */
 const calling = (name: string, times: number) => (_request: unknown, index: number) =>
   index < times ? calls({ name, input: { at: 'x'.repeat(index) } }) : 'done'
 
 describe('edits that fail', () => {
-  test('three turns in a row are reminded of once, and the run goes on', async () => {
+  test('reminds once of three turns in a row, and the run continues', async () => {
     const ended = await run(calling('Edit', 12), { tools: [edit()], stopWhen })
     expect([ended.terminal.reason, said(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
       'completed',
@@ -32,7 +32,7 @@ describe('edits that fail', () => {
     ])
   })
 
-  test('what is looked at in between does not count, and one that works does', async () => {
+  test('ignores reads in between, and starts anew after an edit that works', async () => {
     const looks = (_request: unknown, index: number): ScriptedReply =>
       index < 6 ? calls({ name: index % 2 === 0 ? 'Edit' : 'Look', input: { at: 'x'.repeat(index) } }) : 'done'
     const looking = await run(looks, { tools: [edit(), reader('Look')], stopWhen })
@@ -51,7 +51,7 @@ describe('edits that fail', () => {
     expect(said(await run(calling('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
   })
 
-  test('a tool that edits nothing may fail as it likes, and nobody is reminded where no guard looks', async () => {
+  test('ignores failures of a tool that edits nothing, and does nothing without a guard', async () => {
     const other = tool(
       'Edit',
       failing((call) => 'no '.repeat(call + 1)),
@@ -69,7 +69,7 @@ describe('errors that are the same', () => {
       failing((call) => `connection refused after ${call} ms`),
     )
 
-  test('four turns are reminded of, whatever is done in between', async () => {
+  test('reminds of four turns, whatever is done in between', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 10 ? calls({ name: index % 2 === 0 ? 'Look' : 'See', input: { at: 'x'.repeat(index) } }) : 'done'
     const ended = await run(script, { tools: [timed(), reader('See')], stopWhen })
@@ -80,7 +80,7 @@ describe('errors that are the same', () => {
     ])
   })
 
-  test('of one message they count once, and a person begins anew', async () => {
+  test('counts those of one message once, and starts anew with a person', async () => {
     const many = (_request: unknown, index: number): ScriptedReply =>
       index < 3 ? calls(...Array.from({ length: 5 }, (_, n) => ({ name: 'Look', input: { at: index, n } }))) : 'done'
     expect(said(await run(many, { tools: [timed()], stopWhen }))).toEqual([])
@@ -95,7 +95,7 @@ describe('errors that are the same', () => {
     expect(transitions).not.toContain('no_progress_nudge')
   })
 
-  test('a run has one such reminder, and another of what goes in circles', async () => {
+  test('sends one such reminder in a run, and another for cycles', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 8 ? calls({ name: 'Edit', input: { at: index } }) : calls('Look')
     const ended = await run(script, { tools: [edit(), timed()], stopWhen })
@@ -106,12 +106,12 @@ describe('errors that are the same', () => {
     expect(ended.state.spent.reminded).toEqual(['failing_edits', 'same_turns'])
   })
 
-  test('those of a circle are that circle', async () => {
+  test('treats those of a cycle as that cycle', async () => {
     const ended = await run(() => calls('Look'), { tools: [timed()], stopWhen })
     expect([ended.terminal.summary.turns, ended.state.spent.reminded]).toEqual([5, ['same_turns']])
   })
 
-  test('at the last turn nobody is reminded', async () => {
+  test('sends no reminder at the last turn', async () => {
     const ended = await run(calling('Look', 9), { tools: [timed()], maxTurns: 4, stopWhen })
     expect([ended.terminal.reason, said(ended)]).toEqual(['max_turns', []])
   })
@@ -125,14 +125,14 @@ describe('answers that are sent back', () => {
   const hookTexts = (ended: Parameters<typeof said>[0]) =>
     said(ended).map(([origin, text]) => (origin === 'hook' ? origin : text))
 
-  test('the third of the same comes back with a reminder, which needs no lap of its own', async () => {
+  test('are sent back with a reminder at the third repetition, without an extra iteration', async () => {
     const ended = await run(() => 'It is done.', { stopWhen, stopHooks: [blocking(5)] })
     expect(hookTexts(ended)).toEqual(['hook', 'hook', 'hook', equalAnswersReminder, 'hook', 'hook'])
     expect(ended.transitions).toEqual(Array.from({ length: 5 }, () => 'stop_hook_blocking'))
     expect(ended.terminal.reason).toBe('completed')
   })
 
-  test('other answers, and calls in between, are none of them', async () => {
+  test('ignore other answers, and calls in between', async () => {
     const others = await run((_request, index) => 'word '.repeat(index + 1), { stopWhen, stopHooks: [blocking(5)] })
     expect(hookTexts(others)).not.toContain(equalAnswersReminder)
     const script = (_request: unknown, index: number): ScriptedReply =>
@@ -142,7 +142,7 @@ describe('answers that are sent back', () => {
   })
 })
 
-test('what is counted stays small, is JSON, and names only what the newest turn repeats', () => {
+test('keep a small JSON count, which names only what the newest turn repeats', () => {
   const call = fc.record({ editedBy: fc.constantFrom('Edit', 'Write'), error: fc.nat(20) }, { requiredKeys: [] })
   const steps = fc.array(fc.oneof(fc.array(call, { maxLength: 4 }), fc.nat(2)), { maxLength: 60 })
   fc.assert(

@@ -1,13 +1,13 @@
-// Holds rules of docs/spec: R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
+// Tests R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
 import { describe, expect, test } from 'vitest'
 import { any, noProgress, type AgentTool, type Guard, type ModelRequest } from '../../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../../src/compat/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
-import { calls, reader, resultTexts, type Given, type Run } from '../support/harness.ts'
+import { calls, reader, resultTexts, type RunTestOptions, type Run } from '../support/harness.ts'
 import { ended, watched } from '../support/watched.ts'
 
 describe('guards and cancellation sources', () => {
-  test('that give null mean nothing', async () => {
+  test('treat null as nothing', async () => {
     const guard: Guard = { name: 'null', checkpoints: ['before_turn', 'after_reply', 'after_tools'], evaluate: () => null } // prettier-ignore
     const result = await ended([calls('Read'), 'done'], {
       stopWhen: [guard, any(guard)],
@@ -20,7 +20,7 @@ describe('guards and cancellation sources', () => {
     ])
   })
 
-  test('are not asked after an abort: a deaf one costs one grace time, however many come after it', async () => {
+  test('are not called after an abort: a hanging one costs one grace time, however many follow it', async () => {
     let asked = 0
     const deaf = {
       cancellationSignal() {
@@ -36,8 +36,8 @@ describe('guards and cancellation sources', () => {
     expect([terminal.reason, asked]).toEqual(['time_limit', 1])
   })
 
-  test('joined by any, are looked at where each would be by itself', async () => {
-    const given: Given = {
+  test('are evaluated in a combination where each would be by itself', async () => {
+    const given: RunTestOptions = {
       stopWhen: any(new FinishReasonHook(['stop_sequence']), new StepsLimitHook(2)),
       tools: [reader('Read')],
     }
@@ -52,7 +52,7 @@ describe('guards and cancellation sources', () => {
   })
 })
 
-test('a stop from outside counts beside a source that has nothing to say, and beside one that has', async () => {
+test('keep a stop from outside, next to a source with or without a stop', async () => {
   const source = new InMemoryCancellationSource()
   const signals = []
   for (const cancels of [false, true]) {
@@ -76,14 +76,14 @@ describe('a subagent', () => {
     readOnly: true,
     spawn: () => ({ prompt: 'sub' }),
   }
-  /** The main loop calls the agent, which calls Read for ever. */
+  /** The main loop calls the agent, which calls Read forever. */
   const script = ({ messages }: ModelRequest): ScriptedReply => {
     if (messages[0]?.content === 'sub') return calls('Read')
     return messages.length === 1 ? calls('Agent') : 'done'
   }
   const ofChild = ({ model }: Run) => model.requests.filter(({ messages }) => messages[0]?.content === 'sub').length
 
-  test('keeps a guard that is joined to a limit of steps', async () => {
+  test('keeps a guard that is combined with a limit of steps', async () => {
     const result = await ended(script, {
       stopWhen: any(noProgress(), new StepsLimitHook(50)),
       tools: [agent, reader('Read')],

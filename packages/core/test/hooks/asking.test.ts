@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
+// Tests R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import {
@@ -22,7 +22,7 @@ import { killedAfter, killedBefore } from '../support/killed.ts'
 const cap = 2_000
 const question = (text: string) =>
   ({ system: 'Judge.', messages: [{ role: 'user', content: text }], maxOutputTokens: 500 }) as const
-/** The most that a question of one word can be billed for. */
+/** The maximum that a question of one word can be billed for. */
 const questionTokens = 1_000 + 6 + (16 + 7) + 500
 
 const reservedBy = (records: readonly StepRecord[]): readonly unknown[] =>
@@ -35,7 +35,7 @@ const reservedBy = (records: readonly StepRecord[]): readonly unknown[] =>
 const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
 const verdict: ScriptedReply = { text: 'fine', usage: usage(300, 40) }
 
-/** The model that judges answers with what it was asked; the run's own looks once and answers. */
+/** The judging model replies with its question; the model of the run looks once and answers. */
 function world(
   ask: (context: HookContext | StopHookInput) => Promise<unknown>,
   triggers: HookTrigger[] = ['beforeToolUse'],
@@ -64,7 +64,7 @@ function world(
 }
 
 describe('a hook that asks a model', () => {
-  test('is in cost, tokens and the figures by model, and not in the usage of the run', async () => {
+  test('counts in cost, tokens and the figures by model, and not in the usage of the run', async () => {
     const heard: CompactionReply[] = []
     const { options, judge } = world(async (context) => {
       const reply = await context.ask?.({ ...question('may it?'), model: judge })
@@ -122,7 +122,7 @@ describe('a hook that asks a model', () => {
     expect(reservedBy(steps.records)).toEqual([questionTokens])
   })
 
-  test('is told that the budget has no room for it; then nothing is asked', async () => {
+  test('gets an error when the budget has no room for it, and nothing is asked', async () => {
     const heard: unknown[] = []
     const { options, judge } = world(async (context) => {
       heard.push(await context.ask?.({ ...question('x'.repeat(50_000)), model: judge }))
@@ -136,7 +136,7 @@ describe('a hook that asks a model', () => {
     ])
   })
 
-  test('never overshoots, whatever the service bills, hides or breaks', async () => {
+  test('never overshoots, whatever the service bills, omits or breaks', async () => {
     const bills: readonly ScriptedReply[] = [
       { text: 'all of it', usage: usage(questionTokens - 500, 500) },
       { error: { kind: 'connection', message: 'gone' } },
@@ -159,7 +159,7 @@ describe('a hook that asks a model', () => {
     }
   })
 
-  test('beside others of its event: each answer comes to its question, also when a resume asks in another order', async () => {
+  test('gets the answer to its own question next to others of its event, also when a resume asks in another order', async () => {
     const answers = async (context: HookContext | StopHookInput, order: readonly string[]) => {
       const replies = await Promise.all(
         order.map(async (each) => {
@@ -188,7 +188,7 @@ describe('a hook that asks a model', () => {
     expect(terminal.costUsd).toBe(30 + 30)
   })
 
-  test('is retried, told that the model failed, and heard out when it broke', async () => {
+  test('is retried, gets an error when the model failed, and completes when it broke the stream', async () => {
     const heard: (string | undefined)[] = []
     const judge = scriptedModel([
       { error: { kind: 'overloaded', message: 'busy', status: 529 } },
@@ -203,13 +203,13 @@ describe('a hook that asks a model', () => {
     expect(events.filter(({ type }) => type === 'retry')).toHaveLength(1)
   })
 
-  test('may not ask for ever, ask what is no question, ask another model, or ask after its end', async () => {
+  test('may not ask forever, ask an invalid question, ask another model, or ask after its end', async () => {
     const heard: CompactionReply[] = []
     let late: HookContext | undefined
     const { options, judge } = world(async (context) => {
       if (!('trigger' in context)) return
       late = context
-      // Plain JavaScript may ask anything.
+      // Plain JavaScript code can pass any value.
       const odd = [undefined, null, 7, {}, { system: 'x', messages: [{}] }, { system: 'x', messages: [1n] }] as never[]
       for (const each of odd) heard.push(await context.ask(each))
       heard.push(await context.ask({ ...question('x'), model: scriptedModel([], { id: 'unnamed' }) }))
@@ -228,7 +228,7 @@ describe('a hook that asks a model', () => {
     expect(judge.requests.length).toBe(asked)
   })
 
-  test('that ends before its question is waited for: what it costs is counted', async () => {
+  test('that ends before its question is awaited, and its cost counts', async () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const slow: Model = {
       ...judge,
@@ -240,14 +240,14 @@ describe('a hook that asks a model', () => {
     const { options } = world(async (context) => {
       void context.ask?.({ ...question('in passing'), model: slow })
       await Promise.resolve()
-      // By now it is asked.
+      // By now the question was asked.
       await until(() => true)
     })
     const { terminal } = await run([], { ...options, models: [slow] } as never)
     expect([terminal.reason, judge.requests.length, terminal.costUsd]).toEqual(['completed', 1, 370])
   })
 
-  test('that asked nothing, and asks after its end, is refused at once', async () => {
+  test('that asked nothing is refused at once when it asks after its end', async () => {
     let late: HookContext | undefined
     const { options } = world(async (context) => {
       if ('trigger' in context) late = context
@@ -259,7 +259,7 @@ describe('a hook that asks a model', () => {
     expect(terminal.costUsd).toBe(30)
   })
 
-  test('in a subagent draws on the same budget, and on its end as on its start', async () => {
+  test('draws on the same budget in a subagent, at its end as at its start', async () => {
     const child = { name: 'Agent', description: '', inputSchema: { type: 'object' }, readOnly: true, spawn: () => ({ prompt: 'sub' }) } as const // prettier-ignore
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const model = scriptedModel(({ messages }): ScriptedReply => messages[0]?.content === 'go' && messages.length === 1 ? calls('Agent') : 'said', { maxOutputTokens: cap }) // prettier-ignore
@@ -278,7 +278,7 @@ describe('a hook that asks a model', () => {
     expect(json((await replay(steps.records, options)).terminal)).toEqual(json(terminal))
   })
 
-  test('permission rules may ask too, once the message that makes the call is whole', async () => {
+  test('works for permission rules too, once the message with the call is complete', async () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const { options } = world(async () => {})
     let early = 0
@@ -299,32 +299,29 @@ describe('a hook that asks a model', () => {
   })
 })
 
-describe('an abort in the middle of a question', () => {
-  test.each(['heeds', 'ignores'])(
-    'charges it at its worst case, and ends the run, when the hook %s it',
-    async (how) => {
-      const judge = scriptedModel([{ hang: true }], { id: 'judge', maxOutputTokens: cap })
-      const { options, model } = world(async (context) => {
-        await context.ask?.({ ...question('may it?'), model: judge })
-        if (how === 'ignores') await new Promise(() => {})
-      })
-      const going = begin([], { ...options, models: [judge], maxBudgetUsd: 100_000 } as never)
-      await until(() => judge.requests.length === 1)
-      going.loop.abort()
-      const { terminal, steps } = await going.end()
-      expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length]).toEqual([
-        'aborted_tools',
-        15,
-        15 + questionTokens,
-        1,
-      ])
-      const told = await replay(steps.records, { ...options, models: [judge] })
-      expect(json(told.terminal)).toEqual(json(terminal))
-    },
-  )
+describe('an abort during a question', () => {
+  test.each(['heeds', 'ignores'])('charges it at its worst case and ends the run when the hook %s it', async (how) => {
+    const judge = scriptedModel([{ hang: true }], { id: 'judge', maxOutputTokens: cap })
+    const { options, model } = world(async (context) => {
+      await context.ask?.({ ...question('may it?'), model: judge })
+      if (how === 'ignores') await new Promise(() => {})
+    })
+    const going = begin([], { ...options, models: [judge], maxBudgetUsd: 100_000 } as never)
+    await until(() => judge.requests.length === 1)
+    going.loop.abort()
+    const { terminal, steps } = await going.end()
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length]).toEqual([
+      'aborted_tools',
+      15,
+      15 + questionTokens,
+      1,
+    ])
+    const replayed = await replay(steps.records, { ...options, models: [judge] })
+    expect(json(replayed.terminal)).toEqual(json(terminal))
+  })
 })
 
-test('killed after every record, what was asked is not paid twice; a replay tells the same', async () => {
+test('pays no question twice when killed after every record; a replay has the same result', async () => {
   const made = () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const ask = async (context: Pick<HookContext, 'ask'>, text: string): Promise<void> => {
@@ -349,7 +346,7 @@ test('killed after every record, what was asked is not paid twice; a replay tell
     const lost = ended.terminal.committedUsd - ended.terminal.costUsd
     expect([count, ended.terminal.reason]).toEqual([count, 'completed'])
     const before = records.filter((record) => record.type === 'result' && /asked\/\w+\.\d/.test(record.key)).length
-    // An attempt that was on its way when the process died is charged, and made again.
+    // An attempt in flight when the process died is charged, and made again.
     const open = records.filter((record) => record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true && !records.some((each) => each.type === 'result' && each.key === record.key)).length // prettier-ignore
     expect([count, before + judge.requests.length]).toEqual([count, 12])
     expect(lost === 0).toBe(open === 0)
@@ -358,9 +355,9 @@ test('killed after every record, what was asked is not paid twice; a replay tell
   }
 })
 
-describe('the time of a question', () => {
+describe('the time limit of a question', () => {
   const asked: CompactionReply[] = []
-  /** A judge that answers never, or only once. */
+  /** A judge that never answers, or only once. */
   function timed(answers: readonly (ScriptedReply | Error)[], timeoutMs: number, clock = createFakeClock()) {
     asked.length = 0
     let calls = 0
@@ -383,7 +380,7 @@ describe('the time of a question', () => {
   }
   const kinds = () => asked.map((reply) => (reply.kind === 'failed' ? reply.error.kind : reply.kind))
 
-  test('is kept: the call is aborted at its end, and the run goes on with what it may have cost', async () => {
+  test('is enforced: the call is aborted at its end, and the run continues with what it may have cost', async () => {
     const { options, signals, clock } = timed([], 5_000)
     const going = begin([], options)
     await until(() => signals.length === 1)
@@ -401,7 +398,7 @@ describe('the time of a question', () => {
     expect(signals).toHaveLength(1)
   })
 
-  test('is over all attempts, and no figure that is none counts', async () => {
+  test('covers all attempts, and rejects an invalid figure', async () => {
     const overloaded = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true })
     const late = timed([overloaded, verdict], 100)
     const going = begin([], late.options)
@@ -418,7 +415,7 @@ describe('the time of a question', () => {
     }
   })
 
-  test('is kept where the budget is shared and nobody can be asked for more, and nothing is charged', async () => {
+  test('is enforced when the budget is shared and cannot grow, and nothing is charged', async () => {
     const { options, signals, clock } = timed([verdict], 5_000)
     let isHanging = false
     const grown: AbortSignal[] = []
@@ -427,7 +424,7 @@ describe('the time of a question', () => {
       usd: 0,
       async growTo(usd: number, { signal }: { readonly signal: AbortSignal }) {
         grown.push(signal)
-        // It heeds no abort, either.
+        // It ignores an abort, too.
         if (isHanging) await new Promise(() => undefined)
         lease.usd = usd
       },
@@ -452,7 +449,7 @@ describe('the time of a question', () => {
     expect(again.terminal).toEqual(terminal)
   })
 
-  test('is not the end of it for one that is answered in time, nor does it hold up an abort', async () => {
+  test('does not end an answer in time, and does not delay an abort', async () => {
     const quick = timed([verdict], 5_000)
     expect((await run([], quick.options)).terminal.reason).toBe('completed')
     expect(kinds()).toEqual(['answered'])
@@ -461,7 +458,7 @@ describe('the time of a question', () => {
     await until(() => signals.length === 1)
     going.loop.abort('user')
     await tick()
-    // The grace time of a model that heeds no abort.
+    // The grace time of a model that ignores an abort.
     await clock.advance(60_000)
     expect([(await going.end()).terminal.reason, signals[0]?.aborted]).toEqual(['aborted_tools', true])
   })

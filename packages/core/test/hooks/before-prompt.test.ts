@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
+// Tests R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, startRun, Transcript, type ModelMessage } from '../../src/index.ts'
@@ -12,7 +12,7 @@ const note = (text: string, trigger: 'beforeExecution' | 'beforeStep' = 'beforeE
 const word = (text: string) =>
   hook('beforeExecution', (context) => context.withState(context.state().withUserMessage(text)))
 
-test('a message that a hook places before the prompt leaves the prompt the last word of the user, in each run', async () => {
+test("inserts a hook's message before the prompt, which stays the last user message, in each run", async () => {
   const first = await run(['one'], { hooks: [note('a note')] }, { prompt: 'go' })
   expect(shown(first.model.requests[0]!.messages)).toEqual(['a note', 'go'])
   const next = { prompt: 'again', transcript: first.state.transcript }
@@ -21,7 +21,7 @@ test('a message that a hook places before the prompt leaves the prompt the last 
   expect(shown(request!.messages)).toEqual(['a note', 'go', [{ type: 'text', text: 'one' }], 'a newer note', 'again'])
 })
 
-test('elsewhere, and in a run without a prompt, it is the last message', async () => {
+test('appends the message elsewhere, and in a run without a prompt', async () => {
   const later = await run(['one'], { hooks: [note('a note', 'beforeStep')] })
   expect(shown(later.model.requests[0]!.messages)).toEqual(['go', 'a note'])
   const transcript = startRun({ prompt: 'said before' }).transcript
@@ -30,7 +30,7 @@ test('elsewhere, and in a run without a prompt, it is the last message', async (
   expect(shown(withoutPrompt.model.requests[0]!.messages).at(-1)).toBe('a note')
 })
 
-test('whatever hooks add, notes stand before the prompt and words behind it, each in order; also as it is stored', async () => {
+test('puts notes before the prompt and messages after it, each in order, also when stored', async () => {
   const added = fc.array(fc.record({ isNote: fc.boolean(), text: fc.stringMatching(/^[a-z]{1,4}$/) }), { maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(added, async (all) => {
@@ -47,7 +47,7 @@ test('whatever hooks add, notes stand before the prompt and words behind it, eac
   )
 })
 
-test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('a stored place of %d loses no message', (messagesAfter) => {
+test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('loses no message with a stored position of %d', (messagesAfter) => {
   const entries = (['a', 'b'] as const).map((id) => ({
     kind: 'user',
     id,
@@ -60,7 +60,7 @@ test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('a stored place of %d loses no messa
   )
 })
 
-test('a run that is killed after any record shows the same when it is resumed', async () => {
+test('shows the same when a run that was killed after any record is resumed', async () => {
   const made = () => ({
     model: scriptedModel(({ messages }) => (messages.length < 4 ? calls('Look') : 'done')),
     tools: [reader('Look')],

@@ -1,4 +1,4 @@
-// Holds R-LIM-50b: the figures of hooks are those on record, so that a question which holds them is asked once.
+// Tests R-LIM-50b: the figures of hooks are the recorded ones, so that a question that contains them is asked once.
 import { expect, test } from 'vitest'
 import { CallableHook, resume, type HookContext, type Permissions, type RunOptions } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -7,7 +7,7 @@ import { killedAfter } from '../support/killed.ts'
 
 const usage = { input_tokens: 300, output_tokens: 40 }
 
-test('killed after every record, a question with the figures in it is not paid twice', async () => {
+test('pays a question with the figures in it once when killed after every record', async () => {
   const made = () => {
     const judge = scriptedModel(() => ({ text: 'fine', usage }), { id: 'judge', maxOutputTokens: 2_000 })
     const ask = async (asks: HookContext['ask'], figures: unknown): Promise<void> => {
@@ -25,7 +25,7 @@ test('killed after every record, a question with the figures in it is not paid t
     const fake = createFakeClock({ autoAdvance: true })
     let ticks = 0
     const options: RunOptions = {
-      // Time passes with every look at it.
+      // Time passes with every read of it.
       clock: { ...fake, now: () => fake.now() + ++ticks },
       model: scriptedModel(
         ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'answer' : calls('Look')),

@@ -1,4 +1,4 @@
-// Holds R-HOOK-11 and R-HOOK-12 of docs/spec: a hook may replace what the model is shown.
+// Tests R-HOOK-11 and R-HOOK-12: a hook may replace what the model is shown.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -32,7 +32,7 @@ const once = (trigger: HookTrigger, change: (state: AgentState) => AgentState) =
   return hook(trigger, (context) => (left-- > 0 ? context.withState(change(context.state())) : context))
 }
 
-describe('a hook that summarizes and goes on', () => {
+describe('a hook that summarizes and continues', () => {
   const summarizing = () =>
     hook(
       'onStop',
@@ -44,7 +44,7 @@ describe('a hook that summarizes and goes on', () => {
       { id: 'summarize' },
     )
 
-  test('has the model shown the summary, and keeps all that was said on record', async () => {
+  test('shows the model the summary, and keeps the whole conversation on record', async () => {
     const options = { tools, stopWhen: new StepsLimitHook(2), hooks: [summarizing()] }
     const result = await run([calls('Look'), calls('Look'), 'answer'], options)
     expect([result.terminal.reason, result.transitions, result.terminal.summary.compacted]).toEqual([
@@ -67,11 +67,11 @@ describe('a hook that summarizes and goes on', () => {
         postTokens: 8,
       },
     ])
-    const told = result.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
-    expect(told).toEqual([...result.state.transcript])
+    const entries = result.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+    expect(entries).toEqual([...result.state.transcript])
   })
 
-  test('comes to the same in a resume and in a replay, and is not asked again', async () => {
+  test('has the same result in a resume and in a replay, and is not called again', async () => {
     const options = () => ({ clock: createFakeClock({ autoAdvance: true }), tools, stopWhen: new StepsLimitHook(1) })
     const going = begin([calls('Look'), { hang: true }], { ...options(), hooks: [summarizing()] })
     await until(() => going.model.requests.length === 2)
@@ -87,7 +87,7 @@ describe('a hook that summarizes and goes on', () => {
   })
 })
 
-describe('what a hook makes of the transcript takes effect', () => {
+describe('a replaced transcript takes effect', () => {
   const textOf = (list: readonly ModelMessage[] | undefined) =>
     list?.map(({ content }) => (typeof content === 'string' ? content : content.map(({ type }) => type).join()))
 
@@ -105,7 +105,7 @@ describe('what a hook makes of the transcript takes effect', () => {
     expect([result.terminal.reason, textOf(shown(result)[1]), errors(result)]).toEqual(['completed', next, []])
   })
 
-  test('the same state, read back from JSON, changes nothing', async () => {
+  test('unless it is the same state, read back from JSON', async () => {
     const result = await run([calls('Look'), 'answer'], {
       tools,
       stopWhen: new StepsLimitHook(1),
@@ -115,7 +115,7 @@ describe('what a hook makes of the transcript takes effect', () => {
     expect(result.terminal.signals.toString()).toBe('steps_limit: Step limit reached: 1/1')
   })
 
-  test('in the order of the hooks: the next one sees it, and what was said before it is not lost', async () => {
+  test('in the order of the hooks: the next one sees it, and earlier messages are not lost', async () => {
     const seen: unknown[] = []
     const result = await run(['answer'], {
       hooks: [
@@ -132,7 +132,7 @@ describe('what a hook makes of the transcript takes effect', () => {
     expect([result.terminal.reason, result.messages]).toEqual(['completed', summary])
   })
 
-  test('what it notes for people is told, and not shown to the model', async () => {
+  test('except notes for people, which are emitted and not shown to the model', async () => {
     const note = { type: 'informational', message: 'tidied' } as const
     const attach = (state: AgentState) => state.withEntry({ kind: 'attachment', id: 'n', attachment: note })
     const result = await run([calls('Look'), 'answer'], {
@@ -145,7 +145,7 @@ describe('what a hook makes of the transcript takes effect', () => {
     expect([attached, shown(result)[1], errors(result)]).toEqual([[note, note], summary, []])
   })
 
-  test('a longer one is reserved for in full', async () => {
+  test('and is reserved in full when it is longer', async () => {
     const long = user('x'.repeat(50_000))
     const result = await run([calls('Look'), 'answer'], {
       tools,
@@ -159,19 +159,19 @@ describe('what a hook makes of the transcript takes effect', () => {
   })
 })
 
-describe('is refused, and told, where it could not be sent', () => {
+describe('is rejected with an error when it could not be sent', () => {
   const refusedAt = async (trigger: HookTrigger, change: (state: AgentState) => AgentState) => {
-    const told: string[] = []
-    const onError = hook('onError', ({ error }) => void told.push(error?.message ?? ''))
+    const messages: string[] = []
+    const onError = hook('onError', ({ error }) => void messages.push(error?.message ?? ''))
     const result = await run([calls('Look'), 'answer'], { tools, hooks: [once(trigger, change), onError] })
-    // The run goes on as if the hook had not been there.
-    expect([result.terminal.reason, result.messages.length, boundaries(result), told]).toEqual([
+    // The run continues as if the hook had not been there.
+    expect([result.terminal.reason, result.messages.length, boundaries(result), messages]).toEqual([
       'completed',
       4,
       [],
       errors(result),
     ])
-    return told
+    return messages
   }
   const open =
     'The transcript cannot be replaced: calls of its last message have no result yet. Replace it before or after a step, or when the run stops.'
@@ -192,14 +192,14 @@ describe('is refused, and told, where it could not be sent', () => {
     ['a result without a call', [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] }], 'message 0 (user) answers t, which nobody called'], // prettier-ignore
     ['no word from the user at the end', [user('x'), { role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'its last message must be from the user, as it is now'], // prettier-ignore
   ])('with %s', async (_what, messages, problem) => {
-    const told = await refusedAt('afterStep', (state) => state.withMessages(messages))
-    expect(told).toEqual([`The transcript cannot be replaced: ${problem}.`])
+    const errors = await refusedAt('afterStep', (state) => state.withMessages(messages))
+    expect(errors).toEqual([`The transcript cannot be replaced: ${problem}.`])
   })
 
   test('with an attachment that only the loop writes', async () => {
     const attachment = { type: 'max_turns_reached', maxTurns: 1, turnCount: 1 } as const
-    const told = await refusedAt('afterStep', (state) => state.withEntry({ kind: 'attachment', id: 'x', attachment }))
-    expect(told).toEqual(['A hook may attach notes of type informational, not max_turns_reached.'])
+    const errors = await refusedAt('afterStep', (state) => state.withEntry({ kind: 'attachment', id: 'x', attachment }))
+    expect(errors).toEqual(['A hook may attach notes of type informational, not max_turns_reached.'])
   })
 
   test('outside a run too', () => {

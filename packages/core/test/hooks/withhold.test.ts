@@ -1,4 +1,4 @@
-// Holds R-HOOK-17, R-HOOK-17a and R-HOOK-17b of docs/spec: a hook that redacts and fails lets nothing through, and the record holds what the model was shown.
+// Tests R-HOOK-17, R-HOOK-17a and R-HOOK-17b: a redacting hook that fails lets nothing through, and the record contains what the model was shown.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
@@ -26,13 +26,13 @@ const failing = (context: HookContext): never => {
 const everything = ({ events, state, steps, model, terminal }: Run): string =>
   JSON.stringify([events.filter((event) => !isLive(event)), state.transcript, steps.records, model.requests, terminal])
 
-describe('a hook that redacts and fails', () => {
+describe('a redacting hook that fails', () => {
   test.each<[how: string, handle: Handle]>([
     ['throws', failing],
     ['rejects', async (context) => failing(context)],
-    // Plain JavaScript may give anything back.
+    // Plain JavaScript code can return any value.
     ['gives back no context', () => 'the secret' as never],
-  ])('that %s has the result withheld everywhere', async (_how, handle) => {
+  ])('that %s withholds the result everywhere', async (_how, handle) => {
     const seen: unknown[] = []
     const ended = await run([calls('Secret'), 'done'], {
       tools: [secret()],
@@ -53,7 +53,7 @@ describe('a hook that redacts and fails', () => {
     expect(JSON.stringify(seen)).not.toContain('the secret')
   })
 
-  test('that throws a stop has its signal raised, and the result withheld', async () => {
+  test('raises the signal of a stop that it throws, and withholds the result', async () => {
     const stops = closed(() => {
       throw new AgentStopException({ message: 'enough' })
     })
@@ -63,7 +63,7 @@ describe('a hook that redacts and fails', () => {
     expect(everything(ended)).not.toContain('the secret')
   })
 
-  test('without onError decides nothing', async () => {
+  test('decides nothing without onError', async () => {
     const open = new CallableHook(failing, { triggers: ['afterToolUse'] })
     expect(resultTexts(await run([calls('Secret'), 'done'], { tools: [secret()], hooks: [open] }))).toEqual([
       'the secret',
@@ -75,7 +75,7 @@ describe('the record', () => {
   const redacts: Handle = (context) =>
     context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***'))
 
-  test('holds what a hook left of a result, and a replay is the same', async () => {
+  test('contains the result after the hook, and a replay is the same', async () => {
     const options = { tools: [secret()], hooks: [closed(redacts)] }
     const ended = await run([calls('Secret'), 'done'], options)
     expect(resultTexts(ended)).toEqual(['the ***'])
@@ -83,7 +83,7 @@ describe('the record', () => {
     await expectSameReplay(ended, options)
   })
 
-  test('holds a result that passed once every hook has seen it, with its blocks and details', async () => {
+  test('contains an approved result once every hook has seen it, with its blocks and details', async () => {
     const content = [{ type: 'text', text: 'plain' }] as const
     const options = {
       tools: [tool('Plain', () => ({ content, details: { lines: 1 } })), reader('Look', 'seen')],
@@ -97,7 +97,7 @@ describe('the record', () => {
     await expectSameReplay(ended, options)
   })
 
-  test('of a process that died before the hooks were called leaves the result withheld', async () => {
+  test('withholds the result of a process that died before the hooks were called', async () => {
     const options = { tools: [secret()], hooks: [closed(() => {})] }
     const { steps } = await run([calls('Secret'), 'done'], options)
     const cut = steps.records.findIndex((record) => record.type === 'result' && record.key.includes('/tool:'))
@@ -109,7 +109,7 @@ describe('the record', () => {
     )
   })
 
-  test.each(['redacted', 'passed'] as const)('that was cut after a result was %s answers a resume', async (how) => {
+  test.each(['redacted', 'passed'] as const)('that was cut after a result was %s completes a resume', async (how) => {
     let called = 0
     const options = {
       tools: [tool('Secret', () => `the secret ${++called}`)],
@@ -128,14 +128,14 @@ describe('the record', () => {
   })
 })
 
-test('onError takes one word, and needs a trigger that has a result', () => {
+test('onError accepts one value, and needs a trigger that has a result', () => {
   expect(() => new CallableHook(() => {}, { triggers: ['beforeStep'], onError: 'withhold' })).toThrow('afterToolUse')
   expect(() => new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'hide' as never })).toThrow('withhold')
 })
 
 async function expectSameReplay(ended: Run, options: Partial<RunOptions>): Promise<void> {
   const again = await replay(ended.steps.records, { ...options, model: ended.model })
-  const told = (events: readonly RunEvent[]): unknown => json(events.filter((event) => !isLive(event)))
-  expect(told(again.events)).toEqual(told(ended.events))
+  const recordedEvents = (events: readonly RunEvent[]): unknown => json(events.filter((event) => !isLive(event)))
+  expect(recordedEvents(again.events)).toEqual(recordedEvents(ended.events))
   expect(json(again.terminal)).toEqual(json(ended.terminal))
 }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
+// Tests R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { innermostEvent } from '../../src/state/figures-in.ts'
@@ -25,13 +25,13 @@ interface Plan {
   readonly seed: number
   readonly maxToolCalls: number
   readonly maxTurns: number
-  /** Calls that a message asks for at most. */
+  /** The maximum number of calls that a message makes. */
   readonly width: number
   readonly wrapUp: boolean
   readonly toolConcurrency: number
-  /** US dollars of the standing budget; Infinity: there is none. */
+  /** US dollars of the standing budget; Infinity means none. */
   readonly standingUsd: number
-  /** How much of it another process has reserved for a while. */
+  /** The amount that another process has reserved for a while. */
   readonly othersUsd: number
 }
 
@@ -46,14 +46,14 @@ const plans = fc.record<Plan>({
   othersUsd: fc.integer({ min: 0, max: 9_000 }),
 })
 
-/** A budget that processes share: who wants more than is left waits in order of arrival, and only settled money refuses. */
+/** A budget that processes share. A request that exceeds the rest waits in order of arrival, and only settled money refuses. */
 class Purse implements StandingBudgets {
   readonly names = ['a purse']
-  /** What was done with it that must not be. */
+  /** Uses of the budget that must not happen. */
   readonly problems: string[] = []
   settled = 0
   reserved = 0
-  /** Takings that are not settled. */
+  /** Reservations that are not settled. */
   open = 0
   readonly #limit: number
   readonly #waiting: (() => boolean)[] = []
@@ -66,7 +66,7 @@ class Purse implements StandingBudgets {
     return true
   }
 
-  /** Another process has so much, and gives it back after a while. */
+  /** Another process reserves this amount, and releases it after a while. */
   others(usd: number, clock: FakeClock): void {
     const taken = Math.min(usd, this.#limit - this.settled - this.reserved)
     this.reserved += taken
@@ -135,7 +135,7 @@ class Purse implements StandingBudgets {
   }
 }
 
-/** Calls that write and were begun, by their keys. A reader may have begun while its message streamed, for nothing (R-CALLS-1a). */
+/** Writing calls that began, by their keys. A reading call may have begun during its message, without effect (R-CALLS-1a). */
 type Begun = Set<string>
 
 function draw({ seed }: Plan, place: string, below: number): number {
@@ -208,7 +208,7 @@ function purseOf(plan: Plan, clock: FakeClock): Purse | undefined {
   return purse
 }
 
-/** Calls that began, of the run and its agents: those of tools, and those that started agents. */
+/** Calls that began, of the run and its agents: tool calls, and calls that started agents. */
 function callsBegun(events: readonly RunEvent[]): number {
   return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
@@ -223,7 +223,7 @@ function expectWithin(plan: Plan, { spent }: RunState, begun: Begun, events: rea
 const line = /^Remaining in this run: (.*)\.$/
 const shares = [50, 80, 95]
 
-/** What the model was told of its limits, in order. */
+/** The reminders of limits that the model got, in order. */
 function remindersIn({ transcript }: RunState): readonly string[] {
   return transcript.since(0).flatMap((entry) => {
     if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
@@ -231,15 +231,15 @@ function remindersIn({ transcript }: RunState): readonly string[] {
   })
 }
 
-/** Each figure is told when another share of its limit is used, and for each share once. */
+/** Each figure is reported when another share of its limit is used, and once for each share. */
 function expectOnce(reminders: readonly string[]): void {
-  const told = new Map<string, number>()
+  const reportedShares = new Map<string, number>()
   for (const part of reminders.flatMap((text) => line.exec(text)?.[1]?.split('; ') ?? [])) {
     const [, left, limit, figure = ''] = /^(\d+) of (\d+) (.*)$/.exec(part) ?? []
     const used = ((Number(limit) - Number(left)) * 100) / Number(limit)
     const share = shares.filter((each) => used >= each).length
-    expect([part, share > (told.get(figure) ?? 0)]).toEqual([part, true])
-    told.set(figure, share)
+    expect([part, share > (reportedShares.get(figure) ?? 0)]).toEqual([part, true])
+    reportedShares.set(figure, share)
   }
 }
 
@@ -262,7 +262,7 @@ async function whole(plan: Plan) {
   return { ...came, clock, begun, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 
-test('calls of tools of a run and its agents never exceed the limit, and each taking is settled', async () => {
+test('tool calls of a run and its agents never exceed the limit, and each reservation is settled', async () => {
   const reasons = new Map<string, number>()
   let reminded = 0
   await fc.assert(
@@ -282,7 +282,7 @@ test('calls of tools of a run and its agents never exceed the limit, and each ta
     }),
     { numRuns: drawn(300) },
   )
-  // Else nothing was tried.
+  // Otherwise the test would try nothing.
   expect([...reasons.keys()]).toContain('max_tool_calls')
   expect(reminded).toBeGreaterThan(0)
 }, 120_000)
@@ -294,18 +294,18 @@ test('the same over a kill at any record', async () => {
       const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
       const begun: Begun = new Set()
-      // What the process before spent it does not know: it has a purse that is as full.
+      // The new process does not know what the previous one spent: its purse is full.
       const purse = purseOf(plan, later)
       const resumed = resume(kept, optionsOf(plan, later, begun, purse))
       const came = await follow(resumed.loop, purse)
       const onRecord = json(resumed.steps.records) as unknown as readonly StepRecord[]
-      const told = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
-      expectWithin(plan, came.state, begun, told.events)
+      const replayed = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
+      expectWithin(plan, came.state, begun, replayed.events)
       const shown = remindersIn(came.state)
-      // What works beside the run may have come further or less far, and its calls with it; a purse is as full as at the beginning.
-      const isBeside = told.events.some((event) => event.type === 'agent' && event.inBackground === true)
+      // Background work may have progressed further or less, and its calls with it. A purse is as full as at the beginning.
+      const isBeside = replayed.events.some((event) => event.type === 'agent' && event.inBackground === true)
       const isSame = !isBeside && purse === undefined && came.state.transcript.length === state.transcript.length
-      // What was told before the kill is told no second time, and what comes is told in the same order.
+      // A reminder from before the kill is not repeated, and new ones come in the same order.
       expect(shown).toEqual(isSame ? remindersIn(state) : shown)
     }),
     { numRuns: drawn(300) },

@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
+// Tests R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, resume, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, reader, run, tick, until, type Given } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, reader, run, tick, until, type RunTestOptions } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** Standing budgets that give whatever they are told to, and count what of it is settled. */
+/** Standing budgets that grant the configured amount, and count how much of it is settled. */
 function portOf(answer: (request: StandingRequest, settle: () => void) => unknown) {
   const counts = { asked: 0, settled: 0 }
   const standing: StandingBudgets = {
@@ -19,7 +19,7 @@ function portOf(answer: (request: StandingRequest, settle: () => void) => unknow
   return { counts, standing }
 }
 
-const given = (standing: StandingBudgets): Given => ({
+const given = (standing: StandingBudgets): RunTestOptions => ({
   tools: [reader('Look', 'seen')],
   prices: dollarATokenPrices,
   standing,
@@ -39,7 +39,7 @@ describe('a replay', () => {
         return { kind: 'taken', usd, settle() {} }
       },
     ],
-  ])('takes nothing of standing budgets: of a run that ended as %s', async (reason, answer) => {
+  ])('takes nothing from standing budgets for a run that ended as %s', async (reason, answer) => {
     const { counts, standing } = portOf((request) => answer(request, counts.asked))
     const { terminal, steps } = await run([], given(standing))
     expect(terminal.reason).toBe(reason)
@@ -50,15 +50,15 @@ describe('a replay', () => {
   })
 })
 
-describe('a wait that nobody hears the end of', () => {
-  test('gives back what comes', async () => {
+describe('a wait whose end is not awaited', () => {
+  test('releases what is granted', async () => {
     let give = (): void => {}
     const { counts, standing } = portOf(
       ({ usd }, settle) => new Promise((resolve) => (give = () => resolve({ kind: 'taken', usd, settle }))),
     )
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({ clock })
-    // The step of the wait is refused, as by a store that is full.
+    // The step of the wait is rejected, as by a store that is full.
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
       key.includes('standing:') ? Promise.reject(new Error('the store is full')) : inner(key, effect, options)
@@ -71,7 +71,7 @@ describe('a wait that nobody hears the end of', () => {
   })
 })
 
-test('a process that goes on takes for each request that it makes, also where the wait for it is on record', async () => {
+test('a resumed process reserves for each request that it makes, also when the wait for it is on record', async () => {
   const waiting = () =>
     portOf(async ({ usd }, settle) => {
       await Promise.resolve()
@@ -129,7 +129,7 @@ describe('an attempt whose step fails', () => {
   })
 })
 
-describe('a port that keeps to no type', () => {
+describe('a port that returns invalid values', () => {
   test.each<[string, (request: StandingRequest, settle: () => void) => unknown]>([
     ['nothing', () => undefined],
     ['another kind', () => ({ kind: 'maybe' })],
@@ -149,7 +149,7 @@ describe('a port that keeps to no type', () => {
     ['no number', () => NaN],
     ['less than nothing', () => -1],
     ['more than all', ({ usd }: StandingRequest) => usd * 2],
-  ])('asks no model for %s, and gives it back', async (_what, usdOf) => {
+  ])('asks no model for %s, and releases it', async (_what, usdOf) => {
     const { counts, standing } = portOf((request, settle) => ({ kind: 'taken', usd: usdOf(request), settle }))
     const { terminal, model } = await run([], given(standing))
     expect([terminal.reason, model.requests.length, counts.settled]).toEqual(['error', 0, 1])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
+// Tests R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
 import { describe, expect, test } from 'vitest'
 import {
   resume,
@@ -14,17 +14,17 @@ import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply 
 import { calls, dollarATokenPrices as prices, hook, json, reader, resultTexts, said, tool } from '../support/harness.ts'
 import { killedBefore, killedBeforeLap } from '../support/killed.ts'
 
-/** Looks, then writes; looks and writes again; then says that it is done. */
+/** Looks, then writes; looks and writes again; then finishes. */
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
   const turn = messages.filter(({ role }) => role === 'assistant').length
   return turn < 2 ? calls('Look', 'Write') : 'done'
 }
 
-/** A hook that says something before every request. */
+/** A hook that adds a message before every request. */
 const saying = (text: string, id: string) =>
   hook('beforeStep', (context) => context.withState(context.state().withUserMessage(text)), { id })
 
-/** What the run was made with: with hooks, or without. `written` holds what the tool that writes has done. */
+/** The options of the run, with hooks or without. `written` lists the writes of the tool. */
 function world(hooked = true) {
   const written: string[] = []
   const write = tool('Write', (_input, { idempotencyKey }) => (written.push(idempotencyKey), 'written'))
@@ -52,7 +52,7 @@ const compacts: Compaction['run'] = async () => ({
   postTokens: 10,
 })
 
-/** Programs that differ from the one that made the record. All of them can go on with it. */
+/** Programs that differ from the one that made the record. All of them can continue it. */
 const others: readonly (readonly [what: string, change: Partial<RunOptions>])[] = [
   ['the same', {}],
   ['another system prompt', { system: 'a much longer system prompt than the first one was' }],
@@ -103,7 +103,7 @@ const cases = others.flatMap(([what, change]) =>
 )
 
 describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, change, hooked) => {
-  test('keeps what is on record: a write that was done is done once, and told', async () => {
+  test('keeps what is on record: a completed write is done once, and reported', async () => {
     const { written, options } = world(hooked)
     const records = await killedBeforeLap(2, options())
     expect(written).toHaveLength(2)
@@ -114,7 +114,7 @@ describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, chang
     expect(transcriptProblems(state.transcript.messages())).toEqual([])
   })
 
-  test('a call that had begun is told as unknown, and not run again', async () => {
+  test('reports a call that had begun as unknown, and does not run it again', async () => {
     const { written, options } = world(hooked)
     const records = await killedBefore(
       (record) => record.type === 'result' && record.key.startsWith('run1/tool:2:1:'),
@@ -132,8 +132,8 @@ describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, chang
   })
 })
 
-describe('what is new', () => {
-  test('acts from the first live step: system prompt, tools, model', async () => {
+describe('the difference', () => {
+  test('takes effect from the first live step: system prompt, tools, model', async () => {
     const { options } = world()
     const records = await killedBeforeLap(2, options())
     const model = scriptedModel(script, { id: 'another' })
@@ -145,7 +145,7 @@ describe('what is new', () => {
     ])
   })
 
-  test('acts from the first live step: hooks', async () => {
+  test('takes effect from the first live step: hooks', async () => {
     const { options } = world()
     const records = await killedBeforeLap(2, options())
     const asked: string[] = []
@@ -155,11 +155,11 @@ describe('what is new', () => {
       { id: 'watching' },
     )
     await resume(records, { ...options(), hooks: [watching] }).loop.ended
-    // Behind the write there is nothing on record.
+    // Nothing is on record after the write.
     expect(asked).toEqual(['afterToolUse Write', 'afterStep', 'beforeStep', 'beforeInference', 'afterInference'])
   })
 
-  test('hears a stop at the first live checkpoint, also when hooks that are on record are gone', async () => {
+  test('obeys a stop at the first live cancellation point, also when recorded hooks are gone', async () => {
     const { options } = world()
     const records = await killedBeforeLap(2, options())
     const model = scriptedModel(script)
@@ -168,7 +168,7 @@ describe('what is new', () => {
     expect([(await loop.result).reason, model.requests.length]).toEqual(['user_requested', 0])
   })
 
-  test('acts on a call that had not begun', async () => {
+  test('affects a call that had not begun', async () => {
     const { written, options } = world()
     const records = await killedBefore(
       (record) => record.type === 'result' && record.key.startsWith('run1/permission:2:1:'),
@@ -179,7 +179,7 @@ describe('what is new', () => {
     expect(resultTexts({ state: { ...state, startLength: 0 } })).toEqual(['read', 'written', 'read', 'a new rule'])
   })
 
-  test('asks the rules about a call that had not begun, also when it comes to stand in one batch with a call that had', async () => {
+  test('asks the rules about a call that had not begun, also when it is now in one batch with a call that had', async () => {
     const ran: string[] = []
     const noteRan = (_input: unknown, { toolName }: { readonly toolName: string }) => (ran.push(toolName), toolName)
     const permissions: Permissions = {
@@ -201,7 +201,7 @@ describe('what is new', () => {
     expect(ran).not.toContain('Secret')
   })
 
-  test('has hooks see the results of calls that ran beside each other, also when these would run one by one now', async () => {
+  test('shows hooks the results of calls that ran in parallel, also when these would now run one by one', async () => {
     const options = (toolConcurrency: number): RunOptions => ({
       model: scriptedModel(({ messages }) => (messages.length === 1 ? calls('Look', 'Look', 'Look') : 'done')),
       tools: [reader('Look', 'a secret')],
@@ -229,7 +229,7 @@ describe('what is new', () => {
   })
 })
 
-describe('a subagent on record', () => {
+describe('a recorded subagent', () => {
   const agent = (system: string, wrap = (prompt: string) => prompt): AgentTool => ({
     name: 'Agent',
     description: 'a subagent',
@@ -265,7 +265,7 @@ describe('a subagent on record', () => {
     ['fewer tools', () => ({ tools: [agent('one')] })],
     ['another model', () => ({ model: scriptedModel(both, { id: 'another' }) })],
     ['a guard on costs', () => ({ stopWhen: new CostLimitHook(1) }), expect.stringContaining('The agent was stopped')],
-  ])('is gone on with by %s', async (_what, change, answer = 'found') => {
+  ])('is resumed by %s', async (_what, change, answer = 'found') => {
     const written: string[] = []
     const records = await killedInChild(written)
     expect(written).toHaveLength(2)
@@ -286,7 +286,7 @@ describe('a subagent on record', () => {
   })
 })
 
-describe('a true mismatch writes nothing, and the right program can go on', () => {
+describe('a true mismatch writes nothing, and the right program can continue', () => {
   const before = Transcript.of([
     { kind: 'user', id: 'old', message: { role: 'user', content: 'an older prompt' }, origin: 'prompt' },
     {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
+// Tests R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/entries/steps.ts'
@@ -6,7 +6,7 @@ import { accountOf, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
 
-/** A clock that is moved by hand, forward or back, and whose timers come too late: as where the machine slept. */
+/** A clock that is set manually, forward or back, and whose timers fire too late, as on a machine that slept. */
 function handClock(): Clock & { move(ms: number): void } {
   let time = 1_000_000
   return {
@@ -19,7 +19,7 @@ function handClock(): Clock & { move(ms: number): void } {
 }
 
 const usage = { input_tokens: 1_000, output_tokens: 100 }
-/** A reply during which the clock is moved. */
+/** A reply during which the clock is set. */
 const moving = (
   clock: { move(ms: number): void },
   ms: number,
@@ -63,7 +63,7 @@ describe('the clock of the host', () => {
 })
 
 describe('a clock that is set back', () => {
-  test('takes no time from what is under way, and the time goes on behind it', async () => {
+  test('takes no time from work in flight, and time continues after it', async () => {
     const clock = handClock()
     const script = [moving(clock, -700, calls('Look')), moving(clock, 300)]
     const { terminal, records } = await ran(clock, script, { tools: [reader('Look')] })
@@ -85,7 +85,7 @@ describe('a clock that is set back', () => {
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 1_100])
   })
 
-  test('that shows no number stands still', async () => {
+  test('that returns no number stands still', async () => {
     const shown = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
     let reads = 0
     const clock: Clock = { now: () => shown[Math.min(reads++, shown.length - 1)] ?? 0, after: () => () => {} }
@@ -100,13 +100,13 @@ describe('a record of a clock that was set back', () => {
     const { records } = await ran(clock, [moving(clock, 500, calls('Look')), moving(clock, 200)], {
       tools: [reader('Look')],
     })
-    // As versions wrote it that measured by the time of day.
+    // As written by versions that measured by the time of day.
     return records.map((record) =>
       record.type === 'result' && record.key.includes('model:1.') ? { ...record, durationMs: -200 } : record,
     )
   }
 
-  test('fits, and its durations below zero are read as none', async () => {
+  test('is valid, and its negative durations are read as none', async () => {
     const records = await setBack()
     expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
     const [run = []] = runsOf(records)
@@ -115,7 +115,7 @@ describe('a record of a clock that was set back', () => {
     expect(runsOf([...records, stage])[0]?.at(-1)).toMatchObject({ stage: { durationMs: 0 } })
   })
 
-  test('has an account, an answer to what-if and a replay, also where nobody read it through a session', async () => {
+  test('has an account, a what-if result and a replay, also when it was not read through a session', async () => {
     const records = await setBack()
     const account = accountOf(records)
     expect(account.slowest.map(({ ms }) => ms)).toEqual([200])
@@ -126,19 +126,19 @@ describe('a record of a clock that was set back', () => {
   })
 })
 
-describe('a clock that jumps ahead, as where the machine slept on and its timers come late', () => {
+describe('a clock that jumps ahead, as on a machine that slept and whose timers fire late', () => {
   const hour = 3_600_000
 
-  test('the limit is compared with the time after a reply', async () => {
+  test('compares the limit with the time after a reply', async () => {
     const clock = handClock()
     const { terminal, records } = await ran(clock, [moving(clock, hour)], { maxDurationMs: 60_000 })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', hour])
-    // What ended it is on record: a replay comes to the same.
+    // The cause of the end is on record: a replay has the same result.
     const replayed = await replay(records, { model: scriptedModel([]), maxDurationMs: 60_000 })
     expect(replayed.terminal.reason).toBe('time_limit')
   })
 
-  test('no tool starts after it, and no request is made', async () => {
+  test('starts no tool and makes no request after it', async () => {
     const clock = handClock()
     const ranTools: string[] = []
     const slow = { ...reader('Slow'), execute: () => (ranTools.push('Slow'), clock.move(hour), 'seen') }
@@ -157,7 +157,7 @@ describe('a clock that jumps ahead, as where the machine slept on and its timers
     expect([terminal.reason, ranTools, model.requests.length]).toEqual(['time_limit', ['Slow'], 1])
   })
 
-  test('no attempt is made after a wait for the next one', async () => {
+  test('makes no attempt after a wait for the next one', async () => {
     const clock = handClock()
     const sleepy: Clock = {
       now: () => clock.now(),
@@ -175,19 +175,19 @@ describe('a clock that jumps ahead, as where the machine slept on and its timers
     expect([terminal.reason, model.requests.length]).toEqual(['time_limit', 1])
   })
 
-  test('a limit that passes in a wait for the next attempt ends the run, also where the budget has no room for it', async () => {
+  test('ends the run when the limit passes in a wait for the next attempt, even without budget for it', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const failing: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', retryAfterMs: 500 } }
     const prices = { cost: () => 0, worstCase: () => 6 }
     const given = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
     const { terminal } = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 100 })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 100])
-    // With time enough it is the budget: what nobody told of the first attempt was charged at its worst case.
+    // With enough time it is the budget: the unreported cost of the first attempt was charged at its worst case.
     const longer = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 60_000 })
     expect(longer.terminal.reason).toBe('max_budget_usd')
   })
 
-  test('it does not touch a run without a limit', async () => {
+  test('does not affect a run without a limit', async () => {
     const clock = handClock()
     const { terminal } = await ran(clock, [moving(clock, hour)])
     expect(terminal.reason).toBe('completed')

@@ -1,4 +1,4 @@
-// Spec R-STEP-15b: clocks that keep to no contract end no run the wrong way, and keep none from its end.
+// Tests R-STEP-15b: clocks that break their contract never end a run wrongly, and never prevent its end.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { steadyClock, type Clock } from '../../src/values/clock.ts'
@@ -9,16 +9,16 @@ const busy = { error: { kind: 'overloaded', message: 'busy', retryable: true } }
 const model = () => scriptedModel([calls('Look'), busy, 'answer'])
 const options = { tools: [reader('Look')], maxDurationMs: 60_000 }
 
-/** A run under a clock that is none of the harness: that hands it on, and advances nothing by itself. */
+/** A run under a custom clock, not that of the harness, which does not advance it. */
 const under = (clock: unknown, more: object = {}) =>
   run([], { ...options, ...more, model: model(), clock: clock as FakeClock })
 
-/** A clock whose timers fire when the host has nothing else to do. */
+/** A clock whose timers fire when the host is idle. */
 const quick = (): Clock => createFakeClock({ autoAdvance: true })
 
 describe('a pause', () => {
   const never = new Promise<void>(() => undefined)
-  /** What another realm, or plain JavaScript, may give. */
+  /** Values that another realm or plain JavaScript code can return. */
   const thenable = (then: () => unknown): object =>
     new Proxy({}, { get: (_target, name) => (name === 'then' ? then() : undefined) })
   test.each<[string, () => unknown]>([
@@ -39,7 +39,7 @@ describe('a pause', () => {
       },
     ],
     ['that is no promise', () => 7],
-  ])('%s holds up no run', async (_name, pause) => {
+  ])('%s does not delay a run', async (_name, pause) => {
     const fine = quick()
     const clock = { now: () => fine.now(), after: fine.after.bind(fine), pause }
     expect((await under(clock)).terminal.reason).toBe('completed')
@@ -55,7 +55,7 @@ describe('a timer', () => {
   })
 
   const deed = fc.constantFrom('fire', 'cancel')
-  test('calls back once, behind `after`, and not after it was cancelled, whatever the clock does', () =>
+  test('calls back once, after `after`, and not after it was cancelled, whatever the clock does', () =>
     fc.assert(
       fc.asyncProperty(fc.nat(3), fc.array(deed, { maxLength: 6 }), fc.boolean(), async (atOnce, deeds, hasCancel) => {
         let fire = (): void => undefined
@@ -70,7 +70,7 @@ describe('a timer', () => {
         let isBehind = false
         let isCancelled = false
         const seen: boolean[] = []
-        // A clock of plain JavaScript may give nothing.
+        // A clock in plain JavaScript may return nothing.
         const cancel = steadyClock(clock as unknown as Clock).after(5, () => void seen.push(isBehind && !isCancelled))
         isBehind = true
         for (const each of deeds) {

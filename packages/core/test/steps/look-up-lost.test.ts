@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
+// Tests R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
 import { describe, expect, test, vi } from 'vitest'
 import { accountOf } from '@halting/analysis'
 import { noUsage } from '../../src/entries/adapters.ts'
@@ -45,7 +45,7 @@ async function resumed(records: readonly StepRecord[], options: RunOptions) {
   return { terminal, records: steps.records.map((record) => json(record) as unknown as StepRecord) }
 }
 
-/** A resume that dies before it records this, with all that is on record then. */
+/** A resume that dies before it records this, with everything on record by then. */
 async function resumedUntil(
   records: readonly StepRecord[],
   isFatal: (record: StepRecord) => boolean,
@@ -75,7 +75,7 @@ const killed = (given: Partial<RunOptions> = {}) =>
   killedBefore(lost('model:1.1'), optionsOf(askable([done], nothingKnown), given))
 
 describe('a lost request whose service can be asked', () => {
-  test('is asked once by the id of the reply, and charged what the service says', async () => {
+  test('is looked up once by the id of the reply, and charged the reported amount', async () => {
     const lookUp = knows(0.5)
     const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], lookUp)))
     expect(lookUp.mock.calls.map(([id]) => id)).toEqual(['gen-1'])
@@ -83,7 +83,7 @@ describe('a lost request whose service can be asked', () => {
     expect(accountOf(records).totals).toMatchObject({ costUsd: 1.5, committedUsd: 1.5, requests: 2 })
   })
 
-  test('is charged by the prices where the service tells its usage alone', async () => {
+  test('is charged by the prices when the service reports only its usage', async () => {
     const usage = { ...noUsage, input_tokens: 7, output_tokens: 2 }
     const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], async () => ({ usage }))))
     expect([terminal.costUsd, terminal.committedUsd, terminal.totalTokens]).toEqual([2, 2, 119])
@@ -91,7 +91,7 @@ describe('a lost request whose service can be asked', () => {
     expect(end?.type === 'end' ? end.spent.usage : null).toMatchObject({ input_tokens: 107, output_tokens: 12 })
   })
 
-  test('is replayed to the same end without a question', async () => {
+  test('is replayed to the same end without a lookup', async () => {
     const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], knows(0.5))))
     const lookUp = knows(9)
     const replayed = await replay(records, optionsOf(askable([], lookUp)))
@@ -100,7 +100,7 @@ describe('a lost request whose service can be asked', () => {
     expect(json(replayed.terminal)).toEqual(json(terminal))
   })
 
-  test('is asked once more when the process dies before the answer is on record', async () => {
+  test('is looked up once more when the process dies before the answer is on record', async () => {
     const first = knows(0.5)
     const died = await resumedUntil(await killed(), lost('model:1.1/lookup'), optionsOf(askable([done], first)))
     const second = knows(0.5)
@@ -109,7 +109,7 @@ describe('a lost request whose service can be asked', () => {
     expect(terminal.committedUsd).toBe(1.5)
   })
 
-  test('is not asked again when the process dies after the answer is on record', async () => {
+  test('is not looked up again when the process dies after the answer is on record', async () => {
     const died = await resumedUntil(await killed(), lost('model:1.1'), optionsOf(askable([done], knows(0.5))))
     const lookUp = knows(9)
     const { terminal } = await resumed(died, optionsOf(askable([done], lookUp)))
@@ -117,7 +117,7 @@ describe('a lost request whose service can be asked', () => {
     expect(terminal.committedUsd).toBe(1.5)
   })
 
-  test('is not asked of a model of another id, or of one that cannot be asked', async () => {
+  test('is not looked up at a model with another id, or at one without lookups', async () => {
     const records = await killed()
     const lookUp = knows(0.5)
     const other = { ...askable([done], lookUp), id: 'other' }
@@ -127,7 +127,7 @@ describe('a lost request whose service can be asked', () => {
     expect((await resumed(records, optionsOf(scriptedModel([done])))).terminal.committedUsd).toBe(6)
   })
 
-  test('is settled within a budget: what it did not cost can be spent', async () => {
+  test('is settled within a budget: the rest can be spent', async () => {
     const given = { maxBudgetUsd: 7, minUsefulTokens: 1 }
     const script = [{ ...calls('Look'), usage: { input_tokens: 100, output_tokens: 10 } }, done] as const
     const tools = [reader('Look')]
@@ -138,11 +138,11 @@ describe('a lost request whose service can be asked', () => {
     expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', 2.5])
   })
 
-  // The first request of the agent was lost; the second may come to 5.
+  // The first request of the agent was lost; the second may cost 5.
   test.each([
     [5.2, true],
     [5.8, false],
-  ])('of an agent counts against the agent’s limit of $%d as the service says', async (maxBudgetUsd, isStopped) => {
+  ])('of an agent counts against the agent’s limit of $%d as the service reports', async (maxBudgetUsd, isStopped) => {
     const agent: AgentTool = {
       name: 'Agent',
       description: 'a subagent',
@@ -159,7 +159,7 @@ describe('a lost request whose service can be asked', () => {
     expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', isStopped ? 2.5 : 3.5])
   })
 
-  test('is asked by the last id that was reported, for an adapter that asked again after a refusal', async () => {
+  test('is looked up by the last reported id, for an adapter that repeated a refused request', async () => {
     const two = askable([done], nothingKnown, () => ['gen-refused', 'gen-second'])
     const records = await killedBefore(lost('model:1.1'), optionsOf(two))
     const lookUp = knows(0.5)
@@ -167,7 +167,7 @@ describe('a lost request whose service can be asked', () => {
     expect(lookUp.mock.calls.map(([id]) => id)).toEqual(['gen-second'])
   })
 
-  test('bills more than was reserved only where the service says so, with a notice', async () => {
+  test('bills more than was reserved only when the service says so, with a notice', async () => {
     const records = await killed({ maxBudgetUsd: 20 })
     const options = optionsOf(askable([done], knows(8)), { maxBudgetUsd: 20 })
     const { loop } = resume(records, options)
@@ -178,7 +178,7 @@ describe('a lost request whose service can be asked', () => {
   })
 })
 
-describe('the worst case stands', () => {
+describe('charges the worst case', () => {
   const figuresWith = async (lookUp: LookUp): Promise<readonly unknown[]> => {
     const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], lookUp)))
     const replayed = await replay(records, optionsOf(askable([], lookUp)))
@@ -186,28 +186,28 @@ describe('the worst case stands', () => {
   }
   const atWorst = ['completed', 1, 6, 6]
 
-  test('where the service knows nothing of the reply', async () => {
+  test('when the service does not know the reply', async () => {
     expect(await figuresWith(nothingKnown)).toEqual(atWorst)
   })
 
-  test('where asking fails', async () => {
+  test('when the lookup fails', async () => {
     expect(await figuresWith(() => Promise.reject(new Error('refused')))).toEqual(atWorst)
   })
 
-  test('where asking throws', async () => {
+  test('when the lookup throws', async () => {
     const broken = (): never => {
       throw new Error('broken')
     }
     expect(await figuresWith(broken)).toEqual(atWorst)
   })
 
-  test('where no answer comes in time, and whoever asks hears that it is over', async () => {
-    let isTold = false
+  test('when no answer arrives in time, and the lookup is notified of the timeout', async () => {
+    let isNotified = false
     const figures = await figuresWith((_id, { signal }) => {
-      signal.addEventListener('abort', () => (isTold = true))
+      signal.addEventListener('abort', () => (isNotified = true))
       return new Promise(() => {})
     })
-    expect([...figures, isTold]).toEqual([...atWorst, true])
+    expect([...figures, isNotified]).toEqual([...atWorst, true])
   })
 
   test.each([
@@ -220,11 +220,11 @@ describe('the worst case stands', () => {
     [{}],
     [null],
     ['much'],
-  ])('where the answer cannot be counted: %j', async (answer) => {
+  ])('when the answer is not countable: %j', async (answer) => {
     expect(await figuresWith(async () => answer as never)).toEqual(atWorst)
   })
 
-  test('where the record is one of before, without an id', async () => {
+  test('when the record is an older one without an id', async () => {
     const records = await killedBefore(lost('model:1.1'), optionsOf(scriptedModel([done])))
     const lookUp = knows(0.5)
     const { terminal } = await resumed(records, optionsOf(askable([done], lookUp)))
@@ -244,18 +244,18 @@ describe('the id of a reply', () => {
     expect(records.findIndex((record) => record.type === 'result' && record.key.endsWith('/model:1.1'))).toBe(at + 1)
   })
 
-  test('is not on record for a service that cannot be asked', async () => {
+  test('is not on record for a service without lookups', async () => {
     expect((await recordsOf(askable([done]))).filter(({ type }) => type === 'control')).toEqual([])
   })
 
-  test('is bounded: ids without end, or too long, are not recorded', async () => {
+  test('is bounded: too many or too long ids are not recorded', async () => {
     const many = await recordsOf(askable([done], nothingKnown, () => Array.from({ length: 50 }, (_, n) => `gen-${n}`)))
     expect(many.filter(({ type }) => type === 'control')).toHaveLength(8)
     const long = await recordsOf(askable([done], nothingKnown, () => ['x'.repeat(257)]))
     expect(long.filter(({ type }) => type === 'control')).toEqual([])
   })
 
-  test('of a request that was answered leaves a resume as it is', async () => {
+  test('of an answered request does not change a resume', async () => {
     const script = [{ ...calls('Look'), usage: { input_tokens: 100, output_tokens: 10 } }, done] as const
     const given = { tools: [reader('Look')] }
     const whole = await killedBefore(lost('never'), optionsOf(askable(script, nothingKnown), given))
@@ -269,7 +269,7 @@ describe('the id of a reply', () => {
         records,
         optionsOf(askable(script.slice(answered), lookUp), given),
       )
-      // What was lost before its id was on record is not known.
+      // A request that was lost before its id was on record cannot be looked up.
       const isUnknown = asked > known
       expect([length, terminal.reason, lookUp.mock.calls.length]).toEqual([length, 'completed', known - answered])
       expect([length, terminal.costUsd]).toEqual([length, 2 + (known - answered) * 0.5])
@@ -290,7 +290,7 @@ describe('over many kills', () => {
     JSON.stringify(value).startsWith('{"kind":"unknown"')
 
   test.each(Array.from({ length: 25 }, (_, seed) => [seed + 1]))(
-    'what is charged is never above what was billed by more than what stays unknown (seed %d)',
+    'charges no more above the billed amount than what stays unknown (seed %d)',
     async (seed) => {
       const next = numbersOf(seed)
       const tools = [reader('Look')]
@@ -319,7 +319,7 @@ describe('over many kills', () => {
       const end = records.at(-1)
       if (end?.type !== 'end') throw new Error('it did not end')
       const { costUsd, committedUsd } = end.terminal
-      // An answered request costs 1; a lost one what its service says that it billed, or 5.
+      // An answered request costs 1. A lost one costs what its service reports, or 5.
       let [known, unknown] = [0, 0]
       for (const record of records) {
         if (record.type !== 'result' || !isLostAttempt(record.value)) continue

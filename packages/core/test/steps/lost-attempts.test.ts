@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
+// Tests R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf } from '@halting/analysis'
@@ -14,7 +14,7 @@ const prices = { cost: () => 1, worstCase: () => 5 }
 
 type Made = Partial<RunOptions>
 
-/** The process dies before it records what the model said to this attempt. */
+/** The process dies before it records the model's reply to this attempt. */
 const lost = (name: string) => (record: StepRecord) => record.type === 'result' && record.key.endsWith(name)
 
 const optionsOf = (script: readonly ScriptedReply[], given: Made): RunOptions => ({
@@ -58,7 +58,7 @@ async function resumed(records: readonly StepRecord[], options: RunOptions) {
 }
 
 describe('a request whose reply was lost with its process', () => {
-  test('is asked again, also with no retries, and its money counts', async () => {
+  test('is asked again, also with no retries, and its cost counts', async () => {
     const given = { maxRetries: 0 }
     const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
     const { terminal, model, records: all } = await resumed(records, optionsOf([done], given))
@@ -79,7 +79,7 @@ describe('a request whose reply was lost with its process', () => {
     ])
   })
 
-  test('leaves the retries that the model has: two kills, then a failure that is retried', async () => {
+  test('does not use up retries: two kills, then a failure that is retried', async () => {
     const given = { maxRetries: 1 }
     const first = await killedBefore(lost('model:1.1'), optionsOf([done], given))
     const second = await resumedUntil(first, lost('model:1.2'), optionsOf([done], given))
@@ -90,21 +90,21 @@ describe('a request whose reply was lost with its process', () => {
     expect([...failing.terminal.signals].map(({ context }) => context['attempts'])).toEqual([2])
   })
 
-  test('lies between failures that count', async () => {
+  test('may lie between failures that count', async () => {
     const given = { maxRetries: 2 }
     const first = await killedBefore(lost('model:1.2'), optionsOf([reset, done], given))
     const { terminal, model } = await resumed(first, optionsOf([reset, done], given))
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
   })
 
-  test('of a tool’s turn is no failure, and the turn goes on', async () => {
+  test('of a tool’s turn is no failure, and the turn continues', async () => {
     const given = { maxRetries: 0, tools: [reader('Look')] }
     const records = await killedBefore(lost('model:2.1'), optionsOf([{ ...calls('Look'), usage }, done], given))
     const { terminal, model } = await resumed(records, optionsOf([done], given))
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
   })
 
-  test('does not keep the fallback model from taking over', async () => {
+  test('does not prevent the fallback model from taking over', async () => {
     const fallbackModel = scriptedModel([done], { id: 'fallback' })
     const given = { maxRetries: 0, fallbackModel }
     const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
@@ -112,7 +112,7 @@ describe('a request whose reply was lost with its process', () => {
     expect([terminal.reason, model.requests.length, fallbackModel.requests.length]).toEqual(['completed', 1, 1])
   })
 
-  test('is neither an overload of three in a row nor an end of them', async () => {
+  test('neither counts as one of three overloads in a row nor interrupts them', async () => {
     const fallbackModel = scriptedModel([done], { id: 'fallback' })
     const given = { maxRetries: 9, fallbackModel }
     const records = await killedBefore(lost('model:1.3'), optionsOf([busy, busy, done], given))
@@ -120,7 +120,7 @@ describe('a request whose reply was lost with its process', () => {
     expect([model.requests.length, fallbackModel.requests.length]).toEqual([1, 1])
   })
 
-  test('leaves an empty reply its second request', async () => {
+  test('does not take the second request of an empty reply', async () => {
     const given = { maxRetries: 1 }
     const first = await killedBefore(lost('model:1.1'), optionsOf([done], given))
     const empty: ScriptedReply = { text: '', usage }
@@ -128,7 +128,7 @@ describe('a request whose reply was lost with its process', () => {
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
   })
 
-  test('is not asked for ever: a request that ends the process each time ends the run', async () => {
+  test('is not repeated forever: a request that kills the process each time ends the run', async () => {
     const given = { maxRetries: 0 }
     let records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
     let kills = 1

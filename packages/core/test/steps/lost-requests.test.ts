@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
+// Tests R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that continues.
 import { describe, expect, test } from 'vitest'
 import { agentTool, CallableHook, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
@@ -45,13 +45,13 @@ function world(): RunOptions {
   }
 }
 
-/** What all attempts on record come to, with those whose replies are not. */
+/** The cost of all recorded attempts, including those whose replies are not recorded. */
 const paidIn = (records: readonly StepRecord[]): number =>
   recordedWork(records).requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
 
 interface Way {
   readonly name: string
-  /** What the resumed program is, where it is not the same. */
+  /** The options of the resumed program that differ. */
   readonly over: Partial<RunOptions>
   readonly isAborted: boolean
 }
@@ -63,8 +63,8 @@ const ways: readonly Way[] = [
   { name: 'the hook is gone and it is aborted at once', over: { hooks: [] }, isAborted: true },
 ]
 
-/** Goes on with a record that was cut, until it ends, or until so many more records are there. */
-async function goOn(records: readonly StepRecord[], { over, isAborted }: Way) {
+/** Continues a cut record until its end, or until this many more records. */
+async function resumeRun(records: readonly StepRecord[], { over, isAborted }: Way) {
   const options = { ...world(), ...over }
   const { loop, steps } = resume(records, options)
   if (isAborted) loop.abort('user')
@@ -73,27 +73,27 @@ async function goOn(records: readonly StepRecord[], { over, isAborted }: Way) {
 }
 
 describe.each(ways)('after a kill, where $name', (way) => {
-  test('all that was asked is in what the run cost, also after a second kill, and in its replay', async () => {
+  test('counts everything that was asked in the cost of the run, also after a second kill, and in its replay', async () => {
     const { steps } = await run([], world() as never)
     let lost = 0
     for (const count of sampled([...steps.records.keys()].slice(2), { deep: 6, quick: 6 })) {
       const killed = await killedAfter(count, world())
-      const first = await goOn(killed, way)
+      const first = await resumeRun(killed, way)
       for (let length = killed.length; length <= first.records.length; length++) {
         const isWhole = length === first.records.length
-        const { terminal, options, records } = isWhole ? first : await goOn(first.records.slice(0, length), way)
+        const { terminal, options, records } = isWhole ? first : await resumeRun(first.records.slice(0, length), way)
         expect([count, length, terminal.committedUsd]).toEqual([count, length, paidIn(records)])
         const { kept } = whatIf(trajectoryOf(records), {})
         expect([kept.tokens, kept.costUsd + kept.unknownUsd]).toEqual([terminal.totalTokens, terminal.committedUsd])
         expect(accountOf(records).totals.committedUsd).toBe(terminal.committedUsd)
-        // A record of two programs is replayed by none of them.
+        // A record of two programs is not replayed by either of them.
         const isOfOne = Object.keys(way.over).length === 0
         const replayed = isOfOne ? (await replay(records, options)).terminal : terminal
         expect(json(replayed)).toEqual(json(terminal))
         if (terminal.committedUsd > terminal.costUsd) lost++
       }
     }
-    // It can fail: there were such requests.
+    // The test can fail: there were such requests.
     expect(lost).toBeGreaterThan(3)
   }, 60_000)
 })
@@ -112,29 +112,29 @@ const broken: Way = {
   isAborted: false,
 }
 
-/** The moments right behind a record of what was paid, in the order in which they came about. */
+/** The moments right after a paid record, in order. */
 const afterPaying = (records: readonly StepRecord[], from: number): readonly number[] =>
   records.flatMap((record, index) =>
     index >= from && record.type === 'result' && record.key.includes('lost:') ? [index + 1] : [],
   )
 
-// An abort alone leaves nothing unasked here: the hook is called again, and what it had asked is paid with it.
+// An abort alone skips nothing here: the hook is called again, and its questions are paid with it.
 const leaving = [...ways.filter(({ over }) => Object.keys(over).length > 0), broken]
 
 describe.each(leaving)('after a kill, where $name, and a kill right after that was paid', (way) => {
   test.each([unchanged, ...ways])(
-    'it is paid once where $name, and after one more kill',
+    'pays once where $name, and after one more kill',
     async (next) => {
       const { steps } = await run([], world() as never)
       let paid = 0
       for (let count = 2; count < steps.records.length; count += 2) {
         const killed = await killedAfter(count, world())
-        const first = await goOn(killed, way)
+        const first = await resumeRun(killed, way)
         for (const length of afterPaying(first.records, killed.length).filter((end) => end < first.records.length)) {
-          const second = await goOn(first.records.slice(0, length), next)
+          const second = await resumeRun(first.records.slice(0, length), next)
           expect([count, second.terminal.committedUsd]).toEqual([count, paidIn(second.records)])
           const middle = Math.ceil((length + second.records.length) / 2)
-          const third = await goOn(second.records.slice(0, Math.min(middle, second.records.length - 1)), way)
+          const third = await resumeRun(second.records.slice(0, Math.min(middle, second.records.length - 1)), way)
           expect([count, third.terminal.committedUsd]).toEqual([count, paidIn(third.records)])
           paid++
         }

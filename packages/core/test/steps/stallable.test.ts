@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-END-10: of a run that waits for what can never come, what began last is broken first.
+// Tests R-END-10: of a run that waits for what can never come, what began last is broken first.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StallableSteps } from '../../src/steps/stallable.ts'
@@ -18,11 +18,11 @@ const moves = fc.array(
   { maxLength: 30 },
 )
 
-// The engine hands each step through: only `run` is called.
+// The engine passes each step through: only `run` is called.
 const engine = { run: (_key: string, effect: () => unknown) => effect() } as unknown as StepEngine
 const options = {} as StepOptions<never>
 
-test('whatever settles in between, each break rejects the newest that is pending, and nothing else', async () => {
+test('each break rejects the newest pending step, and nothing else, whatever settles in between', async () => {
   await fc.assert(
     fc.asyncProperty(moves, async (plan) => {
       const steps = new StallableSteps(engine)
@@ -53,7 +53,7 @@ test('whatever settles in between, each break rejects the newest that is pending
           expected.push(`break: ${String(last !== undefined)}`)
           if (last === undefined) continue
           isBroken = true
-          // What comes too late changes nothing.
+          // A late result changes nothing.
           last.settle()
           expected.push(`${last.id} rejected`)
         }

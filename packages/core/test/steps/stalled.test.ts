@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-END-10 to R-END-10c: a process that is about to exit in the middle of a run.
+// Tests R-END-10 to R-END-10c: a process that is about to exit in the middle of a run.
 import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 
@@ -43,7 +43,7 @@ const stuck: readonly (readonly [what: string, options: string, results: readonl
   ],
 ]
 
-describe('nothing is left that could wake the process', () => {
+describe('a process that nothing could wake', () => {
   test.each(stuck)('because of %s: the run ends as error, with a result', async (_what, options, results) => {
     const end = await runProgram(`${ended}
       const running = core.streamRun(core.startRun({ prompt: 'go' }), ${options})
@@ -58,7 +58,7 @@ describe('nothing is left that could wake the process', () => {
     })
   })
 
-  test('the end is on record, and a query has its result message', async () => {
+  test('records the end, and a query has its result message', async () => {
     const end = await runProgram(`
       const records = []
       const query = core.query({
@@ -80,7 +80,7 @@ describe('nothing is left that could wake the process', () => {
     })
   })
 
-  test('a run that waits for a person has a result, and another process can go on with its record', async () => {
+  test('has a result for a run that waits for a person, and another process can continue its record', async () => {
     const end = await runProgram(`
       const records = []
       const steps = core.createMemorySteps({ onRecord: (record) => records.push(JSON.parse(JSON.stringify(record))) })
@@ -109,7 +109,7 @@ describe('nothing is left that could wake the process', () => {
     })
   })
 
-  test('a run that has ended keeps no listener on the process', async () => {
+  test('a run that has ended leaves no listener on the process', async () => {
     const end = await runProgram(`
       const before = process.listenerCount('beforeExit')
       const runs = Array.from({ length: 20 }, () =>

@@ -32,7 +32,7 @@ export interface Asked {
 
 export type EngineGiven = Partial<QueryOptions>
 
-/** An engine over a scripted model and a clock whose timers pass by themselves. */
+/** An engine over a scripted model and a clock that advances by itself. */
 export interface Made {
   readonly engine: QueryEngine
   readonly model: ScriptedModel
@@ -54,7 +54,7 @@ export function engineOf(script: Script, given: EngineGiven = {}): Made {
   return { engine, model, events, clock }
 }
 
-/** One prompt to its one result, which is the last message. */
+/** Submits one prompt and returns its one result, which is the last message. */
 export async function ask(
   script: Script,
   given: EngineGiven = {},

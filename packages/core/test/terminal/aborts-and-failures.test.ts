@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-END-1 to R-END-5, R-ABORT-2.
+// Tests R-END-1 to R-END-5, R-ABORT-2.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, type RunEvent, type RunResult } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
@@ -19,7 +19,7 @@ describe('aborts', () => {
     )
   }
 
-  test('terminal: aborted_streaming keeps what had come and says so', async () => {
+  test('terminal: aborted_streaming keeps the received part and says so', async () => {
     const asked = await streaming()
     expectEnding(asked, 'aborted_streaming', {
       message: 'Interrupted by the user',
@@ -49,7 +49,7 @@ describe('aborts', () => {
     )
   })
 
-  test('terminal: aborted_streaming says nothing when a new message is the cause', async () => {
+  test('terminal: aborted_streaming adds no message when a new message is the cause', async () => {
     expectEnding(await streaming('interrupt'), 'aborted_streaming', {
       message: 'Interrupted by a new message',
       source: 'abort',
@@ -76,7 +76,7 @@ describe('aborts', () => {
     })
   })
 
-  test('terminal: aborted_tools says nothing when a new message is the cause', async () => {
+  test('terminal: aborted_tools adds no message when a new message is the cause', async () => {
     expectEnding(await inTools('interrupt'), 'aborted_tools', {
       message: 'Interrupted by a new message',
       source: 'abort',
@@ -84,15 +84,15 @@ describe('aborts', () => {
     })
   })
 
-  test('terminal: abandoned, told by onResult and the record', async () => {
-    const told: RunResult[] = []
+  test('terminal: abandoned, reported by onResult and the record', async () => {
+    const runResults: RunResult[] = []
     const model = scriptedModel([calls('Hang', 'Write')])
     const clock = createFakeClock({ autoAdvance: true })
     const running = streamRun(startRun({ prompt: 'go' }), {
       model,
       clock,
       tools: [hanging('Hang'), tool('Write')],
-      onResult: (terminal) => told.push(terminal),
+      onResult: (terminal) => runResults.push(terminal),
     })
     const seen: RunEvent['type'][] = []
     for await (const event of running) {
@@ -100,7 +100,7 @@ describe('aborts', () => {
       if (event.type === 'tool_start') break
     }
     const { terminal, state } = await running.ended
-    expect(told).toEqual([terminal])
+    expect(runResults).toEqual([terminal])
     expect(table[terminal.reason]).toEqual(table.abandoned)
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'user_requested',
@@ -142,7 +142,7 @@ describe('failures', () => {
     })
   })
 
-  test('terminal: model_error has the category retry_limit when retries ran out', async () => {
+  test('terminal: model_error has the category retry_limit when retries are used up', async () => {
     const asked = await ask(() => ({ error: { kind: 'server_error', message: 'oops', status: 500 } }), {
       maxRetries: 2,
     })
@@ -183,7 +183,7 @@ describe('failures', () => {
     expect(asked.terminal.error?.code).toBe('callback')
   })
 
-  test('terminal: error, when what broke left calls open: each has a synthetic result', async () => {
+  test('terminal: error, when a failure left calls open: each has a synthetic result', async () => {
     const hooks = [{ triggers: ['beforeToolUse'], get handle(): never { throw new Error('no handle') } }] // prettier-ignore
     const permissions = { denies: () => undefined, get decide(): never { throw new Error('no rules') } } // prettier-ignore
     const asked = await ask([calls('Look', 'Write')], {

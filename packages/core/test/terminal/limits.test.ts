@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-END-1 to R-END-5, R-BUD-3.
+// Tests R-END-1 to R-END-5, R-BUD-3.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { StepsLimitHook, TokenUsageLimitHook } from '../../src/compat/index.ts'
@@ -76,7 +76,7 @@ describe('limits', () => {
     })
   })
 
-  test('terminal: max_output_tokens, which keeps what there is', async () => {
+  test('terminal: max_output_tokens, which keeps the text so far', async () => {
     const script = () => ({ text: 'part', stopReason: 'max_tokens', usage: { output_tokens: 100 } })
     const asked = await ask(script, { model: scriptedModel(script, { maxOutputTokens: 100, defaultOutputTokens: 50 }) })
     const resume =

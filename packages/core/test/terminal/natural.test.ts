@@ -6,7 +6,7 @@ import { calls, hook, reader, tool } from '../support/harness.ts'
 import { expectEnding } from './ending.ts'
 import { table } from './table.ts'
 
-test('the table of endings is the one of spec R-END-1, row by row', () => {
+test('the table of endings matches spec R-END-1, row by row', () => {
   const rows = Object.entries(endings).map(
     ([reason, { category, manner, toolResults, subtype, exitCode, nextRound }]) => [
       reason,
@@ -39,7 +39,7 @@ describe('graceful endings', () => {
     })
   })
 
-  test('terminal: stop_requested, with results of siblings that ran and "not run" for those that did not', async () => {
+  test('terminal: stop_requested, with results of completed siblings and "not run" for the others', async () => {
     const submit = tool('Submit', () => {
       throw new AgentStopException({
         signal: new StopSignal({
@@ -104,7 +104,7 @@ describe('graceful endings', () => {
     expect(asked.result.last_answer).toBe('the last answer')
   })
 
-  test('terminal: needs_approval, with results before the first call that waits and nothing after it', async () => {
+  test('terminal: needs_approval, with results before the first pending call and nothing after it', async () => {
     const ran: string[] = []
     const log = (name: string) => tool(name, () => (ran.push(name), 'done'))
     const asked = await ask([calls('Look', 'First', 'Ask', 'After', 'Look')], {
@@ -124,7 +124,7 @@ describe('graceful endings', () => {
     expect(ran).toEqual(['First'])
   })
 
-  test('terminal: user_requested, at a checkpoint, with all results', async () => {
+  test('terminal: user_requested, at a cancellation point, with all results', async () => {
     const source = new InMemoryCancellationSource()
     const slow = tool('Slow', () => (source.cancel('user pressed stop'), 'finished all the same'))
     const asked = await ask([calls('Slow', 'Write')], {

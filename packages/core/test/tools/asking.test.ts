@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-19 to R-TOOL-19c: what a tool asks a model is paid, counted and on record like any other request.
+// Tests R-TOOL-19 to R-TOOL-19c: what a tool asks a model is paid, counted and on record like any other request.
 import { describe, expect, test } from 'vitest'
 import { textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
@@ -35,7 +35,7 @@ type Work = (ask: Ask, input: Record<string, unknown>) => Promise<string>
 const said = (reply: CompactionReply): string =>
   reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind
 
-/** The model that is asked says what it was asked; the run's own looks as often as it is told to, and answers. */
+/** The model that is asked replies with its question. The model of the run looks as often as configured, and answers. */
 function world(work: Work, names: readonly string[] = ['Look'], over: Partial<Tool> = {}) {
   const helper = scriptedModel(
     ({ messages }) => ({
@@ -79,7 +79,7 @@ function simple(names?: readonly string[], over?: Partial<Tool>) {
 }
 
 describe('a tool that asks a model', () => {
-  test('is in cost, tokens and the figures by model, and not in the usage of the run', async () => {
+  test('counts in cost, tokens and the figures by model, and not in the usage of the run', async () => {
     const { options, helper } = simple()
     const { terminal, state, steps } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 370, 370])
@@ -107,7 +107,7 @@ describe('a tool that asks a model', () => {
     expect((await replay(records, options)).terminal).toEqual(terminal)
   })
 
-  test('asks beside others: their bills are entered in call order, and a replay tells the same', async () => {
+  test('asks in parallel: the bills are entered in call order, and a replay has the same events', async () => {
     const { options, helper } = simple(['A', 'B', 'C'])
     const { terminal, state, steps } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, helper.requests.length]).toEqual(['completed', 30 + 3 * 340, 3])
@@ -115,7 +115,7 @@ describe('a tool that asks a model', () => {
     expect((await replay(json(steps.records) as never, options)).terminal).toEqual(terminal)
   })
 
-  test('is told that the budget has no room for it; then nothing is asked', async () => {
+  test('gets an error when the budget has no room for it, and nothing is asked', async () => {
     const made: ReturnType<typeof world> = world(async (ask) =>
       said(await ask({ ...question('x'.repeat(50_000)), model: made.helper })),
     )
@@ -124,7 +124,7 @@ describe('a tool that asks a model', () => {
     expect([made.helper.requests.length, terminal.reason, terminal.costUsd]).toEqual([0, 'completed', 30])
   })
 
-  test('never overshoots beside others that ask', async () => {
+  test('never overshoots in parallel with others that ask', async () => {
     for (const maxBudgetUsd of [3_000, 6_000, 9_000, 12_000, 40_000]) {
       const { options } = simple(['A', 'B', 'C'])
       const { terminal, state } = await run([], { ...options, maxBudgetUsd } as never)
@@ -133,7 +133,7 @@ describe('a tool that asks a model', () => {
     }
   })
 
-  test('killed after any record, and resumed: what is on record is not paid twice', async () => {
+  test('pays recorded questions once when killed after any record and resumed', async () => {
     const whole = await run([], simple(['A', 'B']).options as never)
     const { length } = whole.steps.records
     const ends: unknown[] = []
@@ -149,15 +149,15 @@ describe('a tool that asks a model', () => {
       expect([count, after.helper.requests.length]).toEqual([count, 2 - answered])
       expect(resultTexts({ state })).toEqual(['on A', 'on B'])
       expect(terminal.committedUsd).toBe((state.spent.nanos + state.spent.unknownNanos) / 1e9)
-      // One whose end is not on record may have been billed: it is charged at its reservation, and asked again.
+      // An unfinished question may have been billed: it is charged at its reservation, and asked again.
       expect(state.spent.nanos / 1e9).toBeGreaterThan(30)
       ends.push(terminal.reason)
     }
     expect(new Set(ends)).toEqual(new Set(['completed']))
   })
 
-  test('is asked for once where the program that resumes has a tool that asks no more', async () => {
-    // Its answer is on record in the second case; in the first nobody knows what it would have come to. It is paid in both.
+  test('is charged once when the resuming program has a tool that asks no more', async () => {
+    // Its answer is on record in the second case; in the first its cost is unknown. Both are paid.
     const cases = [
       [/\/asked$/, [true, expect.any(String)]],
       [/save:|lap/, [undefined, 'on Look']],
@@ -177,7 +177,7 @@ describe('a tool that asks a model', () => {
     }
   })
 
-  test('asks something else after a crash: what it asked before is paid and counted all the same', async () => {
+  test('is charged for its earlier question when it asks something else after a crash', async () => {
     const before = simple()
     const records = await killedBefore((record) => 'key' in record && record.key.endsWith('/asked'), before.options)
     const after: ReturnType<typeof world> = world(async (ask) =>
@@ -189,7 +189,7 @@ describe('a tool that asks a model', () => {
     expect(terminal.summary.modelUsage['helper']).toMatchObject({ costUsd: 680 })
   })
 
-  test('asks something else after a crash: a request whose reply never came is in what the run cost, and in what it spent by its record', async () => {
+  test('is charged for a request without a reply when it asks something else after a crash, also by its record', async () => {
     const before = simple()
     const isReply = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/asked/')
     const records = await killedBefore(isReply, before.options)
@@ -199,7 +199,7 @@ describe('a tool that asks a model', () => {
     const { loop, steps } = resume(records, after.options)
     const { terminal, state } = await loop.ended
     expect(terminal.costUsd).toBeLessThan(terminal.committedUsd)
-    // It was asked, and nobody told what it came to.
+    // It was asked, and its cost was never reported.
     const { requests } = recordedWork(steps.records)
     expect(requests.map(({ came }) => came).toSorted()).toEqual(['answered', 'answered', 'answered', 'unknown'])
     expect(accountOf(steps.records).totals.requests).toBe(4)
@@ -225,7 +225,7 @@ describe('a tool that asks a model', () => {
     expect(results({ state })[0]?.content).toBe('Interrupted by user')
   })
 
-  test('has nobody to ask where it does not say so, or where its call may not run again', async () => {
+  test('has no model to ask without the option, or when its call may not run again', async () => {
     for (const over of [{ asksModel: false }, { readOnly: false }]) {
       const { state } = await run([], simple(['Look'], over).options as never)
       expect(results({ state })[0]?.content).toBe('nobody to ask')
@@ -244,7 +244,7 @@ describe('a tool that asks a model', () => {
     expect(started).toBe(1)
   })
 
-  test('is made by tool() too', () => {
+  test('can be made by tool() too', () => {
     const made = makeTool({ name: 'T', description: 'd', asksModel: true, execute: () => 'x' })
     expect(made.asksModel).toBe(true)
     expect(() => makeTool({ name: 'T', description: 'd', asksModel: 'yes' as never, execute: () => 'x' })).toThrow(/asksModel/)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
+// Tests R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
@@ -6,7 +6,7 @@ import { agent, byPrompt, chargesIn, notesIn, openTokens, processWith, start } f
 import { begin, calls, json, run, said, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-describe('a run with agents in the background that was killed', () => {
+describe('a killed run with background agents', () => {
   const script = byPrompt({
     go: [calls(start('one'), start('two')), calls('Write'), 'they work', 'more', 'done', 'done'],
     one: [calls('Write'), calls('Write'), 'one is done'],
@@ -19,7 +19,7 @@ describe('a run with agents in the background that was killed', () => {
     maxTurns: 20,
   })
 
-  test('after any record goes on inside them, pays nothing twice and writes nothing twice', async () => {
+  test('continues inside them after any record, and pays and writes nothing twice', async () => {
     const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
     const kills = whole.steps.records.length
     expect(kills).toBeGreaterThan(30)
@@ -33,16 +33,16 @@ describe('a run with agents in the background that was killed', () => {
       expect(new Set(written).size).toBe(written.length)
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       expect(state.spent.openAgents).toBeUndefined()
-      // Every charge on record is in the figures once.
+      // The figures include every recorded charge once.
       expect([count, state.spent.totalTokens]).toEqual([count, chargesIn(steps.records)])
-      const told = state.transcript
+      const taskStatuses = state.transcript
         .since(0)
         .flatMap((entry) =>
           entry.kind === 'user'
             ? (entry.tasks ?? []).flatMap((task) => (task.type === 'ended' ? [task.status] : []))
             : [],
         )
-      expect([count, told]).toEqual([count, ['completed', 'completed']])
+      expect([count, taskStatuses]).toEqual([count, ['completed', 'completed']])
       const again = await replay(
         steps.records.map((record) => json(record) as unknown as StepRecord),
         optionsFor([]),
@@ -52,7 +52,7 @@ describe('a run with agents in the background that was killed', () => {
     }
   })
 
-  test('tells of one that the program cannot go on with, and pays for what it asked', async () => {
+  test('reports an agent that the program cannot continue, and pays for its requests', async () => {
     const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
     const openIn = (record: StepRecord): number | undefined =>
       record.type === 'lap' && record.lap.scope === '' ? record.lap.spent.openAgents?.length : undefined
@@ -74,8 +74,8 @@ describe('a run with agents in the background that was killed', () => {
   })
 })
 
-describe('an agent that a resume goes on with', () => {
-  test('has the time that was left of its own limit, counted from when it was started', async () => {
+describe('a resumed agent', () => {
+  test('has the time that was left of its own limit, counted from its start', async () => {
     const options = (worked: string[]): RunOptions => {
       const clock = createFakeClock({ autoAdvance: true })
       const taking = (name: string, ms: number) =>
@@ -131,7 +131,7 @@ describe('an agent that a resume goes on with', () => {
     }
   })
 
-  test('is no task of a process that is gone', async () => {
+  test('is not a task of a process that is gone', async () => {
     const script = byPrompt({
       go: [calls(start('sub')), calls('Look'), 'it works', 'done'],
       sub: [calls('Look'), 'it'],
@@ -154,7 +154,7 @@ describe('an agent that a resume goes on with', () => {
     ])
   })
 
-  test('and that was asked something else ends the run, which writes nothing more of it', async () => {
+  test('ends the run with a mismatch when its request differs, and writes nothing more', async () => {
     const script = byPrompt({ go: [calls(start('sub')), 'it works', 'done'], sub: [calls('Look'), 'found it'] })
     const options = (more: Parameters<typeof agent>[0] = {}): RunOptions => ({
       model: scriptedModel(script),

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
+// Tests R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -20,7 +20,7 @@ import {
   tool,
   toolEnds,
   until,
-  type Given,
+  type RunTestOptions,
   type Run,
 } from '../support/harness.ts'
 import { ended } from '../support/watched.ts'
@@ -35,13 +35,13 @@ const redact = hook('afterToolUse', (context: HookContext) =>
 const secret = reader('Secret', 'the secret')
 const failing = reader('Fail', () => { throw new Error('no secret here') }) // prettier-ignore
 /** Breaks the run when a tool has failed, after the hooks have seen its result. */
-const breaking: Given = { errorPolicy: bug }
+const breaking: RunTestOptions = { errorPolicy: bug }
 
 const isBroken = ({ terminal }: { readonly terminal: RunResult }) => {
   expect([terminal.reason, terminal.error?.code]).toEqual(['error', expect.toBeOneOf(['callback', 'driver'])])
 }
 
-/** A driver that fails to put the result of a call on record. */
+/** A step engine that fails to record the result of a call. */
 function failingAt(key: string) {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({
@@ -53,7 +53,7 @@ function failingAt(key: string) {
   return { clock, steps }
 }
 
-describe('what a hook has redacted stays redacted when the run breaks', () => {
+describe('keeps the redactions of a hook when the run breaks', () => {
   test('after it, on a later call of the batch', async () => {
     const result = await ended([calls('Secret', 'Fail')], { tools: [secret, failing], hooks: [redact], ...breaking })
     isBroken(result)
@@ -67,7 +67,7 @@ describe('what a hook has redacted stays redacted when the run breaks', () => {
     expect(resultTexts(result)).toEqual(['a *** written', 'no *** here'])
   })
 
-  test('and what the hooks had not come to is withheld, since nobody knows what they would have redacted', async () => {
+  test('and withholds what the hooks had not reached, since its redactions are unknown', async () => {
     const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [redact], ...breaking })
     isBroken(result)
     expect([resultTexts(result), toolEnds(result)]).toEqual([
@@ -76,7 +76,7 @@ describe('what a hook has redacted stays redacted when the run breaks', () => {
     ])
   })
 
-  test('also the details', async () => {
+  test('also for the details', async () => {
     const detailed = reader('Detailed', () => ({ content: 'the secret', details: { secret: 'secret' } }))
     const given = { tools: [detailed, failing], ...breaking }
     const seen = await ended([calls('Detailed', 'Fail')], given)
@@ -85,7 +85,7 @@ describe('what a hook has redacted stays redacted when the run breaks', () => {
     expect(detailsOf(unseen)).toBeUndefined()
   })
 
-  test('while hooks on other tools keep nothing back', async () => {
+  test('unless only hooks on other tools exist', async () => {
     const elsewhere = hook('afterToolUse', () => {}, { tools: ['Other'] })
     const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [elsewhere], ...breaking })
     expect(resultTexts(result)).toEqual(['no secret here', 'the secret'])
@@ -97,16 +97,16 @@ const detailsOf = ({ state }: Pick<Run, 'state'>) => {
   return entries.flatMap((entry) => (entry.kind === 'user' && entry.details !== undefined ? [entry.details] : []))[0]
 }
 
-describe('when the driver fails on one of the calls that run together', () => {
+describe('a failure of the step engine on one of several parallel calls', () => {
   test.each([
     ['first', 'Fast', 'Slow', [unknownOutcome, 'slow']],
     ['last', 'Slow', 'Fast', ['slow', unknownOutcome]],
-  ])('%s, the others end, and each has its own result', async (_which, first, second, texts) => {
+  ])('%s, lets the others end, each with its own result', async (_which, first, second, texts) => {
     const { clock, steps } = failingAt(_which === 'first' ? 'tool:1:0:' : 'tool:1:1:')
     let finish: (text: string) => void = () => {}
     const slow = reader('Slow', () => new Promise<string>((resolve) => (finish = resolve)))
     const fast = reader('Fast', () => {
-      // The driver has failed by then.
+      // The step engine has failed by then.
       void until(() => steps.records.length > 5).catch(() => finish('slow'))
       return 'fast'
     })
@@ -115,7 +115,7 @@ describe('when the driver fails on one of the calls that run together', () => {
     expect(resultTexts(result)).toEqual(texts)
   })
 
-  test('what a subagent beside it spent is in the figures', async () => {
+  test('keeps the spending of a parallel subagent in the figures', async () => {
     const agent: AgentTool<{ readonly prompt: string }> = {
       name: 'Agent',
       description: 'a subagent',
@@ -138,7 +138,7 @@ describe('when the driver fails on one of the calls that run together', () => {
     ])
   })
 
-  test('no call that comes after them is begun', async () => {
+  test('starts no call after them', async () => {
     const { clock, steps } = failingAt('tool:1:0:')
     const ran: string[] = []
     const write = tool('Write', () => (ran.push('Write'), 'x'))
@@ -147,7 +147,7 @@ describe('when the driver fails on one of the calls that run together', () => {
     expect([resultTexts(result), ran]).toEqual([[unknownOutcome, notRun], []])
   })
 
-  test('the time that the others took is in the figures', async () => {
+  test('keeps the time of the others in the figures', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({
       clock,
@@ -162,14 +162,14 @@ describe('when the driver fails on one of the calls that run together', () => {
   })
 })
 
-describe('a run that breaks keeps what it came to', () => {
+describe('a run that breaks keeps its results', () => {
   const noted = hook(['afterInference', 'beforeToolUse', 'afterToolUse'], (context) =>
     context.withState(
       context.state().withMetadata(context.trigger, true).withUserMessage(`noted at ${context.trigger}`),
     ),
   )
 
-  test('in its tools: figures, metadata, what hooks said, details, what still runs', async () => {
+  test('in its tools: figures, metadata, messages of hooks, details, running calls', async () => {
     const detailed = reader('Detailed', () => ({ content: 'x', details: { lines: 3 } }))
     const result = await ended([calls('Detailed', 'Fail')], {
       tools: [detailed, failing],
@@ -205,8 +205,8 @@ describe('a run that breaks keeps what it came to', () => {
   })
 })
 
-describe('calls of a run that breaks have no result of an earlier turn', () => {
-  test('when the service uses an id again', async () => {
+describe('does not reuse a result of an earlier turn in a run that breaks', () => {
+  test('when the service repeats an id', async () => {
     let requests = 0
     const denies = () => (requests > 1 ? 'not any more' : undefined)
     const result = await ended(() => (requests++, calls({ name: 'Write', id: 'same' })), {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ASK-1 to R-ASK-6.
+// Tests R-ASK-1 to R-ASK-6.
 import { expect, test } from 'vitest'
 import {
   agentTool,
@@ -25,7 +25,7 @@ const rule = (toolName: string, destination: PermissionUpdate['destination'] = '
   destination,
 })
 
-/** Asks about everything but what was learned, and notes what it is given to keep. */
+/** Asks about everything except what was learned, and records the rules that it should store. */
 function rules(more: Partial<Permissions> = {}) {
   const kept: PermissionUpdate[][] = []
   const seen: PermissionRequest[] = []
@@ -52,7 +52,7 @@ const echo = tool('Echo', (input) => JSON.stringify(input))
 const tools = [echo, tool('Other', 'other')]
 const twice = [calls({ name: 'Echo', input: { a: 1 } }), calls({ name: 'Echo', input: { a: 2 } }), 'done']
 
-test('the callback is asked with the call, why, what would allow it, and the signal; its yes runs the call', async () => {
+test('the callback receives the call, the reason, suggested rules and the signal, and its approval runs the call', async () => {
   const asked: unknown[] = []
   const canUseTool: CanUseTool = (name, input, { signal, ...rest }) => {
     asked.push([name, input, rest, signal.aborted])
@@ -73,18 +73,18 @@ test('the callback is asked with the call, why, what would allow it, and the sig
   ])
 })
 
-test('what the rules say of the cause is told (R-ASK-7)', async () => {
-  const told: unknown[] = []
+test('passes the cause that the rules report (R-ASK-7)', async () => {
+  const causes: unknown[] = []
   const canUseTool: CanUseTool = (_name, _input, { decisionReasonType, blockedPath }) => {
-    told.push([decisionReasonType, blockedPath])
+    causes.push([decisionReasonType, blockedPath])
     return { behavior: 'allow' }
   }
   const { permissions } = rules({ cause: () => ({ type: 'workingDir', blockedPath: '/etc' }) })
   await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
-  expect(told).toEqual([['workingDir', '/etc']])
+  expect(causes).toEqual([['workingDir', '/etc']])
 })
 
-test('what rules, mode or a hook decide is not asked about; a hook that asks is', async () => {
+test('is not called when rules, mode or a hook decide, but is called when a hook asks', async () => {
   const asked: string[] = []
   const canUseTool: CanUseTool = (name) => {
     asked.push(name)
@@ -100,7 +100,7 @@ test('what rules, mode or a hook decide is not asked about; a hook that asks is'
   expect(asked).toEqual(['Other'])
 })
 
-test('a hook that leaves a call open leaves it for later, and not for the callback', async () => {
+test('a hook that leaves a call open defers it, and does not call the callback', async () => {
   const hooks = [hook('beforeToolUse', (context) => context.withPermission('defer'))]
   const canUseTool: CanUseTool = () => ({ behavior: 'allow' })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool, hooks })
@@ -125,19 +125,19 @@ test.each([
   ],
   ['puts in what a deny rule is about', () => ({ behavior: 'allow', updatedInput: { evil: true } }), 'evil is denied'],
 ])('a callback that %s', async (_what, callback, text) => {
-  // Plain JavaScript may give anything.
+  // Plain JavaScript code can return any value.
   const canUseTool = callback as unknown as CanUseTool
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
   expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.stringContaining(text)]])
 })
 
-test('another input takes the place of the whole input', async () => {
+test('another input replaces the whole input', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedInput: { b: 1 } })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
   expect(resultTexts(result)).toEqual(['{"b":1}'])
 })
 
-test('an answer that is long in coming is waited for without the time limit, and given up at its own', async () => {
+test('a slow answer is awaited without the time limit, and given up at its own limit', async () => {
   const clock = createFakeClock()
   const given = { tools, permissions: rules().permissions, clock, maxDurationMs: 1_000, canUseToolTimeoutMs: 60_000 }
   const going = begin([twice[0] ?? '', 'done'], { ...given, canUseTool: () => new Promise(() => {}) })
@@ -154,7 +154,7 @@ test('an answer that is long in coming is waited for without the time limit, and
   ])
 })
 
-test('a question that nobody answered in time is withdrawn by its signal, and the run is not', async () => {
+test('a question without an answer in time is withdrawn by its signal, without aborting the run', async () => {
   const clock = createFakeClock()
   const signals: AbortSignal[] = []
   const canUseTool: CanUseTool = (_name, _input, { signal }) => {
@@ -170,7 +170,7 @@ test('a question that nobody answered in time is withdrawn by its signal, and th
   expect([result.terminal.reason, signals[0]?.aborted]).toEqual(['completed', true])
 })
 
-test('an abort withdraws the question by its signal; what the callback says then does not count', async () => {
+test('an abort withdraws the question by its signal, and a late answer does not count', async () => {
   let say: (answer: { behavior: 'allow' }) => void = () => {}
   const signals: AbortSignal[] = []
   const canUseTool: CanUseTool = (_name, _input, { signal }) => {
@@ -189,7 +189,7 @@ test('an abort withdraws the question by its signal; what the callback says then
   expect([result.terminal.reason, signals[0]?.aborted, kept]).toEqual(['aborted_tools', true, []])
 })
 
-test('a denial with interrupt ends the run; also from a subagent', async () => {
+test('a denial with interrupt ends the run, also from a subagent', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'deny', message: 'stop it', interrupt: true })
   const { permissions } = rules()
   const result = await run([calls('Echo', 'Other'), 'done'], { tools, permissions, canUseTool })
@@ -206,7 +206,7 @@ test('a denial with interrupt ends the run; also from a subagent', async () => {
   expect(inAgent.terminal.reason).toBe('aborted_tools')
 })
 
-test('what is to hold from now on is kept once, and holds for the calls after it', async () => {
+test('a rule to remember is stored once, and applies to the calls after it', async () => {
   const asked: string[] = []
   const canUseTool: CanUseTool = (name) => {
     asked.push(name)
@@ -221,14 +221,14 @@ test('what is to hold from now on is kept once, and holds for the calls after it
   ])
 })
 
-test('what cannot be kept denies the call, and says why', async () => {
+test('a rule that cannot be stored denies the call, with the reason', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedPermissions: [rule('Echo', 'userSettings')] })
   const { permissions } = rules({ keep: () => Promise.reject(new Error('the disk is full')) })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
   expect(resultTexts(result)).toEqual(['Denied: the permissions could not be changed: the disk is full'])
 })
 
-test('what a subagent was allowed holds for the run, and what the run was allowed for its subagents', async () => {
+test('a rule allowed in a subagent applies to the run, and one of the run to its subagents', async () => {
   const helper = agentTool({ name: 'Helper', description: 'helps', spawn: () => ({ prompt: 'help' }) })
   const asked: string[] = []
   const canUseTool: CanUseTool = (name, _input, { agentID }) => {
@@ -255,7 +255,7 @@ test('a mode for the session is the mode of the run from then on', async () => {
   expect([count, seen.map(({ mode }) => mode)]).toEqual([1, [undefined, 'acceptEdits']])
 })
 
-test('killed after any record and resumed, an answer that is on record is not asked for again, and what it taught holds', async () => {
+test('a recorded answer is not requested again after a kill at any record, and its rules apply', async () => {
   const optionsOf = (log: string[]): RunOptions => ({
     model: scriptedModel(({ messages }) =>
       messages.length < 3
@@ -288,7 +288,7 @@ test('killed after any record and resumed, an answer that is on record is not as
   }
 })
 
-test('a replay asks nobody and keeps nothing', async () => {
+test('a replay asks nobody and stores nothing', async () => {
   const records: StepRecord[] = []
   const log: string[] = []
   const { permissions } = rules({ keep: () => void log.push('kept') })
@@ -304,7 +304,7 @@ test('a replay asks nobody and keeps nothing', async () => {
   expect([again.terminal.reason, terminal.reason, log]).toEqual(['completed', 'completed', ['asked', 'kept']])
 })
 
-test('the runs of an engine share what was learned; a later process has what was said for the session', async () => {
+test('the runs of an engine share learned rules; a later process has those for the session', async () => {
   const records: StepRecord[][] = []
   let count = 0
   const canUseTool: CanUseTool = (name) => {
@@ -335,11 +335,11 @@ test('the runs of an engine share what was learned; a later process has what was
     session: session as never,
   })
   for await (const _ of later.submit('three'));
-  // What was kept in files is read from there, by whoever makes the rules.
+  // Rules stored in files are read from there by the code that makes the rules.
   expect([count, seen[0]?.learned]).toEqual([2, [rule('Echo')]])
 })
 
-test('a mode that an answer set for the session is not that of a later process', async () => {
+test('a mode that an answer set for the session does not apply to a later process', async () => {
   const records: StepRecord[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const mode: PermissionUpdate = { type: 'setMode', mode: 'acceptEdits', destination: 'session' }
@@ -359,7 +359,7 @@ test('a mode that an answer set for the session is not that of a later process',
   expect(seen.map(({ mode, learned }) => [mode, learned])).toEqual([[undefined, [rule('Echo')]]])
 })
 
-test('denials by the callback stand in the result message', async () => {
+test('denials by the callback are in the result message', async () => {
   const { result } = await ask([twice[0] ?? '', 'done'], {
     tools,
     permissions: rules().permissions,
@@ -373,7 +373,7 @@ test('denials by the callback stand in the result message', async () => {
 const yesAlways = (destination: PermissionUpdate['destination'] = 'session') =>
   ({ behavior: 'allow', updatedPermissions: [rule('Echo', destination)] }) as const
 
-test('what is given with approvals is kept before it counts, once, and holds for the calls after it', async () => {
+test('rules of approvals are stored before they apply, once, and apply to the calls after them', async () => {
   const { permissions, kept } = rules()
   const { state } = await run([twice[0] ?? ''], { tools, permissions })
   const approvals = { call_0_0: yesAlways('localSettings') }
@@ -407,7 +407,7 @@ test.each([
     { behavior: 'allow', updatedPermissions: 'all' },
     'Denied: the answer to the permission request is invalid: updatedPermissions: a list is needed.',
   ],
-] as const)('an approval that cannot be kept or read denies: %j %j', async (more, answer, message) => {
+] as const)('an approval that cannot be stored or read denies: %j %j', async (more, answer, message) => {
   const { permissions } = rules(more)
   const { state } = await run([twice[0] ?? ''], { tools, permissions })
   // @ts-expect-error Plain JavaScript gives anything.
@@ -416,7 +416,7 @@ test.each([
   expect(resultTexts(await run(['done'], { tools, permissions }, again))).toEqual([message])
 })
 
-test('what RunStream.answer gives is kept before it counts, and holds for the calls after it; an interrupt counts too', async () => {
+test('rules of RunStream.answer are stored before they apply, and apply to later calls; an interrupt counts too', async () => {
   const { permissions, kept } = rules()
   const asked: string[] = []
   const running = begin(twice, { tools, permissions, onAsk: 'wait' })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PERM-1b: what rules allow only confined is on record as that.
+// Tests R-PERM-1b: what rules allow only confined is on record as that.
 import { expect, test } from 'vitest'
 import { resume, type Permissions, type RunOptions, type StepRecord, type ToolContext } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -19,7 +19,7 @@ function noting(seen: ToolContext['confined'][]) {
 
 const asked = [calls({ name: 'Run', input: {} }), 'done']
 
-test('a call that rules allow only confined is told so, and no other', async () => {
+test('a call that rules allow only with confinement is marked, and no other', async () => {
   const seen: ToolContext['confined'][] = []
   const tools = [noting(seen)]
   await run(asked, { tools, permissions: allowing({ confined: true }) })
@@ -30,7 +30,7 @@ test('a call that rules allow only confined is told so, and no other', async () 
   expect(seen).toEqual([true, true, undefined, undefined, undefined, undefined])
 })
 
-test('a process that goes on after a kill tells it too, whatever its own rules say', async () => {
+test('a process that resumes after a kill marks it too, whatever its own rules say', async () => {
   const seen: ToolContext['confined'][] = []
   const options = (permissions: Permissions): RunOptions => ({
     tools: [noting(seen)],

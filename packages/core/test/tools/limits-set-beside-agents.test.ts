@@ -1,4 +1,4 @@
-// Spec R-SET-6, R-SET-10: limits that a person lowers, raises or takes away while agents of the background have requests under way.
+// Tests R-SET-6 and R-SET-10: limits that a person lowers, raises or removes while background agents have requests in flight.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replay } from '../../src/index.ts'
@@ -20,7 +20,7 @@ const step = fc.oneof(
   fc.integer({ min: 1, max: 900 }).map((ms) => ({ kind: 'time', ms }) as const),
 )
 
-test('whatever is set and when, the run ends, and no request is made for which the budget in force has no room', async () => {
+test('the run ends, and no request is made without room in the current budget, whatever is set and when', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
       const clock = createFakeClock()
@@ -31,7 +31,7 @@ test('whatever is set and when, the run ends, and no request is made for which t
       const model = scriptedModel(
         ({ messages }) => {
           asked++
-          // What is answered and what is under way costs so much at least.
+          // The minimum cost of answered requests and of those in flight.
           const most = budgetInForce()
           if (asked * costOfOne > most) beyond.push([asked, most])
           const replies = messages.filter(({ role }) => role === 'assistant').length
@@ -43,7 +43,7 @@ test('whatever is set and when, the run ends, and no request is made for which t
       )
       const options = { tools: [agent(), tool('Look', 'seen')], prices, maxBudgetUsd: 15_000, clock }
       const going = begin([], { ...options, model })
-      // What is set counts once the main loop has taken it (R-SET-10).
+      // A setting applies once the main loop has taken it (R-SET-10).
       const budgetInForce = (): number => {
         const set = going.events.flatMap((event) =>
           event.type === 'settings' ? [event.change.limits?.maxBudgetUsd] : [],

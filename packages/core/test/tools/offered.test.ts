@@ -1,4 +1,4 @@
-// Holds R-SEARCH-9 of docs/spec: a tool says to which models it is shown.
+// Tests R-SEARCH-9: a tool decides which models it is shown to.
 import { expect, test } from 'vitest'
 import { agentTool, certificate, query, tool, type Model, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -25,7 +25,7 @@ const initOf = async (options: RunOptions) => {
   return undefined
 }
 
-test('a model of which the tool says no is not shown it, nor is anybody who is told the tools', async () => {
+test('a tool is hidden from a model that it rejects, and from all lists of tools', async () => {
   const plain = scriptedModel(['done'])
   await run([], { model: plain, tools: [look, other] })
   expect(names(plain)).toEqual(['Other'])
@@ -35,7 +35,7 @@ test('a model of which the tool says no is not shown it, nor is anybody who is t
   expect([noted(plain), noted({ ...plain, ...able })]).toEqual([false, true])
 }) // prettier-ignore
 
-test('a call of it all the same is made: what it needs, it finds out itself', async () => {
+test('a call of a hidden tool is made anyway: the tool itself checks what it needs', async () => {
   const plain = scriptedModel([calls('Look'), 'done'])
   const { state } = await run([], { model: plain, tools: [look] })
   expect(resultTexts({ state })).toEqual(['seen'])
@@ -46,7 +46,7 @@ test('a call of an unknown tool is answered with the tools that the model is sho
   expect(resultTexts({ state })).toEqual([unknownTool('Lok', ['Other'])])
 })
 
-test('a subagent is shown it by its own model', async () => {
+test('the model of a subagent decides which tools it is shown', async () => {
   const agent = scriptedModel(['found'], { id: 'agent' })
   const start = agentTool({ name: 'Start', description: '', models: [{ ...agent, ...able }], spawn: () => ({ prompt: 'x', model: 'agent' }) })
   const plain = scriptedModel([calls('Start'), 'done'])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
+// Tests R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,
@@ -16,7 +16,7 @@ import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** A tool that fails beforehand as long as `why` says something, and notes its calls. */
+/** A tool whose precheck fails as long as `why` has a text, and that records its calls. */
 function checked(why: Tool['precheck'] | undefined, log: string[] = []): Tool {
   return tool('Edit', () => (log.push('ran'), 'edited'), {
     precheck(input, context) {
@@ -32,7 +32,7 @@ function rules(decision: PermissionDecision, more: Partial<Permissions> = {}): P
 
 const asking = rules({ behavior: 'ask', message: 'May it edit?' })
 
-/** Says yes, and notes that it was asked. */
+/** Approves, and records that it was called. */
 const yes =
   (log: string[]): CanUseTool =>
   () => {
@@ -54,7 +54,7 @@ describe('a call that cannot succeed', () => {
     expect(result.events.filter(({ type }) => type === 'permission_denied' || type === 'approval_needed')).toEqual([])
   })
 
-  test('does not end the run where nobody is there to be asked', async () => {
+  test('does not end the run when nobody is there to be asked', async () => {
     const tools = [checked(() => 'no')]
     const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, onAsk: 'end' })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['no']])
@@ -71,7 +71,7 @@ describe('a call that cannot succeed', () => {
     expect([resultTexts(result), log]).toEqual([texts, expected])
   })
 
-  test('that a hook has asked about fails, too', async () => {
+  test('fails also when a hook has asked about it', async () => {
     const log: string[] = []
     const asks = hook('beforeToolUse', (context) => context.withPermission('ask'))
     const given = { tools: [checked(() => 'no', log)], hooks: [asks], permissions: rules({ behavior: 'allow' }) }
@@ -79,13 +79,13 @@ describe('a call that cannot succeed', () => {
     expect([resultTexts(result), log]).toEqual([['no'], ['checked']])
   })
 
-  test('is one that failed for hooks after tools', async () => {
+  test('counts as failed for hooks after tools', async () => {
     const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
     const given = { tools: [checked(() => 'the secret')], hooks: [replaces], permissions: asking }
     expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['redacted'])
   })
 
-  test('is asked about where hooks have to see results before the record does', async () => {
+  test('is asked about when hooks have to see results before the record does', async () => {
     const log: string[] = []
     const redacts = new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact' })
     const given = { tools: [checked(() => 'the secret', log)], hooks: [redacts], permissions: asking }
@@ -113,7 +113,7 @@ describe('a check', () => {
     expect([resultTexts(result), log]).toEqual([['edited'], ['checked', 'asked', 'ran']])
   })
 
-  test('is handed the memos of earlier calls of the message, and its own copy of the input', async () => {
+  test('receives the memos of earlier calls of the message, and its own copy of the input', async () => {
     const seen: unknown[] = []
     const read = tool('Read', () => ({ content: 'text', memo: { file: 'a' } }), { readOnly: true })
     const edit = checked((input, { memos, callId, toolName }) => {
@@ -137,7 +137,7 @@ describe('a check', () => {
     expect(seen).toEqual([{ input: { a: 1 }, memos: [{ file: 'a' }], callId: 'call_0_1', toolName: 'Edit' }, { a: 1 }])
   })
 
-  test('is made once, also where rules ask for it themselves', async () => {
+  test('is made once, also when rules request it themselves', async () => {
     const log: string[] = []
     const decide: Permissions['decide'] = async ({ precheck }) => {
       log.push(String(await precheck?.()))
@@ -148,7 +148,7 @@ describe('a check', () => {
     expect(log).toEqual(['checked', 'no'])
   })
 
-  test('after an abort is not waited for', async () => {
+  test('is not awaited after an abort', async () => {
     const log: string[] = []
     const never = checked(() => new Promise<never>(() => {}), log)
     const going = begin([calls('Edit')], { tools: [never], permissions: asking, graceMs: 5 })
@@ -158,7 +158,7 @@ describe('a check', () => {
   })
 })
 
-test('rules may say that a call fails, and an answer of a person may not', async () => {
+test('rules may report that a call fails, and an answer of a person may not', async () => {
   const tools = [checked(undefined)]
   const failing = rules({ behavior: 'fail', message: 'it cannot' })
   expect(resultTexts(await run([calls('Edit'), 'done'], { tools, permissions: failing }))).toEqual(['it cannot'])
@@ -170,8 +170,8 @@ test('rules may say that a call fails, and an answer of a person may not', async
   expect(answered.terminal.reason).toBe('error')
 })
 
-// The answer of a check is on record: a file that has changed since does not change what happened.
-test('whenever the process dies, the same comes of it', async () => {
+// The answer of a check is on record: a later change of the file does not change it.
+test('has the same outcome whenever the process dies', async () => {
   const optionsOf = (log: string[], why: string | undefined): RunOptions => ({
     model: scriptedModel(({ messages }) => (messages.length < 3 ? calls('Edit') : 'done')),
     tools: [checked(() => why, log)],

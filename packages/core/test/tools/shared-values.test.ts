@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
+// Tests R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
 import { describe, expect, test } from 'vitest'
 import {
   replay,
@@ -22,7 +22,7 @@ import {
   tick,
   tool,
   until,
-  type Given,
+  type RunTestOptions,
   type Going,
   type Run,
   isLive,
@@ -31,7 +31,7 @@ import {
 const input = () => ({ path: 'a.txt', edits: [{ from: 'a', to: 'b' }] })
 const script = () => [calls({ name: 'Edit', id: 'c1', input: input() }), 'done']
 
-/** Changes whatever it can reach of an input; a frozen one is left as it is. */
+/** Changes everything it can reach in an input; a frozen one stays unchanged. */
 function spoil(value: unknown): void {
   const given = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
   for (const change of [
@@ -44,7 +44,7 @@ function spoil(value: unknown): void {
     try {
       change()
     } catch {
-      // It could not be changed: as well.
+      // It was frozen, which is fine.
     }
   }
 }
@@ -56,8 +56,8 @@ const calledInput = ({ state }: Pick<Run, 'state'>): unknown => {
   return undefined
 }
 
-/** The same run, played back from its record. */
-async function playedBack(whole: Run, given: Given): Promise<void> {
+/** The same run, replayed from its record. */
+async function playedBack(whole: Run, given: RunTestOptions): Promise<void> {
   const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
   const options: RunOptions = { ...given, model: scriptedModel([]) }
   const { events, terminal } = await replay(records, options)
@@ -65,8 +65,8 @@ async function playedBack(whole: Run, given: Given): Promise<void> {
   expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
 }
 
-describe('the input of a call on the transcript does not change', () => {
-  const spoiling: readonly (readonly [string, Given])[] = [
+describe('the input of a call on the transcript is not changed', () => {
+  const spoiling: readonly (readonly [string, RunTestOptions])[] = [
     ['a tool', { tools: [tool('Edit', (given) => (spoil(given), 'x'))] }],
     ['a tool that ends later', { tools: [tool('Edit', async (given) => (await tick(), spoil(given), 'x'))] }],
     ['a tool that starts early', { tools: [reader('Edit', (given) => (spoil(given), 'x'))] }],
@@ -115,7 +115,7 @@ describe('the input of a call on the transcript does not change', () => {
     await playedBack(result, given)
   })
 
-  test('by whoever hears of it', async () => {
+  test('by a listener', async () => {
     const going = begin(script(), { tools: [tool('Edit')] })
     const hears = (async () => {
       for (;;) {
@@ -135,7 +135,7 @@ describe('the input of a call on the transcript does not change', () => {
     expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
   })
 
-  test('by the model that gave it', async () => {
+  test('by the model that returned it', async () => {
     const kept = input()
     const result = await run([calls({ name: 'Edit', input: kept }), 'done'], {
       tools: [tool('Edit', () => (spoil(kept), 'x'))],
@@ -143,7 +143,7 @@ describe('the input of a call on the transcript does not change', () => {
     expect(calledInput(result)).toEqual(input())
   })
 
-  test('by a model that told a call before its reply was aborted', async () => {
+  test('by a model that emitted a call before its reply was aborted', async () => {
     const kept = input()
     const model: Model = {
       ...scriptedModel([]),
@@ -164,7 +164,7 @@ describe('the input of a call on the transcript does not change', () => {
     expect([result.terminal.reason, calledInput(result)]).toEqual(['aborted_streaming', input()])
   })
 
-  test('but a tool may work on what it is given as it likes', async () => {
+  test('although a tool may change its own copy', async () => {
     const seen: unknown[] = []
     const edit = tool('Edit', (given) => {
       given['path'] = `${String(given['path'])}.bak`
@@ -179,7 +179,7 @@ describe('the input of a call on the transcript does not change', () => {
     expect(seen).toEqual([changed, changed])
   })
 
-  test('and the hooks after it are told the input that was asked for', async () => {
+  test('and the hooks after it receive the original input', async () => {
     const seen: unknown[] = []
     await run(script(), {
       tools: [tool('Edit', (given) => (spoil(given), 'x'))],
@@ -188,10 +188,10 @@ describe('the input of a call on the transcript does not change', () => {
     expect(seen).toEqual([input()])
   })
 
-  test('nor does one that a hook put in its place', async () => {
+  test('nor is one that a hook replaced', async () => {
     const kept = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     const seen: unknown[] = []
-    const given: Given = {
+    const given: RunTestOptions = {
       tools: [tool('Edit', (value) => (seen.push(json(value)), spoil(value), spoil(kept), 'x'))],
       hooks: [
         hook('beforeToolUse', (context: HookContext) => context.withToolInput(kept)),
@@ -205,8 +205,8 @@ describe('the input of a call on the transcript does not change', () => {
   })
 })
 
-describe('what was given stays as it was given', () => {
-  test('by a tool, which goes on to change its blocks and details', async () => {
+describe('a returned value is not changed', () => {
+  test('by a tool that later changes its blocks and details', async () => {
     const blocks = [{ type: 'text', text: 'seen' }] as { type: 'text'; text: string }[]
     const details: { lines: number; parts: Json[] } = { lines: 1, parts: [] }
     const change = (): void => {
@@ -215,7 +215,7 @@ describe('what was given stays as it was given', () => {
       details.lines = 2
       details.parts.push('spoilt')
     }
-    const given: Given = {
+    const given: RunTestOptions = {
       tools: [tool('Look', () => ({ content: blocks, details })), tool('Other', () => (change(), 'x'))],
     }
     const result = await run([calls('Look', 'Other'), 'done'], given)
@@ -229,7 +229,7 @@ describe('what was given stays as it was given', () => {
   test('by a hook: messages, metadata', async () => {
     const content = [{ type: 'text', text: 'a note' }] as { type: 'text'; text: string }[]
     const kept: { n: number } = { n: 1 }
-    const given: Given = {
+    const given: RunTestOptions = {
       tools: [tool('Look')],
       hooks: [
         hook('beforeStep', (context) =>
@@ -245,22 +245,22 @@ describe('what was given stays as it was given', () => {
     const notes = [...result.state.transcript].flatMap((entry) =>
       entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
     )
-    const told = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
-    expect([notes[0], told[0]]).toEqual([
+    const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
+    expect([notes[0], outcomes[0]]).toEqual([
       [{ type: 'text', text: 'a note' }],
       { messages: [[{ type: 'text', text: 'a note' }]], metadata: { kept: { n: 1 } } },
     ])
     await playedBack(result, given)
   })
 
-  test('by a hook that keeps the state it gave', async () => {
+  test('by a hook that keeps the state it returned', async () => {
     let given: { [key: string]: Json } = {}
     const result = await run([calls('Look'), 'done'], {
       tools: [tool('Look', () => ((given['kept'] = 'spoilt'), 'x'))],
       hooks: [
         hook('beforeExecution', (context) => {
           const state = context.state().withMetadata('kept', 1)
-          // Types are no fence for plain JavaScript.
+          // Types do not stop plain JavaScript code.
           given = state.metadata as { [key: string]: Json }
           return context.withState(state)
         }),
@@ -269,7 +269,7 @@ describe('what was given stays as it was given', () => {
     expect(result.state.spent.metadata).toEqual({ kept: 1 })
   })
 
-  test('by a person: a prompt, a message on the way', async () => {
+  test('by a person: a prompt, a queued message', async () => {
     const prompt: ContentBlock[] = [{ type: 'text', text: 'go' }]
     const steered: ContentBlock[] = [{ type: 'text', text: 'this way' }]
     const spoilt: ContentBlock = { type: 'text', text: 'spoilt' }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
+// Tests R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type Permissions } from '../../src/index.ts'
@@ -17,7 +17,7 @@ const given = fc.record({
   isReading: fc.boolean(),
 })
 
-test('whatever leads where: the named tool runs, in one step, unless it is denied; the transcript keeps what the model wrote', async () => {
+test('runs the target of any alias in one step, unless it is denied; the transcript keeps what the model wrote', async () => {
   await fc.assert(
     fc.asyncProperty(given, async ({ toolAliases, there, denied, written, isReading }) => {
       const ran: string[] = []
@@ -31,7 +31,7 @@ test('whatever leads where: the named tool runs, in one step, unless it is denie
         },
         decide: () => ({ behavior: 'allow' }),
       }
-      const told = await run([calls(...written), 'done'], {
+      const ended = await run([calls(...written), 'done'], {
         tools: there.map((each) => tool(each, () => (ran.push(each), each), { readOnly: isReading })),
         toolAliases,
         permissions,
@@ -45,18 +45,18 @@ test('whatever leads where: the named tool runs, in one step, unless it is denie
         new Set(written.flatMap((each, at) => (there.includes(lead[at] ?? 'A') ? [`${lead[at]},${each}`] : []))),
       )
       const missing = /^There is no tool named "(.)"/
-      const texts = resultTexts(told).map((text) => missing.exec(String(text))?.[1]?.toLowerCase() ?? text)
+      const texts = resultTexts(ended).map((text) => missing.exec(String(text))?.[1]?.toLowerCase() ?? text)
       expect(texts).toEqual(
         lead.map((each) => (there.includes(each) ? (denied.includes(each) ? 'denied' : each) : each.toLowerCase())),
       )
-      const [, reply] = told.messages
+      const [, reply] = ended.messages
       expect(json(reply?.content ?? [])).toMatchObject(written.map((each) => ({ type: 'tool_use', name: each })))
     }),
     { numRuns: 60 },
   )
 })
 
-test('a resume after every record comes to the same, also where the aliases are gone by then', async () => {
+test('a resume after every record has the same result, also when the aliases are gone by then', async () => {
   const options = (toolAliases: NonNullable<RunOptions['toolAliases']>) => ({
     model: scriptedModel(({ messages }) => (messages.length === 1 ? calls({ name: 'Bash', id: 'c' }) : 'done')),
     clock: createFakeClock({ autoAdvance: true }),

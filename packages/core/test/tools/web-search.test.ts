@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SEARCH-1 to R-SEARCH-5: a question that lets its service search the web is reserved with all that it may be billed.
+// Tests R-SEARCH-1 to R-SEARCH-5: a question that lets its service search the web is reserved with all that it may be billed.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
@@ -67,7 +67,7 @@ function searching(over: Partial<Model> = {}) {
   return { model, requests }
 }
 
-const told = (reply: CompactionReply): string =>
+const replyText = (reply: CompactionReply): string =>
   reply.kind === 'answered'
     ? `${textOf(reply.message.content)} ${JSON.stringify(reply.message.content.map(({ type }) => type))}`
     : reply.kind === 'failed'
@@ -79,7 +79,7 @@ function world(webSearch: WebSearchUse | undefined, service = searching(), given
     ...reader('Search', async (_input, { ask }) => {
       const question = { system: 'Search.', messages: [{ role: 'user', content: 'x' }], maxOutputTokens: 100 } as const
       const reply = await ask?.({ ...question, model: service.model, ...(webSearch !== undefined && { webSearch }) })
-      return reply === undefined ? 'nobody to ask' : told(reply)
+      return reply === undefined ? 'nobody to ask' : replyText(reply)
     }),
     asksModel: true,
   }
@@ -101,7 +101,7 @@ function world(webSearch: WebSearchUse | undefined, service = searching(), given
 const startAny = (options: RunOptions) => streamRun(startRun({ prompt: 'go' }), options)
 const searchedTwice = { server_tool_use: { web_search_requests: 2 } }
 
-/** What was reserved for the question. */
+/** The reservation for the question. */
 function grantIn(records: readonly StepRecord[]): { readonly tokens: number; readonly nanos: number } {
   for (const record of records) {
     const intent = record.type === 'intent' ? record.intent : null
@@ -124,7 +124,7 @@ describe('a question that searches the web', () => {
     })
   })
 
-  test('is reserved with a fee, and with everything read again, for each search', async () => {
+  test('is reserved with a fee and another full read for each search', async () => {
     const reservedFor = async (maxUses: number | undefined) => {
       const { options } = world(maxUses === undefined ? undefined : { maxUses }, searching(), { maxBudgetUsd: 1e6 })
       const { steps } = await run([], options as never)
@@ -137,7 +137,7 @@ describe('a question that searches the web', () => {
     expect(three.nanos - without.nanos).toBe((9_000 + 3 * fee) * 1e9)
   }) // prettier-ignore
 
-  test('a pass that a long request sets off is reserved once more for each search', async () => {
+  test('reserves once more per search for a pass that a long request triggers', async () => {
     const pass = { model: 'searching', uses: 1, inputTokens: 1_000, outputTokens: 50, fromInputTokens: 1 }
     const reserved = async (webSearch: WebSearchUse | undefined): Promise<number> => {
       const service = searching({ extraPasses: [pass] })
@@ -156,13 +156,13 @@ describe('a question that searches the web', () => {
     ['searches without end', {}, { maxUses: Infinity }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
     ['both lists', {}, { maxUses: 1, allowedDomains: ['a'], blockedDomains: ['b'] }, 'webSearch takes either allowedDomains or blockedDomains, not both.'],
     ['an empty list', {}, { maxUses: 1, allowedDomains: [] }, 'allowedDomains of webSearch must be a list of domains that is not empty.'],
-  ] as const)('%s is not asked, and says why', async (_, over, webSearch, why) => {
+  ] as const)('%s is not asked, with the reason', async (_, over, webSearch, why) => {
     const { options, requests } = world(webSearch, searching(over))
     const { state, terminal } = await run([], options as never)
     expect([resultTexts({ state }), requests, terminal.reason]).toEqual([[why], [], 'completed'])
   }) // prettier-ignore
 
-  test('a model that says no list of domains that there is, is no model', async () => {
+  test('a model with an invalid list of domains is rejected', async () => {
     const { options } = world({ maxUses: 1 }, searching({ webSearch: { domains: 'all' as never } }))
     expect(() => startAny(options)).toThrow("webSearch.domains must be 'allowed and blocked', 'allowed' or 'none'")
   })
@@ -178,7 +178,7 @@ describe('a question that searches the web', () => {
       const { terminal, state } = await resume(records, { ...after.options, maxBudgetUsd: 1e6 }).loop.ended
       expect([count, after.requests.length]).toEqual([count, isAnswered ? 0 : 1])
       expect(resultTexts({ state })).toEqual(['One says so. ["web_search_tool_result","text"]'])
-      // One that was open when the process died is charged at its reservation, and told by no usage.
+      // A question that was open when the process died is charged at its reservation, without a usage.
       const paid = isAnswered || !wasOpen ? terminal.summary.modelUsage['searching']?.usage : searchedTwice
       expect(paid).toMatchObject(searchedTwice)
     }

@@ -1,4 +1,4 @@
-// Types only: `npm run types` checks what stands here, and nothing runs it.
+// Types only: `npm run types` checks this file, and nothing runs it.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -21,7 +21,7 @@ for await (const message of query({ prompt: 'go', options: { model, output: repo
     expectTypeOf(message.structured_output).toEqualTypeOf<{ bugs: number; at: string } | undefined>()
 expectTypeOf(new QueryEngine({ model, output: report })).toEqualTypeOf<QueryEngine<{ bugs: number; at: string }>>()
 
-// Without a schema nothing is known of it.
+// Without a schema its type is unknown.
 for await (const message of query({ prompt: 'go', options: { model } }))
   if (message.type === 'result') expectTypeOf(message).toEqualTypeOf<SdkResult>()
 

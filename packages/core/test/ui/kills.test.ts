@@ -1,5 +1,5 @@
-// A process is killed behind every chunk that a client was sent, with no more on record than was stored by then: the client comes back to the run that another
-// process resumed, and to the record of it once it is over.
+// A process is killed after every chunk that a client received, with only the stored records. The client reconnects to
+// the run that another process resumed, and to its record once it is over.
 import type { UIMessage } from 'ai'
 import { expect, test } from 'vitest'
 import { resume, startRun, streamRun, type RunOptions } from '../../src/index.ts'
@@ -17,7 +17,7 @@ const script: readonly ScriptedReply[] = [
   'Three.',
 ]
 
-/** What the model says to the process that resumes. */
+/** The reply of the model to the process that resumes. */
 const otherScripts: readonly (readonly ScriptedReply[])[] = [
   ['Other.'],
   [{ toolCalls: [look('q')] }, 'Later.'],
@@ -30,7 +30,7 @@ const optionsOf = (replies: readonly ScriptedReply[]): RunOptions => ({
   tools: [reader('Look', 'seen'), tool('Write', 'written')],
 })
 
-/** A store that is slow to write, as one behind a network is. */
+/** A slow store, like one behind a network. */
 class SlowStore {
   readonly keeps = 'all'
   readonly #records: StepRecord[] = []
@@ -46,7 +46,7 @@ class SlowStore {
     this.#stored = Math.max(this.#stored, upTo)
   }
 
-  /** What a kill at this moment leaves. */
+  /** What remains after a kill at this moment. */
   left(): readonly StepRecord[] {
     return this.#records.slice(0, this.#stored)
   }
@@ -55,7 +55,7 @@ class SlowStore {
 const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
 const chunksIn = (sent: readonly Sent[]): readonly UIMessageChunk[] => sent.map(({ chunk }) => chunk)
 
-test('a client has what the record says, whenever the process was killed', { timeout: 60_000 }, async () => {
+test('a client has what the record contains, whenever the process was killed', { timeout: 60_000 }, async () => {
   const log = new SlowStore()
   const clock = createFakeClock({ autoAdvance: true })
   const steps = new DurableStepEngine({ log, clock })
@@ -70,7 +70,7 @@ test('a client has what the record says, whenever the process was killed', { tim
   expect(sent.length).toBeGreaterThan(30)
   const isOver = (records: readonly StepRecord[]): boolean => records.some(({ type }) => type === 'end')
   for (const [cut, records] of kills.entries()) {
-    // A client that was sent anything has a run to come back to.
+    // A client that received anything has a run to reconnect to.
     expect(records.length).toBeGreaterThan(0)
     if (isOver(records)) continue
     const had = await messageOf(chunksIn(sent.slice(0, cut + 1)))

@@ -1,4 +1,4 @@
-// `toSse`: any text survives, ids go with the chunks, silence is filled, and a client that leaves is noticed.
+// Tests `toSse`: any text survives, ids are sent with the chunks, silence is filled, and a disconnected client is noticed.
 import { DefaultChatTransport, type UIMessage } from 'ai'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -46,11 +46,11 @@ describe('a stream as server-sent events', () => {
     expect(text.startsWith('id: run1:1\ndata: {"type":"start","messageId":"run1"}\n\n')).toBe(true)
   })
 
-  test('ends with what is to be the last', async () => {
+  test('ends with the configured last event', async () => {
     expect(await textOf(toSse(streamOf([{ a: 1 }]), { done: '[DONE]' }))).toBe('data: {"a":1}\n\ndata: [DONE]\n\n')
   })
 
-  test('carries any text: line ends, U+2028, nulls, lone surrogates, the syntax of events', async () => {
+  test('preserves any text: line ends, U+2028, nulls, lone surrogates, the syntax of events', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc
@@ -128,12 +128,12 @@ describe('a stream as server-sent events', () => {
     await reading
   })
 
-  test('refuses an interval that would not end', () => {
+  test('rejects an interval that would not end', () => {
     for (const heartbeatMs of [0, -1, Number.NaN, 0.5])
       expect(() => toSse(streamOf([]), { heartbeatMs })).toThrow('heartbeatMs')
   })
 
-  test('tells the run that the client has left', async () => {
+  test('notifies the run that the client has disconnected', async () => {
     const run = streamRun(startRun({ prompt: 'go' }), {
       model: scriptedModel([{ hang: true }]),
       clock: createFakeClock({}),
@@ -144,7 +144,7 @@ describe('a stream as server-sent events', () => {
     expect((await run.result).reason).toBe('abandoned')
   })
 
-  test('is named to clients and proxies', () => {
+  test('has headers for clients and proxies', () => {
     expect(sseHeaders['content-type']).toBe('text/event-stream; charset=utf-8')
     expect(sseHeaders['x-vercel-ai-ui-message-stream']).toBe('v1')
   })

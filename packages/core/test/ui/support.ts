@@ -11,7 +11,7 @@ import {
 import { createFakeClock } from '../../src/testing/index.ts'
 import { eventIdOf, type UIMessageChunk } from '../../src/ui/index.ts'
 
-/** A chunk as a client gets it. */
+/** A chunk as a client receives it. */
 export interface Sent {
   readonly id: string
   readonly chunk: UIMessageChunk
@@ -40,7 +40,7 @@ export async function sentBy(stream: ReadableStream<UIMessageChunk>): Promise<re
 
 export const eventsOf = (run: AsyncIterable<RunEvent>): Promise<readonly RunEvent[]> => collected(run)
 
-/** Every chunk as `ai` reads it from the wire. @throws for one that its schema refuses. */
+/** Every chunk as `ai` reads it from the wire. @throws for one that its schema rejects. */
 export async function checkedChunks(chunks: readonly object[]): Promise<readonly AiChunk[]> {
   const schema = uiMessageChunkSchema()
   const checked: AiChunk[] = []
@@ -53,7 +53,7 @@ export async function checkedChunks(chunks: readonly object[]): Promise<readonly
   return checked
 }
 
-/** The message that the reader of `ai` makes of chunks, going on with what it has. */
+/** The message that the reader of `ai` builds from chunks, starting from an existing one. */
 export async function messageOf(chunks: readonly object[], before?: UIMessage): Promise<UIMessage | undefined> {
   const checked = await checkedChunks(chunks)
   const stream = new ReadableStream<AiChunk>({

@@ -1,4 +1,4 @@
-// `toUIMessageStream`: the reader of `ai` builds the right message, and a client that comes back builds the same, wherever it was cut off.
+// Tests `toUIMessageStream`: the reader of `ai` builds the right message, and a reconnecting client builds the same, wherever it was cut off.
 import * as fc from 'fast-check'
 import type { UIMessage } from 'ai'
 import { describe, expect, test } from 'vitest'
@@ -59,7 +59,7 @@ describe('a run as a UI message stream', () => {
     expect(figures.every((chunk) => 'transient' in chunk && chunk.transient === true)).toBe(true)
   })
 
-  test('makes the message that a page shows', async () => {
+  test('builds the message that a page shows', async () => {
     const message = await messageOf(await collected(toUIMessageStream(started(options()).run, { messageId: 'm1' })))
     expect(message?.id).toBe('m1')
     expect(message?.parts).toMatchObject([
@@ -77,7 +77,7 @@ describe('a run as a UI message stream', () => {
     ])
   })
 
-  test('takes back what an attempt said that failed', async () => {
+  test('retracts the output of a failed attempt', async () => {
     const said: ScriptedReply = { hang: true, text: 'Half of' }
     const run = started(options([said])).run
     const chunks: UIMessageChunk[] = []
@@ -91,7 +91,7 @@ describe('a run as a UI message stream', () => {
     expect(typesOf(chunks).slice(-3)).toEqual(['data-halting-ending', 'abort', 'finish'])
   })
 
-  test('tells of a failure as an error, behind the ending', async () => {
+  test('reports a failure as an error, after the ending', async () => {
     const error = { kind: 'invalid_request', message: 'bad', status: 400, retryable: false } as const
     const chunks = await collected(toUIMessageStream(started(options([{ error }])).run))
     await checkedChunks(chunks)
@@ -99,7 +99,7 @@ describe('a run as a UI message stream', () => {
     expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'error' })
   })
 
-  test('does not tell a client what is in the error of a server, unless it is to', async () => {
+  test('hides the error text of a server from a client, unless configured otherwise', async () => {
     const error = { kind: 'invalid_request', message: 'no /srv/key of sk-1', status: 400, retryable: false } as const
     const { run, steps } = started(options([{ error }]))
     const live = JSON.stringify(await collected(toUIMessageStream(run)))
@@ -119,14 +119,14 @@ describe('a run as a UI message stream', () => {
     expect((await Promise.all(texts)).flat()).toEqual(['no /srv/key of sk-1', 'Sorry.', hidden, hidden])
   })
 
-  test('leaves out what the model thinks where that is not wanted', async () => {
+  test('omits the reasoning of the model on request', async () => {
     const chunks = await collected(toUIMessageStream(started(options()).run, { sendReasoning: false }))
     expect(typesOf(chunks).filter((type) => type.startsWith('reasoning'))).toEqual([])
     const whole = await messageOf(chunks)
     expect(whole?.parts[1]).toMatchObject({ type: 'text', text: 'I look.' })
   })
 
-  test('refuses what is no run', () => {
+  test('rejects a value that is not a run', () => {
     expect(() => toUIMessageStream(undefined as never)).toThrow('such as streamRun')
     expect(() => toUIMessageStream({} as never)).toThrow('such as streamRun')
     expect(() => toUIMessageStream('a run' as never)).toThrow('such as streamRun')
@@ -154,26 +154,26 @@ describe('an approval', () => {
     expect(message?.parts[1]).toMatchObject({ type: 'tool-Write', state, approval: { requestReason: 'May it?' } })
   })
 
-  test('that ends the run is asked for by the id of its call', async () => {
+  test('that ends the run is requested by the id of its call', async () => {
     const chunks = await collected(toUIMessageStream(started({ ...asking(), onAsk: 'end' }).run))
     expect(chunks.find(({ type }) => type === 'tool-approval-request')).toMatchObject({ approvalId: 'call_0_0' })
     expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'tool-calls' })
   })
 })
 
-/** What matters of a message to a person: without what only this process knows of it. */
+/** The parts of a message that matter to a person, without those that only this process knows. */
 const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
 
-/** Without the figures of the ending: what a kill interrupts is charged. */
+/** Without the figures of the ending: a kill charges what it interrupts. */
 const said = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
 
-/** What a client that was cut off after some chunks has when it has read the rest. */
+/** The message of a client that was cut off after some chunks and has read the rest. */
 async function continued(before: readonly Sent[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
   const first = before.length === 0 ? undefined : await messageOf(before.map(({ chunk }) => chunk))
   return shown(await messageOf(await collected(rest), first))
 }
 
-describe('a client that comes back', () => {
+describe('a client that reconnects', () => {
   test('builds the same message, wherever it was cut off: from the record', async () => {
     const { run, steps } = started(options())
     const sent = await sentBy(toUIMessageStream(run))
@@ -186,7 +186,7 @@ describe('a client that comes back', () => {
     }
   })
 
-  test('has the parts of the message that it continues, cut off before the first step', async () => {
+  test('has the parts of the message that it continues, when cut off before the first step', async () => {
     const before: UIMessage = { id: 'm1', role: 'assistant', parts: [{ type: 'text', text: 'Before.', state: 'done' }] }
     const [first, ...others] = await eventsOf(started(options(['After.'])).run)
     const notice: RunEvent = { type: 'notice', message: 'Careful.' }
@@ -202,7 +202,7 @@ describe('a client that comes back', () => {
     }
   })
 
-  test('gets the same ids from the record as it would have live, but for what is in pieces', async () => {
+  test('gets the same ids from the record as live, except for streamed pieces', async () => {
     const { run, steps } = started(options())
     const counted = (all: readonly Sent[]): unknown => all.filter(({ id }) => !id.includes('.'))
     const live = await sentBy(toUIMessageStream(run))
@@ -211,7 +211,7 @@ describe('a client that comes back', () => {
     expect(live.every(({ id }) => id.startsWith('run1:'))).toBe(true)
   })
 
-  test('may be cut off again and again: any run, any cuts', async () => {
+  test('may be cut off repeatedly: any run, any cuts', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 12 })
     const reply = fc.record({
       thinking: fc.option(text, { nil: undefined }),
@@ -253,7 +253,7 @@ describe('a client that comes back', () => {
     )
   })
 
-  test('goes on with a run that another process resumed, after a kill at any record', async () => {
+  test('continues with a run that another process resumed, after a kill at any record', async () => {
     const { run, steps } = started(options())
     const sent = await sentBy(toUIMessageStream(run))
     const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
@@ -267,7 +267,7 @@ describe('a client that comes back', () => {
       const resumed = shareRun(resume(records, { ...options(), model }).loop, { past })
       const rest = await sentBy(toUIMessageStream(resumed))
       const again = shown(await messageOf(rest.map(({ chunk }) => chunk)))
-      // What the process before had sent of the turn that was open, as far as it came.
+      // The part of the open turn that the previous process had sent.
       const known = (await sentBy(toUIMessageStream(past))).at(-1)?.id
       const from = sent.findIndex(({ id }) => id === known) + 1
       const open = sent.slice(
@@ -279,7 +279,7 @@ describe('a client that comes back', () => {
         const rest = toUIMessageStream(resumed, { after: before.at(-1)?.id })
         expect([count, more, await continued(before, rest)]).toEqual([count, more, again])
       }
-      // A writing call that had begun is unknown then: that is what the message says, to every client.
+      // A writing call that had begun is unknown then: the message says so, to every client.
       const isKnown = !JSON.stringify(again).includes('unknown')
       expect([count, isKnown ? said(again) : '']).toEqual([count, isKnown ? said(whole) : ''])
     }
@@ -326,7 +326,7 @@ describe('clients of a shared run', () => {
     expect(shown(await messageOf(slow))).toEqual(shown(await messageOf(fast.map(({ chunk }) => chunk))))
   })
 
-  test('that come after the end get whole texts', async () => {
+  test('that connect after the end get whole texts', async () => {
     const shared = shareRun(started(options()).run)
     const live = await collected(toUIMessageStream(shared))
     await shared.done
@@ -348,7 +348,7 @@ describe('clients of a shared run', () => {
     expect(ofAgent.filter((type) => type === 'message').length).toBe(10)
   })
 
-  test('do not end the run when they leave, unless that is wanted', async () => {
+  test('do not end the run when they disconnect, unless configured', async () => {
     const { run } = started(options([{ hang: true, text: 'a' }]))
     const shared = shareRun(run)
     const first = toUIMessageStream(shared).getReader()
@@ -362,7 +362,7 @@ describe('clients of a shared run', () => {
 })
 
 describe('a client that disconnects', () => {
-  test('in each chunk ends the run, also while the model is silent', async () => {
+  test('ends the run at any chunk, also while the model is silent', async () => {
     for (let cut = 1; cut < 12; cut++) {
       const { run } = started(options([script[0] ?? '', { hang: true, text: 'a' }]))
       const client = toUIMessageStream(run).getReader()
@@ -381,7 +381,7 @@ describe('a client that disconnects', () => {
     expect((await run.result).reason).toBe('abandoned')
   })
 
-  test('leaves the run to its end where it is to continue', async () => {
+  test('leaves the run to its end when it is configured to continue', async () => {
     const { run } = started(options())
     const client = toUIMessageStream(run, { onDisconnect: 'continue' }).getReader()
     await client.read()
@@ -390,7 +390,7 @@ describe('a client that disconnects', () => {
   })
 })
 
-test('a large output reaches the client whole', async () => {
+test('delivers a large output whole', async () => {
   const large = 'x'.repeat(2_500_000)
   const given = { ...options([calls('Big'), 'ok']), tools: [tool('Big', large)] }
   const message = await messageOf(await collected(toUIMessageStream(started(given).run)))
@@ -401,7 +401,7 @@ test('chunks of other streams have no id', () => {
   expect(eventIdOf({ type: 'start' })).toBeUndefined()
 })
 
-test('events of a run are a source, too', async () => {
+test('accepts the events of a run as a source, too', async () => {
   const events = await eventsOf(started(options()).run)
   expect((await collected(toUIMessageStream(events))).at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
 })

@@ -1,4 +1,4 @@
-// Messages of `useChat` as a history: what is kept of them, what is refused, and that a service takes what comes of it.
+// Tests messages of `useChat` as a history: what is preserved, what is rejected, and that a service accepts the result.
 import type { UIMessage } from 'ai'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const wanted = { type: 'tool_use', id: 'c1', name: 'Look', input: { at: 'door' }
 const notRun = 'Not run: it was waiting for approval when a new message arrived'
 
 describe('the messages of useChat', () => {
-  test('keep texts, images and PDFs of the user', () => {
+  test('preserve texts, images and PDFs of the user', () => {
     const parts: UIMessage['parts'] = [
       { type: 'text', text: 'What is this?' },
       { type: 'text', text: ' ' },
@@ -36,7 +36,7 @@ describe('the messages of useChat', () => {
     ])
   })
 
-  test('keep each step of the assistant as an answer with the results of its calls', () => {
+  test('preserve each step of the assistant as an answer with the results of its calls', () => {
     const messages = modelMessagesOf([
       hello,
       assistant([
@@ -96,12 +96,12 @@ describe('the messages of useChat', () => {
       [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iV' } }],
     ],
     ['what only looks like blocks', [{ type: 'text' }], '[{"type":"text"}]'],
-  ])('tell the output of a tool: %s', (_what, output, content) => {
+  ])('include the output of a tool: %s', (_what, output, content) => {
     const [, , results] = modelMessagesOf([hello, assistant([{ ...call, state: 'output-available', output }])])
     expect(results?.content).toEqual([{ type: 'tool_result', tool_use_id: 'c1', content }])
   })
 
-  test('of an answer that goes on after results without a new step are two answers', () => {
+  test('become two answers when an answer continues after results without a new step', () => {
     const messages = modelMessagesOf([
       hello,
       assistant([
@@ -112,7 +112,7 @@ describe('the messages of useChat', () => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
   })
 
-  test('leave out calls that the service ran, and calls that the model had not said to their end', () => {
+  test('omit server-side calls and incomplete calls', () => {
     const messages = modelMessagesOf([
       hello,
       assistant([
@@ -124,7 +124,7 @@ describe('the messages of useChat', () => {
     expect(messages.slice(1)).toEqual([{ role: 'assistant', content: [{ type: 'text', text: 'Well.' }] }])
   })
 
-  test('keep what the user said meanwhile', () => {
+  test('preserve what the user wrote meanwhile', () => {
     const messages = modelMessagesOf([
       hello,
       assistant([
@@ -155,7 +155,7 @@ describe('the messages of useChat', () => {
     })
   })
 
-  test('keep why a person denied a call', () => {
+  test('preserve why a person denied a call', () => {
     const denied = modelMessagesOf([
       hello,
       assistant([{ ...call, state: 'output-denied', approval: { id: 'c1', approved: false, reason: 'Too risky.' } }]),
@@ -166,7 +166,7 @@ describe('the messages of useChat', () => {
   })
 })
 
-describe('what is no list of UI messages', () => {
+describe('an invalid list of UI messages', () => {
   const part = (part: object): unknown => [{ ...hello, parts: [part] }]
   const said = (part: object): unknown => [hello, { ...hello, role: 'assistant', parts: [part] }]
   test.each<[string, unknown, string]>([
@@ -222,7 +222,7 @@ describe('what is no list of UI messages', () => {
       'uiMessages[1].parts[0] calls a tool undefined, which no service takes as a name. A name has 1 to 128 letters, digits, dots, hyphens and underscores.',
     ],
   ])('%s', (_what, messages, message) => {
-    // A client may send anything.
+    // A client can send anything.
     expect(() => modelMessagesOf(messages as readonly UIMessageLike[])).toThrow(new ConfigurationError(message))
   })
 })
@@ -247,7 +247,7 @@ describe('approvals', () => {
     expect(approvalsOf([hello])).toBeUndefined()
   })
 
-  test('carry on a chat in a run', async () => {
+  test('continue a chat in a run', async () => {
     const looked: unknown[] = []
     const look = tool({
       name: 'Look',
@@ -269,7 +269,7 @@ describe('approvals', () => {
       })
       expect([outcome.text, looked]).toEqual(['A door.', seen])
     }
-    // Without an answer nothing runs, whatever the state of the call says.
+    // Without an answer nothing runs, whatever the state of the call is.
     const asked = [hello, assistant([{ ...call, state: 'input-available' }])]
     await expect(run({ ...options, messages: modelMessagesOf(asked) })).rejects.toThrow(
       /^The last of messages is an answer of the model/,
@@ -306,7 +306,7 @@ const anyPart = fc.oneof(
     .map((part) => ({ type: 'tool-Look', input: {}, ...part })),
 )
 
-test('whatever their parts, a service takes what comes of them, with a prompt behind it', () => {
+test('a service accepts the resulting history with a prompt after it, whatever the parts', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ role: fc.constantFrom('user', 'assistant'), parts: fc.array(anyPart, { maxLength: 6 }) }), {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-VERI-1a, R-VERI-3 to R-VERI-7: of runs whose models and tools do anything.
+// Tests R-VERI-1a, R-VERI-3 to R-VERI-7: of runs whose models and tools do anything.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -39,7 +39,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 )
 
 interface Drawn {
-  /** What the model does, from its first request on; then it answers. */
+  /** The actions of the model, from its first request on; then it answers. */
   readonly moves: readonly Move[]
   readonly maxTurns: number
   readonly project: readonly string[] | 'throws'
@@ -91,7 +91,7 @@ const planning = (plans: boolean): Permissions => ({
   isPlanning: () => plans,
 })
 
-/** The model goes by what it is shown alone, so that a resume meets the same one. Agents edit and answer. */
+/** The model depends only on its input, so that a resume behaves the same. Agents edit and answer. */
 function optionsOf({ moves, maxTurns, project, plans, until }: Drawn, mode: 'ask' | 'tell' = 'ask'): RunOptions {
   const model = scriptedModel(
     ({ messages }) => {
@@ -124,7 +124,7 @@ const runOf = (given: Drawn, mode?: 'ask' | 'tell'): Promise<Run> => begin([], o
 const isQuestion = (entry: { readonly kind: string }): boolean =>
   entry.kind === 'user' && 'keepsAnswer' in entry && 'id' in entry && String(entry.id).includes('verify')
 
-/** What was changed and checked before the entry at this place, by what the model was shown: an oracle of its own. */
+/** What was changed and checked before the entry at this position, by what the model was shown: an independent oracle. */
 function uncheckedBefore(state: RunState, end: number): { readonly lines: number; readonly isKnown: boolean } {
   let [lines, isKnown] = [0, false]
   for (const entry of [...state.transcript].slice(0, end)) {
@@ -138,7 +138,7 @@ function uncheckedBefore(state: RunState, end: number): { readonly lines: number
   return { lines, isKnown }
 }
 
-test('the model is asked at most once, and only where a change is unchecked, and it ends as it would have', async () => {
+test('the model is asked at most once, only about an unchecked change, and the run ends as it would have', async () => {
   let asked = 0
   await fc.assert(
     fc.asyncProperty(drawn, async (given) => {
@@ -180,7 +180,7 @@ test('the model is asked at most once, and only where a change is unchecked, and
   expect(asked).toBeGreaterThan(0)
 })
 
-test('the result says what was checked, by what tools told', async () => {
+test('the result lists what was checked, as the tools reported', async () => {
   await fc.assert(
     fc.asyncProperty(drawn, async (given) => {
       const { terminal, state } = await runOf(given)
@@ -198,7 +198,7 @@ test('the result says what was checked, by what tools told', async () => {
   )
 })
 
-test('a run that was killed after any record asks no second time and ends the same, and so does its replay', async () => {
+test('a run that was killed after any record is not asked again and ends the same, and so does its replay', async () => {
   await fc.assert(
     fc.asyncProperty(drawn, fc.nat(), async (given, at) => {
       const whole = await runOf(given)
@@ -247,7 +247,7 @@ const counting = (checks: { asked: number }) => ({
   },
 })
 
-/** What was said, in short. */
+/** A short form of the conversation. */
 function said({ transcript }: RunState): readonly unknown[] {
   return [...transcript].map((entry) =>
     entry.kind === 'user' || entry.kind === 'assistant'

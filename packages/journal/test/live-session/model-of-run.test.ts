@@ -14,7 +14,7 @@ const small = (replies: readonly ScriptedReply[]) => scriptedModel(replies, { id
 test('the model that a prompt names is that of its run alone, and shown while it goes on', async () => {
   const model = scriptedModel(['Second.'])
   const other = small([looks, 'First.'])
-  const { session, told } = sessionOf([], { model, models: [other], tools: [look] })
+  const { session, events } = sessionOf([], { model, models: [other], tools: [look] })
   const shown: string[] = []
   session.listen((event) => {
     if (event.type === 'loop' && event.event.type === 'model_start') shown.push(session.snapshot.model)
@@ -28,7 +28,7 @@ test('the model that a prompt names is that of its run alone, and shown while it
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
   expect(shown).toEqual(['small', 'small', 'small', 'scripted', 'scripted'])
-  expect(course(told)).toContain('run_end completed')
+  expect(course(events)).toContain('run_end completed')
 })
 
 test('it is in the run from the start, and what a person sets in mid-run goes before it', async () => {
@@ -48,10 +48,10 @@ test('it is in the run from the start, and what a person sets in mid-run goes be
   expect([model.requests.length, other.requests.length]).toEqual([2, 1])
 })
 
-test('a message that a run takes in is for the model of that run, which is told', async () => {
+test('a message that a run takes in is for the model of that run, and a note reports it', async () => {
   const model = scriptedModel([looks, 'One.', 'Two.'])
   const other = small(['Three.'])
-  const { session, told } = sessionOf([], { model, models: [other], tools: [look] })
+  const { session, events } = sessionOf([], { model, models: [other], tools: [look] })
   const stop = session.listen((event) => {
     if (event.type !== 'loop' || event.event.type !== 'tool_start') return
     session.prompt('this too', { id: 'steered', model: 'small' })
@@ -61,7 +61,7 @@ test('a message that a run takes in is for the model of that run, which is told'
   session.prompt('go')
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([2, 0])
-  expect(told.flatMap((event) => (event.type === 'note' ? [event.text] : []))).toEqual([
+  expect(events.flatMap((event) => (event.type === 'note' ? [event.text] : []))).toEqual([
     'small is not asked: the message came to a run that goes on.',
   ])
 })
@@ -69,7 +69,7 @@ test('a message that a run takes in is for the model of that run, which is told'
 test('a message that waited and begins a run of its own has its model', async () => {
   const model = scriptedModel([{ hang: true }])
   const other = small(['Two.', 'Three.'])
-  const { session, told } = sessionOf([], { model, models: [other] })
+  const { session, events } = sessionOf([], { model, models: [other] })
   const stop = session.listen((event) => {
     if (event.type !== 'loop' || event.event.type !== 'model_start') return
     stop()
@@ -80,17 +80,17 @@ test('a message that waited and begins a run of its own has its model', async ()
   session.prompt('go', { id: 'first' })
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
-  expect(course(told).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
+  expect(course(events).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
 })
 
 test('a model that there is not breaks nothing: the message comes back', async () => {
-  const { session, told } = sessionOf(['Hello.'])
+  const { session, events } = sessionOf(['Hello.'])
   session.prompt('go', { id: 'first', model: 'nowhere' })
   await session.settled()
-  expect(told.flatMap((event) => (event.type === 'failed' ? event.givenBack : []))).toMatchObject([{ id: 'first' }])
+  expect(events.flatMap((event) => (event.type === 'failed' ? event.givenBack : []))).toMatchObject([{ id: 'first' }])
   session.prompt('go', { id: 'again' })
   await session.settled()
-  expect(course(told)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
+  expect(course(events)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
 })
 
 test('a dollar budget that cannot be kept with it is refused', async () => {
@@ -101,10 +101,10 @@ test('a dollar budget that cannot be kept with it is refused', async () => {
       return 0.01
     },
   }
-  const { session, told } = sessionOf(['x'], { models: [small(['y'])], prices, maxBudgetUsd: 1 })
+  const { session, events } = sessionOf(['x'], { models: [small(['y'])], prices, maxBudgetUsd: 1 })
   session.prompt('go', { model: 'small' })
   await session.settled()
-  expect(course(told)).toEqual(['failed'])
+  expect(course(events)).toEqual(['failed'])
 })
 
 test('subagents have it as well', async () => {
