@@ -4,7 +4,7 @@ import { createFakeClock, expectRun, scriptedModel, transcriptProblems } from '@
 
 const weather = tool({
   name: 'Weather',
-  description: 'Tells the weather of a city',
+  description: 'Returns the weather of a city',
   inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   readOnly: true,
   execute: ({ city }) => `Rain in ${city}`,

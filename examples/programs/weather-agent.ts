@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 const weather = tool({
   name: 'Weather',
-  description: 'Tells the weather of a city',
+  description: 'Returns the weather of a city',
   inputSchema: z.object({ city: z.string() }),
   readOnly: true,
   execute: ({ city }) => `Rain in ${city}`,

@@ -1,4 +1,4 @@
-// Tests R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: whatever any callback gives or throws, in any number of them.
+// Tests R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: any number of callbacks that return or throw anything.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -125,11 +125,11 @@ const behaviour: fc.Arbitrary<Behaviour> = fc.record({
 const untyped = (value: unknown): never => value as never
 
 /** A callback that behaves as drawn, and correctly otherwise. */
-function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: never[]) => unknown): () => never {
+function acts(drawn: readonly Behaviour[], where: string, otherwise: (...callArgs: never[]) => unknown): () => never {
   const found = drawn.find((each) => each.where === where)
   if (found === undefined) return otherwise as () => never
   const value = () => make(found.recipe)
-  return (...given: readonly unknown[]) => {
+  return (...callArgs: readonly unknown[]) => {
     switch (found.how) {
       case 'throws':
         throw value()
@@ -140,7 +140,7 @@ function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: 
       case 'stops':
         throw new AgentStopException({ message: untyped(value()), context: untyped(value()), source: untyped(value()) })
       case 'changes':
-        return untyped(changed(given[0], value()))
+        return untyped(changed(callArgs[0], value()))
       case 'gives':
         return untyped(value())
     }
@@ -148,8 +148,8 @@ function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: 
 }
 
 /** For hooks, a context with garbage in every field. For other callbacks, the garbage itself. */
-function changed(given: unknown, value: unknown): unknown {
-  const context = given as HookContext
+function changed(original: unknown, value: unknown): unknown {
+  const context = original as HookContext
   if (typeof context !== 'object' || !('withToolInput' in context)) return value
   const state = context
     .state()
@@ -163,17 +163,20 @@ function changed(given: unknown, value: unknown): unknown {
         source: untyped(value),
       }),
     )
-  const odd = context.withState(state)
-  if (context.trigger === 'beforeToolUse') return odd.withToolInput(untyped(value)).withPermission(untyped(value))
+  const garbled = context.withState(state)
+  if (context.trigger === 'beforeToolUse') return garbled.withToolInput(untyped(value)).withPermission(untyped(value))
   return context.trigger === 'afterToolUse'
-    ? odd.withToolOutput(untyped(value)).withContinuationPrevented(untyped(value))
-    : odd
+    ? garbled.withToolOutput(untyped(value)).withContinuationPrevented(untyped(value))
+    : garbled
 }
 
-function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: RunTestOptions; model: ScriptedModel } {
-  const answers = (where: string, otherwise: (...given: never[]) => unknown) => acts(drawn, where, otherwise)
+function world(
+  drawn: readonly Behaviour[],
+  runResults: RunResult[],
+): { runOptions: RunTestOptions; model: ScriptedModel } {
+  const answers = (where: string, otherwise: (...runOptions: never[]) => unknown) => acts(drawn, where, otherwise)
   const isOdd = (where: string) => drawn.some((each) => each.where === where)
-  const odd = (where: string, otherwise: unknown): unknown => {
+  const garbled = (where: string, otherwise: unknown): unknown => {
     const found = drawn.find((each) => each.where === where)
     return found === undefined ? otherwise : make(found.recipe)
   }
@@ -186,12 +189,12 @@ function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: R
           ? {
               text: 'looking',
               ...calls(
-                { name: 'Look', id: untyped(odd('id', 'c')), input: untyped(odd('input', {})) },
+                { name: 'Look', id: untyped(garbled('id', 'c')), input: untyped(garbled('input', {})) },
                 { name: 'Look', id: 'c' },
                 { name: 'Agent', input: { prompt: 'sub' } },
                 'Write',
               ),
-              usage: untyped(isOdd('usage') ? odd('usage', {}) : {}),
+              usage: untyped(isOdd('usage') ? garbled('usage', {}) : {}),
             }
           : 'done',
     { maxOutputTokens: 2_000 },
@@ -200,9 +203,10 @@ function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: R
     ...script,
     async call(request, options) {
       if (isOdd('model')) return answers('model', () => undefined)()
-      if (isOdd('block')) options.emit({ type: 'block', index: 0, block: untyped(odd('block', {})), messageId: 'm' })
+      if (isOdd('block'))
+        options.emit({ type: 'block', index: 0, block: untyped(garbled('block', {})), messageId: 'm' })
       const reply = await script.call(request, options)
-      return isOdd('content') ? { message: { ...reply.message, content: untyped(odd('content', [])) } } : reply
+      return isOdd('content') ? { message: { ...reply.message, content: untyped(garbled('content', [])) } } : reply
     },
   }
   const look: Tool = {
@@ -212,7 +216,7 @@ function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: R
     validate: answers('validate', (input) => ({ valid: true, input })),
     readOnly: answers('readOnly', () => true),
     execute: (_input, context) => {
-      context.progress(untyped(odd('progress', 1)))
+      context.progress(untyped(garbled('progress', 1)))
       return answers('execute', () => 'seen')()
     },
   }
@@ -231,7 +235,7 @@ function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: R
     spawn: answers('spawn', () => ({ prompt: 'sub' })),
   }
   const compaction = { trigger: 'auto', run: answers('compaction', () => ({ kind: 'gave_up', message: 'no' })) }
-  const given: RunTestOptions = {
+  const runOptions: RunTestOptions = {
     model,
     tools: [look, agent, write],
     hooks: hookTriggers.map((trigger) =>
@@ -268,7 +272,7 @@ function world(drawn: readonly Behaviour[], runResults: RunResult[]): { given: R
       return answers('terminal', () => undefined)()
     },
   }
-  return { given, model }
+  return { runOptions, model }
 }
 
 /** Classes of the record define their own JSON. */
@@ -288,8 +292,8 @@ test(
         fc.uniqueArray(behaviour, { minLength: 1, maxLength: 3, selector: ({ where }) => where }),
         async (drawn) => {
           const runResults: RunResult[] = []
-          const { given } = world(drawn, runResults)
-          const going = begin([], given)
+          const { runOptions } = world(drawn, runResults)
+          const going = begin([], runOptions)
           const steered = drawn.find(({ where }) => where === 'steer')
           if (steered !== undefined) going.loop.steer(untyped(make(steered.recipe)))
           // Checks the one `run_end`, the transcript of the run and that of every request.

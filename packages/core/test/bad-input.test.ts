@@ -101,7 +101,7 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['agentTool with an invalid model', () => agentTool({ name: 'A', description, model: {} }), 'The model of A.id must be a text, but it is undefined.'],
   ['agentTool with an invalid output', () => agentTool({ name: 'A', description, output: 'text' }), 'The output of A must be an output schema, a Standard Schema or a JSON Schema, but it is "text".'],
   ['agentTool with an output that says nothing', () => agentTool({ name: 'A', description, output: { ok: 'boolean' } }), 'The output of A is no JSON Schema: it says only ok.'],
-  ['an agent tool by hand whose tool is none', () => handmade({ spawn: execute, tools: [{}] }), 'tools[0].tools[0].name must be a text that is not empty, but it is undefined.'],
+  ['an agent tool by hand with an invalid tool', () => handmade({ spawn: execute, tools: [{}] }), 'tools[0].tools[0].name must be a text that is not empty, but it is undefined.'],
   ['an agent tool by hand with an invalid output', () => handmade({ spawn: execute, output: {} }), 'tools[0].output must be built from the schema: outputSchema(z.object({ … })), or'],
   ['permissions that are a function', () => run({ permissions: () => true }), 'permissions must be an object with denies and decide, but it is a function.'],
   ['permissions without denies', () => run({ permissions: { decide: execute } }), 'permissions.denies must be a function, but it is undefined.'],
@@ -203,7 +203,7 @@ test('an agent rejects a value that is not a state', async () => {
 })
 
 test('uses the default for an option that is absent or undefined', async () => {
-  const given = {
+  const runOptions = {
     model: model(),
     clock: createFakeClock(),
     maxTurns: undefined,
@@ -211,7 +211,7 @@ test('uses the default for an option that is absent or undefined', async () => {
     tokenBudget: null,
   }
   // The compiler rejects an option that is present but undefined; plain JavaScript code can have one.
-  const options = given as unknown as core.RunOptions
+  const options = runOptions as unknown as core.RunOptions
   expect((await core.streamRun(core.startRun({ prompt: 'go' }), options).result).reason).toBe('completed')
 })
 

@@ -1,4 +1,4 @@
-// Tests R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: whatever a callback does has a meaning.
+// Tests R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: the outcome of a run is defined for any behavior of a callback.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,
@@ -44,11 +44,11 @@ describe('the return value of a tool', () => {
     ['an object without content', { lines: 3 }, '{"lines":3}'],
     ['content of another kind', { content: 7 }, '{"content":7}'],
     ['a function', () => 1, '(no output)'],
-  ])('%s, becomes a result, also asynchronously', async (_what, given, text) => {
+  ])('%s, becomes a result, also asynchronously', async (_what, returned, text) => {
     const tools = [
-      tool('Now', () => untyped(given)),
-      tool('Later', async () => untyped(given)),
-      reader('Read', async () => untyped(given)),
+      tool('Now', () => untyped(returned)),
+      tool('Later', async () => untyped(returned)),
+      reader('Read', async () => untyped(returned)),
     ]
     const result = await ended([calls('Now', 'Later', 'Read'), 'done'], { tools })
     expect([result.terminal.reason, resultTexts(result), Object.values(toolEnds(result))]).toEqual([
@@ -207,9 +207,9 @@ describe('a callback that throws', () => {
   const tools = [tool('Write', 'written'), tool('Fail', bug), reader('Read'), reader('FailRead', bug)]
 
   test('in prices is reported in a notice, and the request still counts', async () => {
-    const given: RunTestOptions = { prices: { ...dollarATokenPrices, cost: bug }, tools }
+    const runOptions: RunTestOptions = { prices: { ...dollarATokenPrices, cost: bug }, tools }
     for (const script of [['done'], [calls('Write'), 'done']]) {
-      const { terminal, events } = await ended(script, given)
+      const { terminal, events } = await ended(script, runOptions)
       expect([terminal.reason, terminal.summary.requests]).toEqual(['completed', script.length])
       expect(events.filter(({ type }) => type === 'notice')).toHaveLength(script.length)
     }
@@ -341,13 +341,13 @@ test('a run that breaks calls nothing more: no hook, no stop hook, no task after
 })
 
 test('starts tasks after the run only when it completed', async () => {
-  const started = async (script: Script, given: RunTestOptions = {}) => {
+  const started = async (script: Script, overrides: RunTestOptions = {}) => {
     const tasks: string[] = []
     const start = async () => void tasks.push('memory')
     const { terminal } = await ended(script, {
       tools: [reader('Read')],
       postRun: [{ name: 'memory', start }],
-      ...given,
+      ...overrides,
     })
     return [terminal.reason, tasks]
   }

@@ -63,14 +63,14 @@ describe('a certificate', () => {
   })
 
   test('names the lowest dollar limit, and bounds tool calls (spec R-LIM-62)', () => {
-    const given = { model, prices: dollarATokenPrices, maxBudgetUsd: 8, maxRunUsd: 5, maxToolCalls: 30 }
-    const usd = (options: Partial<RunOptions>) => certificate({ ...given, ...options }).usd
+    const runOptions = { model, prices: dollarATokenPrices, maxBudgetUsd: 8, maxRunUsd: 5, maxToolCalls: 30 }
+    const usd = (options: Partial<RunOptions>) => certificate({ ...runOptions, ...options }).usd
     expect([
       usd({}),
       usd({ spentBeforeUsd: 4 }),
       usd({ stopWhen: new CostLimitHook(3) }),
       usd({ stopWhen: new CostLimitHook(6) }),
-      certificate(given).toolCalls,
+      certificate(runOptions).toolCalls,
     ]).toEqual([
       { bounded: true, value: 5, because: 'maxRunUsd, reserved before each request' },
       { bounded: true, value: 4, because: 'maxBudgetUsd less spentBeforeUsd, reserved before each request' },
@@ -337,18 +337,18 @@ describe('no run exceeds its certificate', () => {
         }
         const main = scriptedModel(next, { maxOutputTokens: 200, defaultOutputTokens: 100 })
         const fallbackModel = scriptedModel(next, { id: 'fallback' })
-        let made = 0
+        let compactions = 0
         const look: Tool = {
           ...reader('Look'),
           execute: () => {
-            made++
+            compactions++
             return 'seen'
           },
         }
         const counted: AgentTool = {
           ...agent,
           spawn: () => {
-            made++
+            compactions++
             return { prompt: 'sub' }
           },
         }
@@ -387,7 +387,7 @@ describe('no run exceeds its certificate', () => {
         expect(transitions.length + 1).toBeLessThanOrEqual(value(bounds.laps))
         const requests = main.requests.length + fallbackModel.requests.length + compacting
         expect(requests).toBeLessThanOrEqual(value(bounds.requests))
-        expect(made).toBeLessThanOrEqual(value(bounds.toolCalls))
+        expect(compactions).toBeLessThanOrEqual(value(bounds.toolCalls))
         const turns =
           transitions.filter((transition) => transition === 'next_turn' || transition === 'user_input').length + 1
         expect(turns).toBeLessThanOrEqual(choice.maxTurns)
@@ -400,10 +400,10 @@ describe('no run exceeds its certificate', () => {
 
   test('also with a custom guard that detects no progress', async () => {
     const own = { ...noProgress(), name: 'circles' }
-    const given = { tools: [reader('Look')], maxTurns: 6, stopWhen: own }
-    const { transitions } = await run(() => calls('Look'), given)
-    const bounds = certificate({ ...given, model: scriptedModel([]), maxRetries: 0 })
-    const nudged = certificate({ ...given, model: scriptedModel([]), maxRetries: 0, stopWhen: noProgress() })
+    const runOptions = { tools: [reader('Look')], maxTurns: 6, stopWhen: own }
+    const { transitions } = await run(() => calls('Look'), runOptions)
+    const bounds = certificate({ ...runOptions, model: scriptedModel([]), maxRetries: 0 })
+    const nudged = certificate({ ...runOptions, model: scriptedModel([]), maxRetries: 0, stopWhen: noProgress() })
     expect(transitions).toContain('no_progress_nudge')
     expect(bounds.laps).toEqual(nudged.laps)
   })

@@ -23,7 +23,7 @@ import {
   reader,
   resultTexts,
   run,
-  said,
+  loopMessages,
   tool,
   until,
   type Going,
@@ -51,7 +51,7 @@ describe('the iteration of a last answer', () => {
     })
     const result = await going.end()
     const turn = ['beforeStep', 'beforeInference', 'afterInference']
-    expect([result.transitions, result.terminal.reason, said(result).map(([origin]) => origin)]).toEqual([
+    expect([result.transitions, result.terminal.reason, loopMessages(result).map(([origin]) => origin)]).toEqual([
       ['next_turn', 'wrap_up'],
       'max_turns',
       ['loop'],
@@ -73,7 +73,7 @@ describe('the iteration of a last answer', () => {
     const look = reader('Look', () => (going.loop.abort('budget'), 'read'))
     const going: Going = begin([calls('Look'), 'never'], { tools: [look], wrapUp: true })
     const { transitions, terminal, model, state } = await going.end()
-    expect([transitions, terminal.reason, model.requests.length, said({ state })]).toEqual([
+    expect([transitions, terminal.reason, model.requests.length, loopMessages({ state })]).toEqual([
       [],
       'max_budget_usd',
       1,
@@ -216,7 +216,7 @@ describe('a continuation request', () => {
     const silent = await run(['answer', 'more'], { hooks: [continues()] })
     expect([silent.transitions, silent.terminal.reason]).toEqual([[], 'completed'])
     const speaking = await run(['answer', 'more'], { hooks: [once('look again')] })
-    expect([speaking.transitions, speaking.terminal.reason, said(speaking)]).toEqual([
+    expect([speaking.transitions, speaking.terminal.reason, loopMessages(speaking)]).toEqual([
       ['continuation_requested'],
       'completed',
       [['hook', 'look again']],
@@ -397,7 +397,7 @@ describe('a stream that breaks after completed blocks', () => {
 
   test('with only text is resumed once, and is never completed', async () => {
     const resumed = await run([broken, 'the rest'])
-    expect([resumed.transitions, resumed.terminal.reason, said(resumed)]).toEqual([
+    expect([resumed.transitions, resumed.terminal.reason, loopMessages(resumed)]).toEqual([
       ['max_output_tokens_recovery'],
       'completed',
       [['loop', 'The connection was lost during your reply. Continue exactly where your reply stopped.']],

@@ -69,10 +69,10 @@ describe('an expectation', () => {
     ['one that does not match', { query: expect.stringMatching('bird') as unknown }, false],
     ['a function', (input: unknown) => JSON.stringify(input).includes('dogs'), true],
     ['a function that says no', () => false, false],
-  ])('about the input of a call: %s', async (_what, input, holds) => {
+  ])('about the input of a call: %s', async (_what, input, passes) => {
     const called = expectRun(await run(options()))
     const matcher = input as Readonly<Record<string, unknown>>
-    const opposite = holds ? called.not : called
+    const opposite = passes ? called.not : called
     opposite.not.toHaveCalled('Search', matcher)
     expect((await failed(() => opposite.toHaveCalled('Search', matcher))).expected).toEqual({ tool: 'Search', input })
   })
@@ -146,7 +146,7 @@ test('rejects a dollar limit that nothing could exceed', async () => {
 test('an expectation and its negation never agree', async () => {
   const outcome = await run(options())
   const reasons = Object.keys(endings) as EndingReason[]
-  const holds = (expectation: () => void): boolean => {
+  const passes = (expectation: () => void): boolean => {
     try {
       expectation()
       return true
@@ -169,7 +169,7 @@ test('an expectation and its negation never agree', async () => {
           (one: ReturnType<typeof plain>) => one.toHaveAnswered(text),
           (one: ReturnType<typeof plain>) => one.toHaveCalled(text === '' ? 'Search' : text),
         ]) {
-          expect(holds(() => of(plain()))).toBe(!holds(() => of(plain().not)))
+          expect(passes(() => of(plain()))).toBe(!passes(() => of(plain().not)))
         }
       },
     ),

@@ -1,4 +1,4 @@
-// Tests R-BUD-3a, R-CERT-8, R-LIM-64, R-LIM-64a, R-LIM-64b: what a budget that leaves no room for a request needs is said, before and when it ends a run.
+// Tests R-BUD-3a, R-CERT-8, R-LIM-64, R-LIM-64a, R-LIM-64b: a budget without room for a request is reported with what is missing, before the run and when it ends it.
 import { describe, expect, test } from 'vitest'
 import { forecast, plainContext } from '../src/entries/adapters.ts'
 import { CostLimitHook } from '../src/compat/index.ts'

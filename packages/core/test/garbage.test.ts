@@ -1,4 +1,4 @@
-// Tests R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: whatever a port gives has a meaning.
+// Tests R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: the outcome of a run is defined for any value that a port returns.
 import { describe, expect, test } from 'vitest'
 import {
   StopSignal,
@@ -33,7 +33,7 @@ import { isDeep, sampled } from './support/deep.ts'
 const untyped = (value: unknown): never => value as never
 const tools = [tool('Write', 'written'), tool('Fail', bug)]
 const script = () => [calls('Write', 'Fail'), 'done']
-const go = (given: RunTestOptions): Promise<Run> => ended(script(), { tools, ...given })
+const go = (overrides: RunTestOptions): Promise<Run> => ended(script(), { tools, ...overrides })
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isNothing = (value: unknown): boolean => value === undefined || value === null
 
@@ -176,14 +176,14 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
         ...layers.map(([layer, autoCompact]) => ({ context: { ...plainContext, autoCompact, [layer]: work } })),
         { tokens: { estimate: work } },
       ]
-      for (const [index, given] of odd.entries()) {
-        const result = await go(given)
+      for (const [index, runOptions] of odd.entries()) {
+        const result = await go(runOptions)
         const isMissing = index === 0 && isNothing(make())
         const isNumber = index > 0 && make() === 7
         const { reason, error } = result.terminal
         const isAnswer = !failed && !later && (isMissing || isNumber)
-        expect([given, ['completed', 'blocking_limit'].includes(reason), error?.code]).toEqual([
-          given,
+        expect([runOptions, ['completed', 'blocking_limit'].includes(reason), error?.code]).toEqual([
+          runOptions,
           isAnswer,
           isAnswer ? undefined : 'callback',
         ])
@@ -363,8 +363,8 @@ describe('a garbage answer of a person', () => {
         const start = { approvals, transcript, runId: 'run2' }
         return (await begin(['done'], { tools, permissions: asks }, start).end()).terminal.reason
       }
-      const became = await resumeWithAnswer().catch((error: Error) => error.message)
-      expect(became).toContain(make() === undefined ? 'needs_approval' : 'An answer is ')
+      const endingOrError = await resumeWithAnswer().catch((error: Error) => error.message)
+      expect(endingOrError).toContain(make() === undefined ? 'needs_approval' : 'An answer is ')
     }
   })
 
@@ -401,14 +401,14 @@ test('keeps a circular value of a hook out of the record', async () => {
 })
 
 test('rejects a compaction to a conversation that the service would refuse', async () => {
-  const refused: readonly (readonly [messages: unknown, why: string])[] = [
+  const refused: readonly (readonly [messages: unknown, problem: string])[] = [
     [[], 'there is no message'],
     ['all of it', 'invalid result'],
     [[{ role: 'assistant', content: [{ type: 'text', text: 'hello' }] }], 'the first message is not from the user'],
     [[{ role: 'user', content: [{ type: 'text' }] }], 'text'],
     [[{ role: 'user', content: 'hello' }, { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'X', input: {} }] }], 'without a result'],
   ] // prettier-ignore
-  for (const [messages, why] of refused) {
+  for (const [messages, problem] of refused) {
     const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
@@ -419,7 +419,7 @@ test('rejects a compaction to a conversation that the service would refuse', asy
     }
     const result = await begin(['done'], { context }).end()
     const endMessages = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.message] : []))
-    expect([result.terminal.reason, endMessages]).toEqual(['completed', [expect.stringContaining(why)]])
+    expect([result.terminal.reason, endMessages]).toEqual(['completed', [expect.stringContaining(problem)]])
   }
 })
 
@@ -470,10 +470,12 @@ test.each(garbage)('a reply that was cut is recorded as JSON, whatever it stream
   const result = await begin([], { model, signal: controller.signal }).end()
   expect(result.terminal.reason).toBe('aborted_streaming')
   expectRecorded(result)
-  const kept = result.state.transcript.toJSON().flatMap((entry) => (entry.kind === 'assistant' ? [entry.message] : []))
-  const given = make()
-  const text = isText(given) ? `${String(given)}far` : 'far'
-  expect(kept.map(({ id, content }) => [typeof id, content])).toEqual([
+  const assistantMessages = result.state.transcript
+    .toJSON()
+    .flatMap((entry) => (entry.kind === 'assistant' ? [entry.message] : []))
+  const garbageValue = make()
+  const text = isText(garbageValue) ? `${String(garbageValue)}far` : 'far'
+  expect(assistantMessages.map(({ id, content }) => [typeof id, content])).toEqual([
     [
       'string',
       [

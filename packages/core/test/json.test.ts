@@ -19,7 +19,7 @@ const strange = () => {
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
   return {
-    given: {
+    original: {
       date: new Date(0),
       never: new Date(Number.NaN),
       map: new Map([['a', 1]]),
@@ -67,8 +67,8 @@ const strange = () => {
 
 describe('the JSON of a value', () => {
   test('is what JSON.stringify makes of it; where that would throw, a text replaces the value', () => {
-    const { given, becomes } = strange()
-    const copied = jsonOf(given)
+    const { original, becomes } = strange()
+    const copied = jsonOf(original)
     expect(copied).toEqual(becomes)
     expect(JSON.parse(JSON.stringify(copied))).toEqual(becomes)
   })
@@ -100,9 +100,9 @@ describe('the JSON of a value', () => {
 })
 
 describe('the values that a run stores are JSON, whatever was passed in', () => {
-  const { given, becomes } = strange()
+  const { original, becomes } = strange()
   // Plain JavaScript code can pass any value.
-  const anything = given as never
+  const anything = original as never
 
   test('the context of a signal', () => {
     expect(new StopSignal({ reason: 'error', context: anything }).context).toEqual(becomes)

@@ -42,8 +42,8 @@ describe('a warning of a model with a reply', () => {
     [[], []],
     [[3, '', null, 'x'.repeat(2_000)], ['x'.repeat(1_000)]],
     [Array.from({ length: 30 }, (_, index) => `w${index}`), Array.from({ length: 20 }, (_, index) => `w${index}`)],
-  ])('%j', async (warnings, shown) => {
+  ])('%j', async (warnings, expectedNotices) => {
     const run = streamRun(startRun({ prompt: 'hi' }), { model: warning(warnings), maxTurns: 2 })
-    expect(notices(await eventsOf(run))).toEqual(shown)
+    expect(notices(await eventsOf(run))).toEqual(expectedNotices)
   })
 })

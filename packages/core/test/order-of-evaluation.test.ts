@@ -4,7 +4,17 @@ import { AgentStopException, StopSignal, type Permissions, type Prices } from '.
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../src/compat/index.ts'
 import { plainContext } from '../src/entries/adapters.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hook, reader, resultTexts, run, said, tool } from './support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hook,
+  reader,
+  resultTexts,
+  run,
+  loopMessages,
+  tool,
+} from './support/harness.ts'
 
 const aborted = (): AbortSignal => AbortSignal.abort()
 const cancelled = (): InMemoryCancellationSource => {
@@ -42,14 +52,14 @@ describe('before a turn', () => {
     const going = begin(['answer'], { cancellation: [cancelled()] })
     going.loop.steer('one more thing')
     const { terminal, state } = await going.end()
-    expect([terminal.reason, said({ state })]).toEqual(['user_requested', []])
+    expect([terminal.reason, loopMessages({ state })]).toEqual(['user_requested', []])
   })
 
   test('the inbox comes before the context', async () => {
     const going = begin([], { model: scriptedModel([], { contextWindow: 3_010 }) })
     going.loop.steer('x'.repeat(400))
     const { terminal, state } = await going.end()
-    expect([terminal.reason, said({ state }).length]).toEqual(['blocking_limit', 1])
+    expect([terminal.reason, loopMessages({ state }).length]).toEqual(['blocking_limit', 1])
   })
 
   test('compaction comes before the blocking limit', async () => {
@@ -80,9 +90,9 @@ describe('before a turn', () => {
   })
 
   test('the blocking limit comes before the reservation', async () => {
-    const given = { prices: dollarATokenPrices, maxBudgetUsd: 1 }
-    expect((await run([], { model: short(), ...given })).terminal.reason).toBe('blocking_limit')
-    expect((await run(['answer'], given)).terminal.reason).toBe('max_budget_usd')
+    const runOptions = { prices: dollarATokenPrices, maxBudgetUsd: 1 }
+    expect((await run([], { model: short(), ...runOptions })).terminal.reason).toBe('blocking_limit')
+    expect((await run(['answer'], runOptions)).terminal.reason).toBe('max_budget_usd')
   })
 
   test('in the reservation dollars come before tokens', async () => {
@@ -175,10 +185,10 @@ describe('no tool calls', () => {
   const misfit = { check: () => ({ fits: false as const, message: 'no' }) }
   const called: string[] = []
   const gate = { id: 'gate', handle: () => void called.push('gate') }
-  const followed = (given: Parameters<typeof begin>[1]) => {
+  const followed = (overrides: Parameters<typeof begin>[1]) => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index === 0 ? { text: 'answer', before: () => going.loop.followUp('and then?') } : 'end'
-    const going = begin(script, given)
+    const going = begin(script, overrides)
     return going.end()
   }
 
@@ -202,7 +212,7 @@ describe('no tool calls', () => {
       for (const [how, text] of messages) going.loop[how](text)
     }
     const going = begin(script, { tools: [reader('Look')] })
-    expect(said(await going.end())).toEqual([
+    expect(loopMessages(await going.end())).toEqual([
       ['steer', 'a'],
       ['steer', 'c'],
       ['follow_up', 'b'],
@@ -288,12 +298,12 @@ describe('after the tools', () => {
   })
 
   test('a thrown stop comes before hook_stopped, in any order', async () => {
-    const given = { tools: [reader('Look'), { ...thrower(), readOnly: true }], hooks: [prevents] }
+    const runOptions = { tools: [reader('Look'), { ...thrower(), readOnly: true }], hooks: [prevents] }
     for (const names of [
       ['Look', 'Throw'],
       ['Throw', 'Look'],
     ]) {
-      const { terminal } = await run([calls(...names)], given)
+      const { terminal } = await run([calls(...names)], runOptions)
       expect([terminal.reason, terminal.signal.message]).toEqual(['completed', 'done'])
     }
   })

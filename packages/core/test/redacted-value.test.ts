@@ -21,7 +21,7 @@ test('a value without secrets is the same object, also next to one with secrets'
   const plain = { list: ['a', 1, null, { b: true }] }
   expect(redactedValue(plain, redact)).toBe(plain)
   const mixed = { plain, said: 'a key' }
-  const made = redactedValue(mixed, redact)
-  expect(made).toEqual({ plain, said: 'a ***' })
-  expect(made.plain).toBe(plain)
+  const redacted = redactedValue(mixed, redact)
+  expect(redacted).toEqual({ plain, said: 'a ***' })
+  expect(redacted.plain).toBe(plain)
 })

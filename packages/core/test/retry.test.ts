@@ -158,9 +158,9 @@ test.each<[string, object, Partial<ModelErrorJson>]>([
   ['words that are none', { message: { of: 1n } }, {}],
   ['a usage that JSON cannot hold', { usage: { input_tokens: 1n } }, {}],
   ['what decides, of another type', { retryable: 'yes', billed: 7 }, { retryable: false, billed: 'unknown' }],
-])('a model error is on record as JSON, also with %s', (_what, init, kept) => {
+])('a model error is on record as JSON, also with %s', (_what, init, recorded) => {
   const error = new ModelError({ kind: 'server_error', message: 'x', ...init })
-  expect(error.toRecord()).toMatchObject(kept)
+  expect(error.toRecord()).toMatchObject(recorded)
   expect(JSON.parse(JSON.stringify(error.toRecord()))).toEqual(error.toRecord())
   expect(JSON.parse(JSON.stringify(error))).toEqual(error.toJSON())
 })
@@ -178,12 +178,12 @@ test.each<[string, unknown, unknown]>([
   ['no figure', {}, undefined],
   ['null', null, undefined],
   ['a list', [5, 8], undefined],
-])('the reported window of a service is on record: %s', (_what, said, kept) => {
+])('the reported window of a service is on record: %s', (_what, reportedWindow, recorded) => {
   // Plain JavaScript code can pass any value.
-  const contextLimit = said as NonNullable<ModelErrorInit['contextLimit']>
+  const contextLimit = reportedWindow as NonNullable<ModelErrorInit['contextLimit']>
   const error = new ModelError({ kind: 'prompt_too_long', message: 'x', contextLimit })
-  expect([error.contextLimit, error.toRecord().contextLimit]).toEqual([kept, kept])
-  expect('contextLimit' in error.toRecord()).toBe(kept !== undefined)
+  expect([error.contextLimit, error.toRecord().contextLimit]).toEqual([recorded, recorded])
+  expect('contextLimit' in error.toRecord()).toBe(recorded !== undefined)
   expect(new ModelError(error.toRecord()).toRecord()).toEqual(error.toRecord())
 })
 

@@ -1,4 +1,4 @@
-// Tests R-REW-1, R-REW-4: what a record of going back says.
+// Tests R-REW-1, R-REW-4: the record of a rewind.
 import { expect, test } from 'vitest'
 import { rewindRecord } from '../src/entries/steps.ts'
 import { run } from './support/harness.ts'

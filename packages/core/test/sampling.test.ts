@@ -1,4 +1,4 @@
-// Tests R-REQ-15 to R-REQ-15b: what a run says of sampling, of tools that must be called, and of the length of a reply.
+// Tests R-REQ-15 to R-REQ-15b: the options for sampling, required tools, and the length of a reply.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
@@ -34,8 +34,8 @@ describe('sampling', () => {
 
   test('applies to subagents, without stop sequences and tool choices', async () => {
     const agent = agentTool({ name: 'Ask', description: 'asks', spawn: () => ({ prompt: 'look' }) })
-    const given = { temperature: 0.2, stopSequences: ['END'], toolChoice: 'required' as const, tools: [agent] }
-    const { requests } = await requestsOf(given, [calls('Ask'), 'found', 'answer'])
+    const runOptions = { temperature: 0.2, stopSequences: ['END'], toolChoice: 'required' as const, tools: [agent] }
+    const { requests } = await requestsOf(runOptions, [calls('Ask'), 'found', 'answer'])
     expect(requests.map(({ sampling, toolChoice }) => [sampling, toolChoice])).toEqual([
       [{ temperature: 0.2, stopSequences: ['END'] }, 'required'],
       [{ temperature: 0.2 }, undefined],
@@ -99,8 +99,8 @@ describe('a tool that must be called', () => {
     const options = { tools, toolChoice: 'required' as const }
     const whole = createMemorySteps()
     await begin([...twice], { ...options, steps: whole }).end()
-    for (let kept = 1; kept < whole.records.length; kept++) {
-      const records = await killedAfter(kept, { ...options, model: scriptedModel([...twice]) })
+    for (let recordCount = 1; recordCount < whole.records.length; recordCount++) {
+      const records = await killedAfter(recordCount, { ...options, model: scriptedModel([...twice]) })
       const wasCalled = JSON.stringify(records).includes('tool_use')
       const model = scriptedModel((request) => (request.toolChoice === 'required' ? calls('Look') : 'answer'))
       const { reason } = await resume(records, { ...options, model }).loop.result

@@ -8,17 +8,17 @@ import { calls, hook, reader, until } from './support/harness.ts'
 /** A model that stores the very lists it received, and answers when it is released. */
 function waitingModel() {
   const scripted = scriptedModel(({ messages }) => (messages.length < 3 ? calls('Look') : 'answer'))
-  const shown: (readonly ModelMessage[])[] = []
+  const prompts: (readonly ModelMessage[])[] = []
   const waiting: (() => void)[] = []
   const model: Model = {
     ...scripted,
     async call(request, options) {
-      shown.push(request.messages)
+      prompts.push(request.messages)
       await new Promise<void>((resolve) => waiting.push(resolve))
       return scripted.call(request, options)
     },
   }
-  return { model, shown, answer: (index: number) => waiting[index]?.() }
+  return { model, prompts, answer: (index: number) => waiting[index]?.() }
 }
 
 const clock = () => createFakeClock({ autoAdvance: true })
@@ -26,17 +26,17 @@ const asked = () => AgentState.empty().withUserMessage('go')
 const go = [{ role: 'user', content: 'go' }]
 
 test("parallel executions of one state do not see each other's messages", async () => {
-  const { model, shown, answer } = waitingModel()
+  const { model, prompts, answer } = waitingModel()
   const state = asked()
   const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')] }).build()
   const both = Promise.all([agent.execute(state), agent.execute(state)])
-  await until(() => shown.length === 2)
+  await until(() => prompts.length === 2)
   answer(0)
-  await until(() => shown.length === 3)
-  expect(shown[1]).toEqual(go)
+  await until(() => prompts.length === 3)
+  expect(prompts[1]).toEqual(go)
   answer(2)
   answer(1)
-  await until(() => shown.length === 4)
+  await until(() => prompts.length === 4)
   answer(3)
   const [left, right] = await both
   expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, go])
@@ -60,10 +60,10 @@ test('a run that breaks before its first message does not take the messages of a
 })
 
 test('a message that a tool appends to its state is not in the request in flight', async () => {
-  const shown: (readonly ModelMessage[])[] = []
+  const prompts: (readonly ModelMessage[])[] = []
   let wrote = 0
-  const look = reader('Look', (_input, { state: given }) => {
-    wrote = given.withUserMessage('meddled').messages().length
+  const look = reader('Look', (_input, { state: toolState }) => {
+    wrote = toolState.withUserMessage('meddled').messages().length
     return 'x'
   })
   const scripted = scriptedModel([
@@ -71,7 +71,7 @@ test('a message that a tool appends to its state is not in the request in flight
     {
       ...calls('Look'),
       before: () => {
-        expect([wrote, shown[0]]).toEqual([2, go])
+        expect([wrote, prompts[0]]).toEqual([2, go])
       },
     },
     'answer',
@@ -79,7 +79,7 @@ test('a message that a tool appends to its state is not in the request in flight
   const model: Model = {
     ...scripted,
     call: (request, options) => {
-      shown.push(request.messages)
+      prompts.push(request.messages)
       return scripted.call(request, options)
     },
   }
@@ -90,19 +90,19 @@ test('a message that a tool appends to its state is not in the request in flight
 })
 
 test('a hook that adds a message at every step does not make the run copy its messages', async () => {
-  const shown = new Set<readonly ModelMessage[]>()
+  const prompts = new Set<readonly ModelMessage[]>()
   const scripted = scriptedModel(({ messages }) => (messages.length < 12 ? calls('Look') : 'answer'))
   const model: Model = {
     ...scripted,
     call: (request, options) => {
-      shown.add(request.messages)
+      prompts.add(request.messages)
       return scripted.call(request, options)
     },
   }
   const remind = hook('afterStep', (context) => context.withState(context.state().withUserMessage('remember')))
   const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')], hooks: [remind] }).build()
   const done = await agent.execute(asked())
-  expect([done.messages().length, shown.size]).toEqual([14, 1])
+  expect([done.messages().length, prompts.size]).toEqual([14, 1])
 })
 
 test('changes by a tool, a hook or a stop hook to its list of messages affect only that list', async () => {
@@ -113,16 +113,16 @@ test('changes by a tool, a hook or a stop hook to its list of messages affect on
     expect(() => list.pop()).toThrow(TypeError)
   }
   const look = reader('Look', (_input, { state }) => (meddle(state.messages()), 'x'))
-  const kept: (readonly ModelMessage[])[] = []
+  const messageLists: (readonly ModelMessage[])[] = []
   const watching = hook(['beforeStep', 'afterStep'], (context) => {
     const messages = context.state().messages()
     meddle(messages)
-    kept.push(messages)
+    messageLists.push(messages)
   })
   const stopping: StopHook = { id: 'stopping', handle: ({ messagesForQuery }) => meddle(messagesForQuery) }
   const model = scriptedModel([calls('Look'), 'done'])
   const options = { model, clock: clock(), tools: [look], hooks: [watching], stopHooks: [stopping] }
   const { terminal } = await streamRun(startRun({ prompt: 'go' }), options).ended
   expect([terminal.reason, model.requests.map(({ messages }) => messages.length)]).toEqual(['completed', [1, 3]])
-  expect(kept.map(({ length }) => length)).toEqual([1, 3, 3])
+  expect(messageLists.map(({ length }) => length)).toEqual([1, 3, 3])
 })

@@ -135,8 +135,8 @@ test('finds tables and switches over a union', () => {
 })
 
 test('counts words, not parts of longer names', () => {
-  const sources = { 'index.ts': "// Told twice: told.\nconst toldRuns = 'it tells'", 'x.ts': 'const tell = 1' }
-  expect(occurrencesOf(tree(sources), ['told', 'tells', 'tell'])).toBe(4)
+  const sources = { 'index.ts': "// Kept twice: kept.\nconst keptRuns = 'it keeps'", 'x.ts': 'const keep = 1' }
+  expect(occurrencesOf(tree(sources), ['kept', 'keeps', 'keep'])).toBe(4)
 })
 
 test('finds the largest file and the largest document', () => {

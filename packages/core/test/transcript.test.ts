@@ -63,7 +63,7 @@ describe('a transcript', () => {
   test('keeps two lines separate: neither adds to the list that the other shows its model', () => {
     const shared = Transcript.of([user('a')])
     const [left, right] = [shared.fork(), shared.fork()]
-    const shown = [left.messages(), right.messages(), shared.messages()]
+    const projections = [left.messages(), right.messages(), shared.messages()]
     const [longLeft, longRight] = [left.append(user('left')), right.append(user('right'))]
     const contents = (list: readonly ModelMessage[]) => list.map(({ content }) => content)
     expect([contents(longLeft.messages()), contents(longRight.messages())]).toEqual([
@@ -71,9 +71,9 @@ describe('a transcript', () => {
       ['a', 'right'],
     ])
     // Each line's own list grows with it; the shared one stays.
-    expect(shown.map(contents)).toEqual([['a', 'left'], ['a', 'right'], ['a']])
+    expect(projections.map(contents)).toEqual([['a', 'left'], ['a', 'right'], ['a']])
     shared.append(user('b')).messages()
-    expect(shown.map(contents)).toEqual([
+    expect(projections.map(contents)).toEqual([
       ['a', 'left'],
       ['a', 'right'],
       ['a', 'b'],
@@ -82,25 +82,25 @@ describe('a transcript', () => {
 
   test('copies when foreign code appends to it, and the original line continues in place', () => {
     let line = Transcript.of([user('a')])
-    const shown = line.messages()
+    const projection = line.messages()
     for (let turn = 0; turn < 3; turn++) {
       const theirs = line.copyOnAppend().append(user('stranger'))
       expect([theirs.at(-1)?.id, theirs.messages().length]).toEqual(['stranger', line.length + 1])
       line = line.append(user(`turn ${turn}`))
-      expect(line.messages()).toBe(shown)
+      expect(line.messages()).toBe(projection)
     }
     expect(ids(line)).toEqual(['a', 'turn 0', 'turn 1', 'turn 2'])
-    expect(line.copyOnAppend().messages()).toBe(shown)
+    expect(line.copyOnAppend().messages()).toBe(projection)
   })
 
   test('of 1,000 turns is projected once: every request is shown the same list, which grows', () => {
     let transcript = Transcript.empty().append(user('go')).fork()
-    const shown = transcript.messages()
+    const projection = transcript.messages()
     for (let turn = 0; turn < 1_000; turn++) {
       transcript = transcript.append(assistant(`a${turn}`)).append(user(`u${turn}`))
-      expect(transcript.messages()).toBe(shown)
+      expect(transcript.messages()).toBe(projection)
     }
-    expect(shown).toHaveLength(2_001)
+    expect(projection).toHaveLength(2_001)
   })
 
   test('returns the later entries as a separate list', () => {
@@ -242,7 +242,7 @@ test('the validator detects what the API would refuse', () => {
     ['message 1 (assistant) uses the call id a again'],
     ['message 3 (assistant) uses the call id a again'],
     ['message 1 (assistant) has a call without an id'],
-    ...Array.from({ length: 5 }, () => ['message 2 (user) has a result with an invalid block']),
+    ...Array.from({ length: 5 }, () => ['message 2 (user) has a result with a block that is none']),
     [],
   ])
 })

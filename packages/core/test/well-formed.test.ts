@@ -35,7 +35,7 @@ const request = (messages: readonly ModelMessage[], more: Partial<ModelRequest> 
   idempotencyKey: 'k',
   ...more,
 })
-const said = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'assistant', content })
+const assistantMessage = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'assistant', content })
 const sentOf = (...messages: readonly ModelMessage[]): readonly ModelMessage[] =>
   wellFormedRequest(request(messages)).messages
 
@@ -50,38 +50,40 @@ describe('the text that is sent', () => {
     const call = (id: string): ContentBlock => ({ type: 'tool_use', id, name: 'Look', input: { [high]: low } })
     const result = (id: string): ContentBlock => ({ type: 'tool_result', tool_use_id: id, content: high })
     const [first, second] = [`a${high}`, 'a\ud83e']
-    const sent = sentOf({ role: 'user', content: 'go' }, said(call(first), call(second)), {
+    const sentRequest = sentOf({ role: 'user', content: 'go' }, assistantMessage(call(first), call(second)), {
       role: 'user',
       content: [result(first), result(second)],
     })
-    expect(transcriptProblems(sent)).toEqual([])
-    expect(isSound(sent)).toBe(true)
-    expect(sent[1]?.content[0]).toMatchObject({ name: 'Look', input: { '\ufffd': '\ufffd' } })
+    expect(transcriptProblems(sentRequest)).toEqual([])
+    expect(isSound(sentRequest)).toBe(true)
+    expect(sentRequest[1]?.content[0]).toMatchObject({ name: 'Look', input: { '\ufffd': '\ufffd' } })
   })
 
   test('drops signed thinking with all of its message, and repairs unsigned thinking', () => {
     const signed = (thinking: string): ContentBlock => ({ type: 'thinking', thinking, signature: 'sig' })
     const text: ContentBlock = { type: 'text', text: 'so' }
-    expect(sentOf(said(signed('whole'), signed(high), { type: 'redacted_thinking', data: 'x' }, text))).toEqual([
-      said(text),
+    expect(
+      sentOf(assistantMessage(signed('whole'), signed(high), { type: 'redacted_thinking', data: 'x' }, text)),
+    ).toEqual([assistantMessage(text)])
+    expect(sentOf(assistantMessage(signed('whole'), { type: 'text', text: low }))).toEqual([
+      assistantMessage(signed('whole'), { type: 'text', text: '\ufffd' }),
     ])
-    expect(sentOf(said(signed('whole'), { type: 'text', text: low }))).toEqual([
-      said(signed('whole'), { type: 'text', text: '\ufffd' }),
+    expect(sentOf({ role: 'user', content: 'go' }, assistantMessage(signed(high)))).toEqual([
+      { role: 'user', content: 'go' },
     ])
-    expect(sentOf({ role: 'user', content: 'go' }, said(signed(high)))).toEqual([{ role: 'user', content: 'go' }])
     const field = { api: 'chat', field: 'reasoning_content' }
-    expect(sentOf(said({ type: 'thinking', thinking: high, signature: '', origin: field }, text))).toEqual([
-      said({ type: 'thinking', thinking: '\ufffd', signature: '', origin: field }, text),
+    expect(sentOf(assistantMessage({ type: 'thinking', thinking: high, signature: '', origin: field }, text))).toEqual([
+      assistantMessage({ type: 'thinking', thinking: '\ufffd', signature: '', origin: field }, text),
     ])
     const metadata = { api: 'sdk', metadata: { service: { signature: 'sig' } } }
-    expect(sentOf(said({ type: 'thinking', thinking: high, signature: '', origin: metadata }, text))).toEqual([
-      said(text),
-    ])
+    expect(
+      sentOf(assistantMessage({ type: 'thinking', thinking: high, signature: '', origin: metadata }, text)),
+    ).toEqual([assistantMessage(text)])
   })
 
   test('drops text of an origin that an adapter would send unchanged, when it is broken', () => {
     const call = (input: unknown, origin: Record<string, string | { readonly signature: string }>): ModelMessage =>
-      said({ type: 'tool_use', id: 'c', name: 'Look', input, origin: { api: 'chat', ...origin } })
+      assistantMessage({ type: 'tool_use', id: 'c', name: 'Look', input, origin: { api: 'chat', ...origin } })
     // `a` occurs twice: only the text shows the half.
     const broken = '{"a":"\\ud83d","a":1}'
     expect(sentOf(call({ a: 1 }, { arguments: broken, extra: { signature: 's' } }))).toEqual([
@@ -93,11 +95,11 @@ describe('the text that is sent', () => {
 
   test('includes names of tools, fields of their schemas, and the system prompt', () => {
     const input_schema = { type: 'object', properties: { [low]: { description: high } } }
-    const sent = wellFormedRequest(
+    const sentRequest = wellFormedRequest(
       request([], { system: high, tools: [{ name: `T${high}`, description: low, input_schema }] }),
     )
-    expect(isSound(sent)).toBe(true)
-    expect(sent.tools[0]?.name).toBe('T\ufffd')
+    expect(isSound(sentRequest)).toBe(true)
+    expect(sentRequest.tools[0]?.name).toBe('T\ufffd')
   })
 
   test('stays the same objects when it needs no repair, and so does a repaired message', () => {
@@ -147,7 +149,7 @@ describe('in a run', () => {
         )
         expect(ended.terminal.reason).toBe('completed')
         expect(ended.model.requests.length).toBe(3)
-        for (const sent of ended.model.requests) expect(isSound(sent)).toBe(true)
+        for (const sentRequest of ended.model.requests) expect(isSound(sentRequest)).toBe(true)
         // The record contains what was received, unchanged.
         expect(ended.messages[0]?.content).toBe(`p${prompt}`)
         const again = await replay(ended.steps.records, { ...options, model: ended.model })

@@ -29,19 +29,19 @@ async function submit(engine: QueryEngine): Promise<readonly SdkMessage[]> {
 const still = () => createFakeClock()
 
 /** Runs to completion, and then runs the stages. */
-async function after(stages: readonly Stage[], script: Script = ['done'], given: EngineGiven = {}) {
-  const made = engineOf(script, given)
-  const messages = [...(await submit(made.engine))]
-  const running = afterRun(made.engine, stages)
+async function after(stages: readonly Stage[], script: Script = ['done'], overrides: EngineGiven = {}) {
+  const engineParts = engineOf(script, overrides)
+  const messages = [...(await submit(engineParts.engine))]
+  const running = afterRun(engineParts.engine, stages)
   const stageMessages: SdkMessage[] = []
   for await (const message of running) stageMessages.push(message)
-  return { ...made, messages, stageMessages, reports: await running.ended }
+  return { ...engineParts, messages, stageMessages, reports: await running.ended }
 }
 
 const endOf = ({ reason, message, turns }: StageReport) => [reason, message, turns]
 
 /** A session that stores its records, as a journal does. */
-function kept(records: StepRecord[] = []): StoredSession {
+function storedSession(records: StepRecord[] = []): StoredSession {
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (record.type === 'start' && record.scope === '') runs.push([])
@@ -108,7 +108,7 @@ test('starts stages only after a completed run', async () => {
   await after([stage], [{ toolCalls: [{ name: 'Read' }] }], { tools, maxTurns: 1 })
   await after([stage], [{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }])
   await after([stage], ['answer'], { stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }] })
-  await after([stage], ['answer'], { stopWhen: { name: 'told', checkpoints: ['after_reply'], evaluate: () => undefined } }) // prettier-ignore
+  await after([stage], ['answer'], { stopWhen: { name: 'silent', checkpoints: ['after_reply'], evaluate: () => undefined } }) // prettier-ignore
   expect(started).toEqual(['completed'])
 })
 
@@ -295,8 +295,8 @@ test.each([
   [{ kind: 'other' }, 'failed'],
   [undefined, 'completed'],
   [{ kind: 'skipped', message: 'too early' }, 'skipped'],
-])('a stage that returns %j has %s', async (given, reason) => {
-  const { reports } = await after([{ name: 'odd', run: () => given as never }])
+])('a stage that returns %j has %s', async (returned, reason) => {
+  const { reports } = await after([{ name: 'odd', run: () => returned as never }])
   expect(reports.map((report) => report.reason)).toEqual([reason])
 })
 
@@ -327,9 +327,9 @@ test('records a stage before it asks, and counts its cost in the next process', 
       return { kind: 'done', message: text }
     },
   })
-  await after([stage], ['answer', 'noted'], { session: kept(records), sessionId: 'session', prices: money })
+  await after([stage], ['answer', 'noted'], { session: storedSession(records), sessionId: 'session', prices: money })
   expect(seen).toEqual([0, 1])
-  const session = kept(records)
+  const session = storedSession(records)
   expect(session.stages).toMatchObject([
     { id: 'run1/after/memory', name: 'memory', ended: { reason: 'completed', costUsd: 0.001 } },
   ])
@@ -342,9 +342,12 @@ test('reports what a cut attempt may have cost as committed and not settled, als
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const stage = asks('memory', { limits: { maxDurationMs: 50 } })
-  const { reports } = await after([stage], ['answer', { hang: true }], { session: kept(records), prices: money })
+  const { reports } = await after([stage], ['answer', { hang: true }], {
+    session: storedSession(records),
+    prices: money,
+  })
   expect(reports).toMatchObject([{ reason: 'time_limit', costUsd: 0, committedUsd: 0.002 }])
-  const { settled, unknown } = recordedSpending(kept(records))
+  const { settled, unknown } = recordedSpending(storedSession(records))
   expect([settled.nanos, unknown.nanos]).toEqual([3_000_000, 2_000_000])
 })
 
@@ -352,7 +355,7 @@ test('counts a stage whose end was not recorded at its maximum cost', async () =
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const { engine: first } = engineOf(['answer', { hang: true, deaf: true }], {
-    session: kept(records),
+    session: storedSession(records),
     prices: money,
     maxBudgetUsd: 0.02,
   })
@@ -362,7 +365,7 @@ test('counts a stage whose end was not recorded at its maximum cost', async () =
   const killed = structuredClone(records)
   running.abort()
   await running.ended
-  const session = kept(killed)
+  const session = storedSession(killed)
   expect(session.stages).toMatchObject([{ name: 'memory', ended: null, most: { nanos: 10_000_000 } }])
   const { settled, unknown } = recordedSpending(session)
   expect([settled.nanos, unknown.nanos]).toEqual([11_000_000, 10_000_000])
@@ -394,7 +397,7 @@ test('applies the maximum of a stage to every model that it asks', async () => {
       return { kind: 'done' }
     },
   })
-  await after([stage], ['answer', 'free'], { session: kept(records), prices: money })
+  await after([stage], ['answer', 'free'], { session: storedSession(records), prices: money })
   const most = records.flatMap((record) =>
     record.type === 'stage' && record.stage.phase === 'began' ? [record.stage.most.nanos] : [],
   )
@@ -405,7 +408,7 @@ test('applies the maximum of a stage to every model that it asks', async () => {
 test('counts open reservations against the maximum of a stage, since they may be released', async () => {
   const records: StepRecord[] = []
   const { engine } = engineOf(['answer', { hang: true, deaf: true }, 'noted'], {
-    session: kept(records),
+    session: storedSession(records),
     prices: { cost: () => 0.001, worstCase: () => 0.015 },
     maxBudgetUsd: 0.03,
   })
@@ -427,7 +430,7 @@ test('counts open reservations against the maximum of a stage, since they may be
 })
 
 test('asks nothing when the start of the stage cannot be recorded', async () => {
-  const session = kept()
+  const session = storedSession()
   const broken: StoredSession = {
     ...session,
     log: {
@@ -445,12 +448,16 @@ test('asks nothing when the start of the stage cannot be recorded', async () => 
 
 test('leaves no record for a stage that had nothing to do, and keeps stages of one name apart', async () => {
   const records: StepRecord[] = []
-  const made = await after([{ name: 'dream', run: () => ({ kind: 'skipped', message: 'too early' }) }], ['a', 'b'], {
-    session: kept(records),
-  })
+  const skippedRun = await after(
+    [{ name: 'dream', run: () => ({ kind: 'skipped', message: 'too early' }) }],
+    ['a', 'b'],
+    {
+      session: storedSession(records),
+    },
+  )
   expect(records.some(({ type }) => type === 'stage')).toBe(false)
-  await afterRun(made.engine, [asks('dream')]).ended
-  await afterRun(made.engine, [asks('dream')]).ended
+  await afterRun(skippedRun.engine, [asks('dream')]).ended
+  await afterRun(skippedRun.engine, [asks('dream')]).ended
   expect(records.flatMap((record) => (record.type === 'stage' ? [record.stage.id] : []))).toEqual([
     'run1/after/dream.2',
     'run1/after/dream.2',
@@ -477,7 +484,7 @@ test('leaves a hanging tool behind together with its stage', async () => {
 test('a stage that ends during the next run is no step of that run (spec R-AFTER-7)', async () => {
   const records: StepRecord[] = []
   const stage: Stage = { name: 'title', run: async () => ({ kind: 'done' }) }
-  await after([stage], ['answer'], { session: kept(records), sessionId: 'session' })
+  await after([stage], ['answer'], { session: storedSession(records), sessionId: 'session' })
   const stages = records.filter(({ type }) => type === 'stage')
   const open = records.filter(({ type }) => type !== 'stage' && type !== 'end')
   const folded = foldRun([...open, ...stages])

@@ -14,10 +14,10 @@ async function all(messages: AsyncIterable<unknown>): Promise<readonly unknown[]
 
 async function summary(
   figures: HookFigures,
-  given: Parameters<typeof engineOf>[1],
+  overrides: Parameters<typeof engineOf>[1],
   script: Parameters<typeof engineOf>[0],
 ) {
-  const { engine, events } = engineOf(script, given)
+  const { engine, events } = engineOf(script, overrides)
   await all(engine.submit('go'))
   for (const event of events) figures.onEvent(event)
   const hooksMessage = figures.take('run1')

@@ -1,4 +1,4 @@
-// Tests R-REQ-12: a model whose requests wait for their turn.
+// Tests R-REQ-12: a model whose requests wait in an admission queue.
 import { expect, test } from 'vitest'
 import { resume, type Model } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -204,8 +204,8 @@ test('never overshoots a limit over a crash at any record', async () => {
       await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
       const records = json(steps.records) as unknown as readonly StepRecord[]
       // The process dies during a request or a tool call. What had begun may have been billed.
-      const begun = records.flatMap(({ type }, index) => (type === 'intent' ? [index + 1] : []))
-      const cut = records.slice(0, begun[Math.floor(where * (begun.length - 1))])
+      const intentIndexes = records.flatMap(({ type }, index) => (type === 'intent' ? [index + 1] : []))
+      const cut = records.slice(0, intentIndexes[Math.floor(where * (intentIndexes.length - 1))])
       const { terminal, state } = await resume(cut, optionsOf(plan)).loop.ended
       expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
       expect(state.spent.totalTokens).toBeLessThanOrEqual(plan.maxTokens)

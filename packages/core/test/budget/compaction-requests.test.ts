@@ -1,4 +1,4 @@
-// Tests R-CTX-5 to R-CTX-8, R-BUD-4: what a compaction asks a model for is paid like any other request.
+// Tests R-CTX-5 to R-CTX-8, R-BUD-4: requests of a compaction are paid like any other request.
 import { describe, expect, test } from 'vitest'
 import {
   isJsonObject,
@@ -48,7 +48,7 @@ const summary: ScriptedReply = { text: 'a summary', usage: usage(300, 40) }
 /** A compaction that asks a model `asks` times, and records the replies. */
 function summarizing(
   trigger: Compaction['trigger'],
-  heard: CompactionReply[] = [],
+  compactionReplies: CompactionReply[] = [],
   asks: readonly CompactionRequest[] = [question],
 ): Compaction {
   return {
@@ -57,7 +57,7 @@ function summarizing(
       let text = ''
       for (const request of asks) {
         const reply = await ask(request)
-        heard.push(reply)
+        compactionReplies.push(reply)
         if (reply.kind !== 'answered') return { kind: 'gave_up', message: reply.kind }
         text += reply.message.content.map((block) => ('text' in block ? String(block.text) : '')).join('')
       }
@@ -77,7 +77,7 @@ const beforeSecond = (compaction: () => Compaction, more: Partial<ContextManager
 /** The run looks and answers. Between the two, a separate model compacts its context. */
 function world(
   replies: readonly ScriptedReply[] = [summary],
-  heard: CompactionReply[] = [],
+  compactionReplies: CompactionReply[] = [],
   asked: CompactionRequest = question,
 ) {
   const small = scriptedModel(replies, { id: 'small', maxOutputTokens: cap })
@@ -85,7 +85,7 @@ function world(
     ({ messages }) => (messages[0]?.content === 'go' && messages.length === 1 ? calls('Look') : 'answer'),
     { maxOutputTokens: cap },
   )
-  const compaction = () => summarizing('auto', heard, [{ ...asked, model: small }])
+  const compaction = () => summarizing('auto', compactionReplies, [{ ...asked, model: small }])
   const options: RunOptions = {
     model,
     prices,
@@ -93,7 +93,7 @@ function world(
     tools: [reader('Look')],
     context: beforeSecond(compaction, { models: [small] }),
   }
-  return { small, model, options, heard }
+  return { small, model, options, compactionReplies }
 }
 
 /** Tokens reserved by requests of a compaction. */
@@ -139,13 +139,13 @@ describe('a compaction that asks a model', () => {
     const long = { ...question, messages: [{ role: 'user', content: 'x'.repeat(5_000) }] } as const
     const input = 1_000 + 10 + (16 + 5_000)
     const asks = async (maxBudgetUsd: number) => {
-      const { options, small, heard } = world([summary], [], long)
+      const { options, small, compactionReplies } = world([summary], [], long)
       const { terminal } = await run([], { ...options, minUsefulTokens: 100, maxBudgetUsd } as never)
       expect(terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
       return [
         terminal.reason,
         small.requests.map(({ maxOutputTokens }) => maxOutputTokens),
-        heard.map(({ kind }) => kind),
+        compactionReplies.map(({ kind }) => kind),
       ]
     }
     expect(await asks(15 + input + 200)).toEqual(['completed', [200], ['answered']])
@@ -162,20 +162,20 @@ describe('a compaction that asks a model', () => {
       maxOutputTokens: 1_024,
     })
     const compaction = () => summarizing('auto', [], [{ ...question, model: greedy, maxOutputTokens: 100_000 }])
-    const given = { prices, tools: [reader('Look')], context: beforeSecond(compaction, { models: [greedy] }) }
-    const { terminal, model: asked } = await run([], { ...given, model, wrapUp: true, maxBudgetUsd: 8_000 })
+    const runOptions = { prices, tools: [reader('Look')], context: beforeSecond(compaction, { models: [greedy] }) }
+    const { terminal, model: asked } = await run([], { ...runOptions, model, wrapUp: true, maxBudgetUsd: 8_000 })
     expect([terminal.reason, asked.requests.at(-1)?.toolChoice]).toEqual(['max_budget_usd', 'none'])
     expect(terminal.committedUsd).toBeLessThanOrEqual(8_000)
   })
 
   test('follows the same retry policy', async () => {
-    const { options, heard, small } = world([
+    const { options, compactionReplies, small } = world([
       { error: { kind: 'overloaded', message: 'busy', status: 529 } },
       { error: { kind: 'connection', message: 'gone' } },
       summary,
     ])
     const { terminal, events } = await run([], { ...options, maxBudgetUsd: 100_000 } as never)
-    expect([heard.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
+    expect([compactionReplies.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
       ['answered'],
       3,
       'completed',
@@ -187,7 +187,7 @@ describe('a compaction that asks a model', () => {
   })
 
   test('gets an error when its own request is too long, and may ask again', async () => {
-    const { options, heard } = world()
+    const { options, compactionReplies } = world()
     const small = scriptedModel([{ error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }, summary], {
       id: 'small',
     })
@@ -196,7 +196,7 @@ describe('a compaction that asks a model', () => {
       async run({ ask }) {
         for (;;) {
           const reply = await ask({ ...question, model: small })
-          heard.push(reply)
+          compactionReplies.push(reply)
           if (reply.kind === 'answered')
             return summarizing('auto', []).run({
               ask: async () => reply,
@@ -212,21 +212,24 @@ describe('a compaction that asks a model', () => {
       ...options,
       context: beforeSecond(() => compaction, { models: [small] }),
     } as never)
-    expect([heard.map(({ kind }) => kind), terminal.summary.compacted]).toEqual([['failed', 'answered'], true])
+    expect([compactionReplies.map(({ kind }) => kind), terminal.summary.compacted]).toEqual([
+      ['failed', 'answered'],
+      true,
+    ])
   })
 
   test('may ask four times, and no more', async () => {
-    const heard: CompactionReply[] = []
+    const compactionReplies: CompactionReply[] = []
     const { options } = world()
     const small = scriptedModel(() => summary, { id: 'small' })
     const compaction = () =>
       summarizing(
         'auto',
-        heard,
+        compactionReplies,
         Array.from({ length: 6 }, () => ({ ...question, model: small })),
       )
     const { terminal } = await run([], { ...options, context: beforeSecond(compaction, { models: [small] }) } as never)
-    expect([heard.map(({ kind }) => kind), small.requests.length]).toEqual([
+    expect([compactionReplies.map(({ kind }) => kind), small.requests.length]).toEqual([
       ['answered', 'answered', 'answered', 'answered', 'failed'],
       4,
     ])
@@ -327,22 +330,24 @@ describe('aborting a compaction', () => {
       ),
     }
     const context = { ...plainContext, drain: () => hanging, compact: () => summarizing('reactive') }
-    const given = { model, prices, context, wrapUp: true, clock: createFakeClock({ autoAdvance: true }) }
-    const going = begin([], given)
+    const runOptions = { model, prices, context, wrapUp: true, clock: createFakeClock({ autoAdvance: true }) }
+    const going = begin([], runOptions)
     await until(() => isCompacting && model.requests.length === (asks ? 2 : 1))
     going.loop.abort()
     const { terminal, steps } = await going.end()
     expect([terminal.reason, terminal.costUsd, model.requests.length]).toEqual(['aborted_streaming', 0, asks ? 2 : 1])
-    expect(json((await replay(steps.records, given)).terminal)).toEqual(json(terminal))
+    expect(json((await replay(steps.records, runOptions)).terminal)).toEqual(json(terminal))
   })
 })
 
 test('reports to a compaction that its reply was cut off', async () => {
-  const { options, heard } = world([
+  const { options, compactionReplies } = world([
     { text: 'half a summary', streamError: { kind: 'connection', message: 'socket closed' } },
   ])
   await run([], options as never)
-  expect(heard).toMatchObject([{ kind: 'answered', streamError: { kind: 'connection', message: 'socket closed' } }])
+  expect(compactionReplies).toMatchObject([
+    { kind: 'answered', streamError: { kind: 'connection', message: 'socket closed' } },
+  ])
 })
 
 describe('a compaction that misbehaves', () => {
@@ -353,26 +358,26 @@ describe('a compaction that misbehaves', () => {
   }
 
   test('by not awaiting its question: the run awaits it and pays', async () => {
-    const given = asking(async ({ ask }) => {
-      void ask(given.question)
+    const compactionTest = asking(async ({ ask }) => {
+      void ask(compactionTest.question)
       return { kind: 'gave_up', message: 'never mind' }
     })
-    const { terminal, events } = await run([], given.options as never)
+    const { terminal, events } = await run([], compactionTest.options as never)
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
     expect(events.filter(({ type }) => type === 'compact_end')).toHaveLength(1)
   })
 
   test('by not awaiting a slow question: nothing of it is under way when the run continues', async () => {
     const slow: ScriptedReply = { ...summary, before: () => new Promise((resolve) => void clock.after(5_000, resolve)) }
-    const given = asking(
+    const compactionTest = asking(
       async ({ ask }) => {
-        void ask(given.question)
+        void ask(compactionTest.question)
         return { kind: 'gave_up', message: 'never mind' }
       },
       [slow],
     )
     const clock = createFakeClock({ autoAdvance: true })
-    const { terminal, steps } = await run([], { ...given.options, clock })
+    const { terminal, steps } = await run([], { ...compactionTest.options, clock })
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
     const done = steps.records.flatMap((record) => (record.type === 'result' ? [record.key.split('/')[1]] : []))
     expect(done.filter((key) => !key?.startsWith('tool'))).toEqual([
@@ -385,8 +390,8 @@ describe('a compaction that misbehaves', () => {
 
   test('by asking after its end: the question is rejected', async () => {
     let askLater = (): Promise<CompactionReply> => Promise.reject(new Error('it never began'))
-    const given = asking(async ({ ask }) => {
-      askLater = () => ask(given.question)
+    const compactionTest = asking(async ({ ask }) => {
+      askLater = () => ask(compactionTest.question)
       return { kind: 'gave_up', message: 'never mind' }
     })
     const late: CompactionReply[] = []
@@ -397,41 +402,45 @@ describe('a compaction that misbehaves', () => {
           () => {},
         )
     })
-    const { terminal } = await run([], { ...given.options, hooks: [asks] } as never)
-    expect([terminal.reason, late, given.small.requests.length]).toEqual(['completed', [{ kind: 'aborted' }], 0])
+    const { terminal } = await run([], { ...compactionTest.options, hooks: [asks] } as never)
+    expect([terminal.reason, late, compactionTest.small.requests.length]).toEqual([
+      'completed',
+      [{ kind: 'aborted' }],
+      0,
+    ])
   })
 
   test('by ignoring an abort: it is left behind, its questions are paid, and no more are asked', async () => {
     let askLater = (): Promise<CompactionReply> => Promise.reject(new Error('it never began'))
-    const given = asking(
+    const compactionTest = asking(
       ({ ask }) =>
         new Promise(() => {
-          void ask(given.question)
-          askLater = () => ask(given.question)
+          void ask(compactionTest.question)
+          askLater = () => ask(compactionTest.question)
         }),
       [{ hang: true, deaf: true }, summary],
     )
-    const going = begin([], { ...given.options, maxBudgetUsd: 100_000 } as never)
-    await until(() => given.small.requests.length === 1)
+    const going = begin([], { ...compactionTest.options, maxBudgetUsd: 100_000 } as never)
+    await until(() => compactionTest.small.requests.length === 1)
     going.loop.abort()
     const { terminal, state } = await going.end()
     expect([terminal.reason, terminal.committedUsd]).toEqual(['aborted_streaming', 15 + questionTokens])
-    expect([await askLater(), given.small.requests.length]).toEqual([{ kind: 'aborted' }, 1])
+    expect([await askLater(), compactionTest.small.requests.length]).toEqual([{ kind: 'aborted' }, 1])
     expect(state.spent.unknownNanos).toBe(questionTokens * 1e9)
   })
 
   test('by swallowing a failure of the step engine: the run breaks', async () => {
-    const given = asking(async ({ ask }) => {
-      await ask(given.question).catch(() => {})
+    const compactionTest = asking(async ({ ask }) => {
+      await ask(compactionTest.question).catch(() => {})
       return { kind: 'compacted', messages: [{ role: 'user', content: 'x' }], preTokens: 1, postTokens: 1 }
     })
     const steps = createMemorySteps({
-      clock: given.options.clock!,
+      clock: compactionTest.options.clock!,
       onRecord: (record) => {
         if (record.type === 'intent' && record.key.includes('compact:')) throw new Error('the disk is full')
       },
     })
-    const { terminal } = await run([], { ...given.options, steps } as never)
+    const { terminal } = await run([], { ...compactionTest.options, steps } as never)
     expect([terminal.reason, terminal.error?.message]).toEqual(['error', 'The run failed: the disk is full'])
   })
 
@@ -441,8 +450,8 @@ describe('a compaction that misbehaves', () => {
     ['no messages', { kind: 'compacted' }],
   ])('by returning %s: it gives up', async (_what, result) => {
     // Plain JavaScript code can return any value.
-    const given = asking(async () => result as never)
-    const { terminal, events } = await run([], given.options as never)
+    const compactionTest = asking(async () => result as never)
+    const { terminal, events } = await run([], compactionTest.options as never)
     expect(terminal.reason).toBe('completed')
     expect(events).toContainEqual({
       type: 'compact_end',
@@ -536,10 +545,10 @@ describe('models of a compaction', () => {
   })
 
   test('are rejected when they were not named', async () => {
-    const { options, heard, small } = world()
+    const { options, compactionReplies, small } = world()
     const context = { ...options.context, models: [] } as ContextManager
     const { terminal } = await run([], { ...options, context, maxBudgetUsd: 100_000 } as never)
-    expect([heard.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
+    expect([compactionReplies.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
       ['failed'],
       0,
       'completed',
@@ -557,19 +566,19 @@ describe('the maximum that a question can be billed for', () => {
       trigger: 'auto',
       run: ({ ask }) =>
         summarizing('auto', [], [question]).run({
-          ask: (request) => ask({ ...request, messages: shown.slice(0, 1) }),
+          ask: (request) => ask({ ...request, messages: firstMessages.slice(0, 1) }),
           signal: new AbortController().signal,
           instructions: '',
         }),
     }
-    let shown: readonly { readonly role: 'user'; readonly content: string }[] = []
+    let firstMessages: readonly { readonly role: 'user'; readonly content: string }[] = []
     const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
       beforeRequest: ({ state }) => {
         if (state.spent.request !== 2) return undefined
         // The messages exactly as in the conversation.
-        shown = state.transcript.messages() as never
+        firstMessages = state.transcript.messages() as never
         return compaction
       },
     }

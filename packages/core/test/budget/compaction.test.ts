@@ -1,4 +1,4 @@
-// Tests R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
+// Tests R-CTX-2, R-CTX-5: the cost of a compaction is in the figures of the run.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import { StopSignal, type ContextManager, type Guard } from '../../src/index.ts'

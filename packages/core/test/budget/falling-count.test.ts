@@ -1,4 +1,4 @@
-// Tests R-BUD-13b: of counts of a conversation that only grew the highest holds.
+// Tests R-BUD-13b: of several token counts of a growing conversation, the highest applies.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, plainContext } from '../../src/entries/adapters.ts'
@@ -10,7 +10,7 @@ import { drawn } from '../support/deep.ts'
 const cap = 2_000
 
 /** The input tokens that each request reserved. */
-async function inputs(counts: readonly number[], given: RunTestOptions = {}): Promise<readonly number[]> {
+async function inputs(counts: readonly number[], overrides: RunTestOptions = {}): Promise<readonly number[]> {
   const script = counts.map((input_tokens, index): ScriptedReply => {
     const usage = { input_tokens, output_tokens: 40 }
     return index === counts.length - 1 ? { text: 'done', usage } : { ...calls('Look'), usage }
@@ -20,7 +20,7 @@ async function inputs(counts: readonly number[], given: RunTestOptions = {}): Pr
     tools: [reader('Look')],
     prices: dollarATokenPrices,
     maxBudgetUsd: 1_000_000,
-    ...given,
+    ...overrides,
   })
   return steps.records.flatMap((record) =>
     record.type === 'intent' && record.key.includes('model:') && isJsonObject(record.intent)

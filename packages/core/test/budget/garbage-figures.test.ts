@@ -1,4 +1,4 @@
-// Tests R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
+// Tests R-BUD-5, R-BUD-11, R-BUD-12: figures that services and prices report are validated before they count.
 import { describe, expect, test } from 'vitest'
 import { noUsage } from '../../src/entries/adapters.ts'
 import {
@@ -232,28 +232,28 @@ describe('charges a request whose prices fail after the reply', () => {
     const model = scriptedModel(['never'])
     // Known when the options are validated, and unknown later.
     let asked = 0
-    const given: RunTestOptions = {
+    const runOptions: RunTestOptions = {
       model,
       prices: { ...prices, worstCase: (...args) => (asked++ === 0 ? prices.worstCase(...args) : worstCase(...args)) },
       maxBudgetUsd: 100_000,
     }
-    const { terminal, steps } = await run([], given)
+    const { terminal, steps } = await run([], runOptions)
     expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['error', 0, 0])
     // A replay does not ask for a price that was never known: the record says how the run broke.
-    const replayed = await replay(steps.records, { ...given, model, prices })
+    const replayed = await replay(steps.records, { ...runOptions, model, prices })
     expect(json(replayed.terminal)).toEqual(json(terminal))
   })
 
   test('prices without a worst case in a later turn break the replay where they broke the run', async () => {
     const model = scriptedModel([calls('Look'), 'never'])
-    const given: RunTestOptions = { tools: [reader('Look')], maxBudgetUsd: 100_000 }
+    const runOptions: RunTestOptions = { tools: [reader('Look')], maxBudgetUsd: 100_000 }
     const broken: Prices = {
       ...prices,
       worstCase: (...args) => (model.requests.length < 1 ? prices.worstCase(...args) : -1),
     }
-    const { terminal, events, steps } = await run([], { ...given, model, prices: broken })
+    const { terminal, events, steps } = await run([], { ...runOptions, model, prices: broken })
     expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'callback'])
-    const replayed = await replay(steps.records, { ...given, model, prices })
+    const replayed = await replay(steps.records, { ...runOptions, model, prices })
     expect(json(replayed)).toEqual(json({ events: events.filter((event) => !isLive(event)), terminal }))
   })
 })
@@ -267,8 +267,8 @@ describe('prices that fail when the options are validated', () => {
     ['give null', () => null, 'they gave null'],
     ['give a promise', () => Promise.reject(new Error('no table')), 'they gave'],
   ])('that %s make a dollar budget a configuration error that names the model', (_how, worstCase, problem) => {
-    const given = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
-    const start = () => streamRun(startRun({ prompt: 'go' }), { ...given, maxBudgetUsd: 1 })
+    const runOptions = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
+    const start = () => streamRun(startRun({ prompt: 'go' }), { ...runOptions, maxBudgetUsd: 1 })
     expect(start).toThrow(ConfigurationError)
     expect(start).toThrow(`The prices gave no worst case for scripted: ${problem}`)
   })

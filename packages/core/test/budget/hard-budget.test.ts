@@ -109,16 +109,20 @@ describe('a hard budget', () => {
       index === 0
         ? { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: maxOutputTokens } }
         : 'what is done'
-    const given = { tools: [reader('Look')], prices, maxBudgetUsd: 9_000 }
-    const held = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }), wrapUp: true })
-    const free = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }) })
-    expect(held.model.requests[0]!.maxOutputTokens).toBeLessThan(free.model.requests[0]!.maxOutputTokens - 1_024)
-    expect([held.terminal.reason, held.transitions, held.model.requests.at(-1)?.toolChoice]).toEqual([
-      'max_budget_usd',
-      ['next_turn', 'wrap_up'],
-      'none',
-    ])
-    expect(held.terminal.committedUsd).toBeLessThanOrEqual(9_000)
+    const runOptions = { tools: [reader('Look')], prices, maxBudgetUsd: 9_000 }
+    const withReserve = await run([], {
+      ...runOptions,
+      model: scriptedModel(script, { maxOutputTokens: 100_000 }),
+      wrapUp: true,
+    })
+    const free = await run([], { ...runOptions, model: scriptedModel(script, { maxOutputTokens: 100_000 }) })
+    expect(withReserve.model.requests[0]!.maxOutputTokens).toBeLessThan(free.model.requests[0]!.maxOutputTokens - 1_024)
+    expect([
+      withReserve.terminal.reason,
+      withReserve.transitions,
+      withReserve.model.requests.at(-1)?.toolChoice,
+    ]).toEqual(['max_budget_usd', ['next_turn', 'wrap_up'], 'none'])
+    expect(withReserve.terminal.committedUsd).toBeLessThanOrEqual(9_000)
   })
 
   test('rejects a dollar budget for a model without a price', () => {

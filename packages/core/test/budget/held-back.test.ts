@@ -22,12 +22,12 @@ const greedy =
     return calls(...Array.from({ length: agents }, () => 'Agent'))
   }
 
-async function ending(agents: number, given: RunTestOptions & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>) {
+async function ending(agents: number, overrides: RunTestOptions & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>) {
   const model = scriptedModel(greedy(agents), { maxOutputTokens: 100_000 })
-  const options = { model, prices, tools: [agent, reader('Look')], wrapUp: true, ...given }
+  const options = { model, prices, tools: [agent, reader('Look')], wrapUp: true, ...overrides }
   const { terminal, transitions } = await run([], options)
   const last = model.requests.at(-1)
-  const limit = given.maxBudgetUsd ?? given.maxTotalTokens ?? 0
+  const limit = overrides.maxBudgetUsd ?? overrides.maxTotalTokens ?? 0
   expect(terminal.committedUsd).toBeLessThanOrEqual(limit)
   return [terminal.reason, transitions.at(-1), last?.toolChoice, (last?.maxOutputTokens ?? 0) >= 1_024]
 }
@@ -51,14 +51,14 @@ describe('a subagent leaves the cost of the last answer of its parent', () => {
       messages[0]?.content === 'sub' ? 'found' : messages.length === 1 ? calls('Agent') : 'done'
     const model = scriptedModel(reply, { maxOutputTokens: 10_000 })
     // The input of the last answer alone is more than the agent may use.
-    const given = { model, tools: [limited], wrapUp: true, maxTotalTokens: 900_000, system: 'x'.repeat(9_000) }
-    expect(resultTexts(await run([], given))).toEqual(['found'])
+    const runOptions = { model, tools: [limited], wrapUp: true, maxTotalTokens: 900_000, system: 'x'.repeat(9_000) }
+    expect(resultTexts(await run([], runOptions))).toEqual(['found'])
   })
 
   test('reserves nothing when no last answer is wanted', async () => {
     const model = scriptedModel(greedy(1), { maxOutputTokens: 100_000 })
-    const given = { model, prices, tools: [agent, reader('Look')], maxBudgetUsd: 20_000 }
-    const { terminal } = await run([], given)
+    const runOptions = { model, prices, tools: [agent, reader('Look')], maxBudgetUsd: 20_000 }
+    const { terminal } = await run([], runOptions)
     // The agent uses everything that fits: less than a useful answer is left.
     expect([terminal.reason, terminal.committedUsd > 20_000 - 4_000]).toEqual(['max_budget_usd', true])
   })
@@ -76,8 +76,8 @@ test('a run that continues after its last answer reserves nothing for another on
   const asked = async (wrapUp: boolean) => {
     const { transcript, spent } = first.state
     const start = { prompt: 'go on', runId: 'run2', transcript, carry: spent }
-    const given = { model: scriptedModel(['answer'], cap), prices, maxBudgetUsd: 20_000, maxTurns: 9, wrapUp }
-    return (await run([], given, start)).model.requests[0]?.maxOutputTokens
+    const runOptions = { model: scriptedModel(['answer'], cap), prices, maxBudgetUsd: 20_000, maxTurns: 9, wrapUp }
+    return (await run([], runOptions, start)).model.requests[0]?.maxOutputTokens
   }
   expect(await asked(true)).toBe(await asked(false))
 })

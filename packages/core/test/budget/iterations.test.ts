@@ -1,4 +1,4 @@
-// Tests R-BUD-2, R-BUD-2a, R-BUD-14 to R-BUD-15: what a service bills beside the reply is counted, and reserved for.
+// Tests R-BUD-2, R-BUD-2a, R-BUD-14 to R-BUD-15: charges of a service in addition to the reply are counted, and reserved.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, noUsage, type UsageIteration } from '../../src/entries/adapters.ts'
 import {
@@ -193,7 +193,7 @@ describe('calls prices once for each pass, without the other passes', () => {
       ],
     ],
     [
-      'what is written for an hour, told for the whole alone',
+      'a one-hour cache write, reported only in total',
       {
         ...usageOf(1, 2, [pass('message', 1, 2, { cache_creation_input_tokens: 50 })]),
         cache_creation_input_tokens: 80,
@@ -205,7 +205,7 @@ describe('calls prices once for each pass, without the other passes', () => {
       ],
     ],
     [
-      'fees, which only the whole tells',
+      'fees, which are reported only in total',
       { ...usageOf(1, 2, [pass('message', 1, 2)]), server_tool_use: { web_search_requests: 3 } },
       [
         ['asked', counted(1, 2)],

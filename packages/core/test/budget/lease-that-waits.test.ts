@@ -1,4 +1,4 @@
-// Tests R-FUND-1, R-FUND-2, R-FUND-3, R-FUND-4: a lease that waits for what other sessions have reserved, and gives back early.
+// Tests R-FUND-1, R-FUND-2, R-FUND-3, R-FUND-4: a lease that waits for the reservations of other sessions, and releases its own early.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -181,10 +181,10 @@ describe('a request for which a lease has too little', () => {
     const inner = models([{ text: 'answer', usage: small }])
     const model: RunOptions['model'] = {
       ...inner,
-      call: (...given) => inner.call(...given),
+      call: (...args) => inner.call(...args),
       async admit() {
         gateEvents.push('enters')
-        return { call: (...given) => inner.call(...given), leave: () => gateEvents.push('leaves') }
+        return { call: (...args) => inner.call(...args), leave: () => gateEvents.push('leaves') }
       },
     }
     const going = begin([], { model, prices, lease })

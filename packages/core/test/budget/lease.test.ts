@@ -1,4 +1,4 @@
-// Tests R-BUD-17, R-BUD-17a: a share of a budget that other sessions spend from.
+// Tests R-BUD-17, R-BUD-17a: a lease of a budget that other sessions also spend.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,

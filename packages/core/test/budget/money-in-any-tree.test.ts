@@ -153,7 +153,7 @@ function unfolded(event: RunEvent): RunEvent {
 /** Waits for the end of a run that only the fake clock drives. A run that waits for nothing and has not ended hangs. */
 async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunStream['ended']>> {
   let ended: Awaited<RunStream['ended']> | undefined
-  void running.ended.then((came) => (ended = came))
+  void running.ended.then((runEnd) => (ended = runEnd))
   let idle = 0
   while (idle < 500) {
     if (ended !== undefined) return ended
@@ -209,11 +209,11 @@ test('pays or refuses each waiting request, and ends no run for money that was r
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const ledger = ledgerOf(settingsOf(options))
-      const came = await follow(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
-      waits += came.waits
+      const outcome = await follow(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
+      waits += outcome.waits
       const { settled, reserved } = ledger.figures()
       expect([reserved, ledger.queue.length]).toEqual([{ nanos: 0, tokens: 0 }, 0])
-      const { spent } = came.state
+      const { spent } = outcome.state
       expect([settled.nanos, settled.tokens]).toEqual([spent.nanos + spent.unknownNanos, spent.totalTokens])
     }),
     { numRuns: drawn(600) },
@@ -231,8 +231,8 @@ test('the same over a kill at any record', async () => {
       await follow(streamRun(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
       const records = json(steps.records) as unknown as readonly StepRecord[]
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
-      const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
-      const { terminal } = await follow(resume(kept, optionsOf(plan, later)).loop, undefined, plan, later)
+      const cutRecords = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
+      const { terminal } = await follow(resume(cutRecords, optionsOf(plan, later)).loop, undefined, plan, later)
       expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
     }),
     { numRuns: drawn(400) },

@@ -1,4 +1,4 @@
-// Tests R-BUD-18: money that others have reserved is waited for, and only settled money ends a run.
+// Tests R-BUD-18: a request waits for money that others have reserved, and only settled money ends a run.
 import { describe, expect, test } from 'vitest'
 import { budgetWaitText } from '../../src/entries/adapters.ts'
 import {
@@ -90,7 +90,7 @@ async function inputOfAgent(): Promise<number> {
 /** Agents whose replies arrive when they are released. The main loop starts `count` of them, and ends when they have ended. */
 function heldAgents(
   count: number,
-  given: RunTestOptions = {},
+  overrides: RunTestOptions = {},
   { tools = [agent], bill = { input_tokens: 10, output_tokens: 5 } }: { tools?: AgentTool[]; bill?: object } = {},
 ) {
   const release: (() => void)[] = []
@@ -105,7 +105,7 @@ function heldAgents(
     },
     { maxOutputTokens: cap },
   )
-  const going = begin([], { model, tools, prices: dollarATokenPrices, toolConcurrency: count, ...given })
+  const going = begin([], { model, tools, prices: dollarATokenPrices, toolConcurrency: count, ...overrides })
   return { going, model, release }
 }
 
@@ -206,11 +206,11 @@ describe('a request that waits for what others have reserved', () => {
   test('is not overtaken by a smaller request that arrived later', async () => {
     const ledger = Ledger.create({ nanos: 10_000e9 })
     const order: string[] = []
-    const held = new Map<string, () => void>()
+    const releases = new Map<string, () => void>()
     const one = (name: string, maxOutputTokens: number) => {
       const before = (): Promise<void> => {
         order.push(name)
-        return new Promise((resolve) => held.set(name, resolve))
+        return new Promise((resolve) => releases.set(name, resolve))
       }
       const model = scriptedModel([{ text: name, before }], { maxOutputTokens })
       const options = { model, prices: dollarATokenPrices, maxBudgetUsd: 10_000, clock: createFakeClock() }
@@ -223,29 +223,32 @@ describe('a request that waits for what others have reserved', () => {
     // It would fit next to the first one.
     running.push(one('small', 1_500))
     await until(() => ledger.queue.length === 2)
-    held.get('first')!()
+    releases.get('first')!()
     await until(() => order.length === 3)
     expect(order).toEqual(['first', 'large', 'small'])
-    for (const name of ['large', 'small']) held.get(name)!()
+    for (const name of ['large', 'small']) releases.get(name)!()
     expect((await Promise.all(running)).map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed'])
   })
 
   test('continues at once when a person raises the limit', async () => {
     const ledger = Ledger.create({ nanos: maxBudgetUsd * 1e9 })
-    const held: (() => void)[] = []
+    const releases: (() => void)[] = []
     const one = () => {
-      const model = scriptedModel([{ text: 'x', before: () => new Promise<void>((resolve) => held.push(resolve)) }], {
-        maxOutputTokens: cap,
-      })
+      const model = scriptedModel(
+        [{ text: 'x', before: () => new Promise<void>((resolve) => releases.push(resolve)) }],
+        {
+          maxOutputTokens: cap,
+        },
+      )
       const options = { model, prices: dollarATokenPrices, maxBudgetUsd, clock: createFakeClock() }
       return streamRun(startRun({ prompt: 'go' }), options, { ledger }).result
     }
     const running = [one(), one(), one()]
-    await until(() => held.length === 2)
+    await until(() => releases.length === 2)
     expect(ledger.queue.length).toBe(1)
     ledger.setLimits({ nanos: 2 * maxBudgetUsd * 1e9 })
-    await until(() => held.length === 3)
-    for (const each of held) each()
+    await until(() => releases.length === 3)
+    for (const each of releases) each()
     const terminals = await Promise.all(running)
     expect(terminals.map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed'])
   })
@@ -303,7 +306,7 @@ describe('a wait for money', () => {
   })
 
   test('for the limit of one agent does not block another', async () => {
-    const held: (() => void)[] = []
+    const releases: (() => void)[] = []
     const asking: Tool = {
       ...reader('Ask', async (_input, { ask }) => {
         const question = { system: '', messages: [{ role: 'user', content: 'what' }] as const }
@@ -323,7 +326,7 @@ describe('a wait for money', () => {
       ({ messages }) => {
         const [first] = messages
         if (first?.content === 'what')
-          return { text: 'x', usage, before: () => new Promise<void>((resolve) => held.push(resolve)) }
+          return { text: 'x', usage, before: () => new Promise<void>((resolve) => releases.push(resolve)) }
         if (messages.length > 1) return { text: 'done', usage }
         if (first?.content === 'go')
           return {
@@ -336,10 +339,10 @@ describe('a wait for money', () => {
     )
     const going = begin([], { model, tools: [limited, asking], prices: dollarATokenPrices, maxBudgetUsd: 1e6 })
     // Both questions of the large agent are in flight and one of the small agent, whose other question waits.
-    await until(() => held.length === 3 && waits(going.events).length === 1)
-    for (const each of held) each()
-    await until(() => held.length === 4)
-    held[3]!()
+    await until(() => releases.length === 3 && waits(going.events).length === 1)
+    for (const each of releases) each()
+    await until(() => releases.length === 4)
+    releases[3]!()
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 10 * 15])
   })
@@ -347,12 +350,12 @@ describe('a wait for money', () => {
   test('of a question ends with the time limit of the question, and costs nothing', async () => {
     const clock = createFakeClock()
     const kinds: string[] = []
-    const held: (() => void)[] = []
+    const releases: (() => void)[] = []
     const asking: Tool = {
       ...reader('Ask', async (_input, { ask }) => {
         const question = { system: '', messages: [{ role: 'user', content: 'what' }] as const }
         const first = ask!(question)
-        await until(() => held.length === 1)
+        await until(() => releases.length === 1)
         const replies = await Promise.all([first, ask!({ ...question, system: 'other', timeoutMs: 500 })])
         kinds.push(...replies.map(({ kind }) => kind))
         return 'asked'
@@ -362,7 +365,7 @@ describe('a wait for money', () => {
     const model = scriptedModel(
       ({ messages }) =>
         messages[0]?.content === 'what'
-          ? { text: 'x', usage, before: () => new Promise<void>((resolve) => held.push(resolve)) }
+          ? { text: 'x', usage, before: () => new Promise<void>((resolve) => releases.push(resolve)) }
           : messages.length === 1
             ? { ...calls('Ask'), usage }
             : { text: 'done', usage },
@@ -378,7 +381,7 @@ describe('a wait for money', () => {
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     await clock.advance(500)
     await until(() => going.events.filter(({ type }) => type === 'budget_wait').length === 2)
-    held[0]!()
+    releases[0]!()
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.costUsd, kinds]).toEqual(['completed', 3 * 15, ['answered', 'over_budget']])
   })
@@ -416,8 +419,8 @@ describe('a wait for money', () => {
   })
 
   test('is shown to a person in one line', () => {
-    const given = { type: 'budget_wait', neededUsd: 1, neededTokens: 10, reservedTokens: 400, holders: 3 } as const
-    const text = (isWaiting: boolean, reservedUsd: number) => budgetWaitText({ ...given, isWaiting, reservedUsd })
+    const runOptions = { type: 'budget_wait', neededUsd: 1, neededTokens: 10, reservedTokens: 400, holders: 3 } as const
+    const text = (isWaiting: boolean, reservedUsd: number) => budgetWaitText({ ...runOptions, isWaiting, reservedUsd })
     expect([text(true, 2.1), text(true, 0.00281), text(true, 0), text(false, 2)]).toEqual([
       'Waiting for budget: $2.10 is reserved by 3 other requests.',
       'Waiting for budget: $0.0029 is reserved by 3 other requests.',

@@ -1,4 +1,4 @@
-// Tests R-BUD-13c: a reply that is sent back as it is has room for what services put around it.
+// Tests R-BUD-13c: a reply that is sent back unchanged has room for what services add around it.
 import { expect, test } from 'vitest'
 import type { ModelMessage, Prices } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

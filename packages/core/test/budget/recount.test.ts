@@ -1,4 +1,4 @@
-// Tests R-BUD-2, R-BUD-13: a provider's count holds for what it was made of.
+// Tests R-BUD-2, R-BUD-13: a provider's count applies only to the prompt that it was made from.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, plainContext } from '../../src/entries/adapters.ts'
 import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Tests R-BUD-20: one budget of several runs of a program.
+// Tests R-BUD-20: one budget for several runs of a program.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -40,14 +40,14 @@ function heldModel(): {
   let reply = (): void => {}
   let tell = (): void => {}
   const asked = new Promise<void>((resolve) => (tell = resolve))
-  const held = new Promise<void>((resolve) => (reply = resolve))
+  const released = new Promise<void>((resolve) => (reply = resolve))
   const model = models([
     {
       text: 'answer',
       usage,
       async before() {
         tell()
-        await held
+        await released
       },
     },
   ])

@@ -1,4 +1,4 @@
-// Tests R-FLEET-1, R-FLEET-2: a budget over those who share it, whatever comes, again and in any order.
+// Tests R-FLEET-1, R-FLEET-2: a budget that several sessions share, with late, repeated and reordered calls.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -123,9 +123,14 @@ test('a repeated call changes nothing', () => {
 test('a late call, for a past turn or from before it, changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(raise, releaseCall)), fc.oneof(raise, releaseCall), amount, (calls, late, spent) => {
-      const over = called(calls.reduce(called, empty), { type: 'raise', session: late.session, turn: 6, nanos: spent })
-      expect(called(over, late)).toEqual(over)
-      const released = called(over, { type: 'release', session: late.session, turn: 6, nanos: spent })
+      const afterEnd = called(calls.reduce(called, empty), {
+        type: 'raise',
+        session: late.session,
+        turn: 6,
+        nanos: spent,
+      })
+      expect(called(afterEnd, late)).toEqual(afterEnd)
+      const released = called(afterEnd, { type: 'release', session: late.session, turn: 6, nanos: spent })
       expect(called(released, { ...late, turn: 6 })).toEqual(released)
     }),
   )
@@ -135,8 +140,8 @@ test('a released amount is available to others', () => {
   const one = called(called(empty, { type: 'limit', nanos: 10 }), { type: 'raise', session: 0, turn: 1, nanos: 10 })
   const refused = called(one, { type: 'raise', session: 1, turn: 1, nanos: 5 })
   expect(refused.leases[1]!.nanos).toBe(0)
-  const given = called(refused, { type: 'release', session: 0, turn: 1, nanos: 7 })
-  expect(called(given, { type: 'raise', session: 1, turn: 1, nanos: 5 }).leases[1]!.nanos).toBe(3)
+  const released = called(refused, { type: 'release', session: 0, turn: 1, nanos: 7 })
+  expect(called(released, { type: 'raise', session: 1, turn: 1, nanos: 5 }).leases[1]!.nanos).toBe(3)
 })
 
 test('nothing is reserved after all have ended, and the tenant has what they spent', () => {

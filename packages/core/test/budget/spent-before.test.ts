@@ -11,17 +11,17 @@ const prices = dollarATokenPrices
 const input = 1_000 + 16 + 2 + 2
 const long: ScriptedReply = { text: 'long', usage: { input_tokens: 100, output_tokens: 1_900 } }
 const modelOf = (script: readonly ScriptedReply[] = [long]) => scriptedModel(script, { maxOutputTokens: 4_000 })
-const given = { prices, maxBudgetUsd: 10_000 }
+const runOptions = { prices, maxBudgetUsd: 10_000 }
 
 describe('the amount spent before a run', () => {
   test('is on its ledger: the reply is capped to what is left', async () => {
-    const { model } = await run([], { ...given, model: modelOf(), spentBeforeUsd: 7_000 })
+    const { model } = await run([], { ...runOptions, model: modelOf(), spentBeforeUsd: 7_000 })
     expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([3_000 - input])
   })
 
   test('may have used up the budget, or more: then no request is made', async () => {
     for (const spentBeforeUsd of [9_000, 10_000, 12_345]) {
-      const { terminal, model } = await run([], { ...given, model: modelOf(), spentBeforeUsd })
+      const { terminal, model } = await run([], { ...runOptions, model: modelOf(), spentBeforeUsd })
       expect([terminal.reason, terminal.costUsd, model.requests]).toEqual(['max_budget_usd', 0, []])
       expect(terminal.signal).toMatchObject({
         message: `Reached maximum budget ($10000): $${spentBeforeUsd} is used, and the next request may cost up to $${input + 1_024}`,
@@ -36,9 +36,9 @@ describe('the amount spent before a run', () => {
   })
 
   test('counts in addition to what a run carries from the previous one', async () => {
-    const first = await run([], { ...given, model: modelOf() })
+    const first = await run([], { ...runOptions, model: modelOf() })
     expect(first.terminal.costUsd).toBe(2_000)
-    const options = { ...given, model: modelOf(), spentBeforeUsd: 5_500 }
+    const options = { ...runOptions, model: modelOf(), spentBeforeUsd: 5_500 }
     const carrying = await run([], options, { prompt: 'go', carry: first.state.spent })
     expect(carrying.model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([
       10_000 - 5_500 - 2_000 - input,
@@ -49,14 +49,14 @@ describe('the amount spent before a run', () => {
     const limits = { prices, maxTotalTokens: 3_000, stopWhen: new CostLimitHook(2_500) }
     const { model } = await run([], { ...limits, model: modelOf(), spentBeforeUsd: 1_000_000 })
     expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([2_500 - input])
-    const both = await run([], { ...limits, ...given, model: modelOf(), spentBeforeUsd: 8_000 })
+    const both = await run([], { ...limits, ...runOptions, model: modelOf(), spentBeforeUsd: 8_000 })
     expect(both.model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([])
     expect(both.terminal.signal.message).toMatch(/^Reached maximum budget \(\$10000\): \$8000 is used/)
   })
 
   test('counts after a resume too', async () => {
     const clock = createFakeClock({ autoAdvance: true })
-    const options = { ...given, clock, tools: [reader('Look')], spentBeforeUsd: 4_000 }
+    const options = { ...runOptions, clock, tools: [reader('Look')], spentBeforeUsd: 4_000 }
     const model = modelOf([{ ...long, ...calls('Look') }, { hang: true }])
     const going = begin([], { ...options, model })
     await until(() => model.requests.length === 2)
@@ -72,7 +72,7 @@ describe('the amount spent before a run', () => {
 
   test('counts once a reply was billed above its reservation: its calls are not run', async () => {
     const model = modelOf([{ ...calls('Write'), usage: { input_tokens: 100, output_tokens: 8_000 } }])
-    const { terminal, state } = await run([], { ...given, model, tools: [tool('Write')], spentBeforeUsd: 3_000 })
+    const { terminal, state } = await run([], { ...runOptions, model, tools: [tool('Write')], spentBeforeUsd: 3_000 })
     expect([terminal.reason, terminal.costUsd, resultTexts({ state })]).toEqual([
       'max_budget_usd',
       8_100,
@@ -91,7 +91,7 @@ describe('the amount spent before a run', () => {
 describe('a session with earlier spending', () => {
   test('adds its runs to it, in the budget and in the reported cost', async () => {
     const model = modelOf([long, long, long])
-    const { engine } = engineOf([], { ...given, model, spentBeforeUsd: 3_000.5 })
+    const { engine } = engineOf([], { ...runOptions, model, spentBeforeUsd: 3_000.5 })
     const reported = []
     expect(engine.totalCostUsd).toBe(3_000.5)
     for (let runs = 0; runs < 3; runs++) {

@@ -1,4 +1,4 @@
-// Tests R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: what a dollar limit buys at most, in tokens.
+// Tests R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: the maximum number of tokens that a dollar limit buys.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noUsage, plainContext } from '../../src/entries/adapters.ts'

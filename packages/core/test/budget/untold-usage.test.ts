@@ -1,4 +1,4 @@
-// Tests R-BUD-2 and R-BUD-5, for replies of which the service does not say what it billed.
+// Tests R-BUD-2 and R-BUD-5, for replies whose bill is not reported.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject } from '../../src/entries/adapters.ts'
 import { upperBoundOfMessages } from '../../src/model/tokens.ts'

@@ -397,8 +397,8 @@ describe('an agent', () => {
 
   test('aborts the run when the consumer breaks out of the iteration', async () => {
     const reasons: string[] = []
-    const given = { onResult: ({ reason }: { readonly reason: string }) => void reasons.push(reason) }
-    const agent = base([calls('Look'), calls('Hang')], given)
+    const runOptions = { onResult: ({ reason }: { readonly reason: string }) => void reasons.push(reason) }
+    const agent = base([calls('Look'), calls('Hang')], runOptions)
       .withCapability(new UseTools(reader('Look'), hanging('Hang')))
       .build()
     for await (const state of agent.iterate(asked())) if (state.messages().length > 0) break

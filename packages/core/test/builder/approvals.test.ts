@@ -187,8 +187,8 @@ describe('an engine that resumes while a call is pending', () => {
     const first = await ask([calls({ name: 'Pay', id: 'a' }), 'done'], { tools, permissions: asks })
     const { transcript } = first.engine
     const ended = [{ runId: 'run1', terminal: first.terminal, spent: freshProgress(0) }]
-    const kept = { transcript, open: undefined, ended, log: noLog }
-    const { engine, model } = engineOf(['done'], { tools, permissions: denies, session: kept })
+    const storedSession = { transcript, open: undefined, ended, log: noLog }
+    const { engine, model } = engineOf(['done'], { tools, permissions: denies, session: storedSession })
     await messagesOf(engine.resume())
     expect([engine.lastTerminal?.reason, model.requests.length]).toEqual(['needs_approval', 0])
     expect((await messagesOf(engine.approve({ a: allow }))).result).toBe('done')

@@ -1,4 +1,4 @@
-// Tests R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
+// Tests R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: hooks, limits and sessions around a compaction.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../src/index.ts'
 import { textOf } from '../../src/model/messages.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
-import { begin, calls, failures, hook, reader, run, said, type Run } from '../support/harness.ts'
+import { begin, calls, failures, hook, reader, run, loopMessages, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { isQuestion, windowedModel, type WindowOptions } from '../support/windowed-model.ts'
@@ -46,9 +46,9 @@ function world({ layers, window, calls: wanted = 20, options, length }: TestOpti
   }
 }
 
-async function go(given: TestOptions = {}) {
-  const { model, options } = world(given)
-  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, given.start)
+async function go(overrides: TestOptions = {}) {
+  const { model, options } = world(overrides)
+  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, overrides.start)
   expect(model.problems).toEqual([])
   const questions = model.requests.filter(isQuestion)
   return { ...ran, model, questions, asked: model.requests.filter((request) => !isQuestion(request)) }
@@ -79,7 +79,7 @@ describe('hooks around a compaction', () => {
     ])
     expect(textOf(questions[0]?.messages.at(-1)?.content ?? '')).toContain('Keep the port numbers.')
     // Instructions for the summary are not part of the conversation.
-    expect(said({ state })).toEqual([])
+    expect(loopMessages({ state })).toEqual([])
   })
 
   test('beforeCompact may skip each automatic compaction, but not a compaction after a 413', async () => {
@@ -185,8 +185,8 @@ describe('thrash', () => {
     ['The only tool', { options: { tools: [{ ...reader('Look'), description: 'z'.repeat(80_000) }] } }],
     ['The message', { start: { prompt: 'z'.repeat(80_000) } }],
     ['The message', { start: { prompt: [{ type: 'text', text: 'z'.repeat(80_000) }] } }],
-  ] as const)('names a fixed part that does not fit alone: %s', async (part, given) => {
-    const { terminal, model } = await go(given)
+  ] as const)('names a fixed part that does not fit alone: %s', async (part, testOptions) => {
+    const { terminal, model } = await go(testOptions)
     expect(terminal.reason).toBe('compaction_thrash')
     expect(terminal.signal.message).toMatch(new RegExp(`^${part} alone (?:is|are) too large: `))
     expect(model.requests).toEqual([])

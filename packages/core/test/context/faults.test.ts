@@ -26,12 +26,12 @@ const result = 'x'.repeat(4_000)
 const working = (count: number, window: Partial<WindowOptions> = {}) =>
   windowedModel((_request, number) => (number <= count ? calls('look') : 'done'), { window: 20_000, ...window })
 
-const given = (layers: ContextLayersOptions): RunTestOptions & Pick<RunOptions, 'tools'> => ({
+const runOptions = (layers: ContextLayersOptions): RunTestOptions & Pick<RunOptions, 'tools'> => ({
   tools: [reader('look', result)],
   context: contextLayers({ clearResults: false, collapse: false, ...layers }),
 })
 
-const shown = (messages: readonly ModelMessage[]): string => JSON.stringify(messages)
+const textShown = (messages: readonly ModelMessage[]): string => JSON.stringify(messages)
 
 describe('a hook that removes words from the conversation', () => {
   /** All messages that the model is shown, without the word. */
@@ -45,12 +45,12 @@ describe('a hook that removes words from the conversation', () => {
   test('right before a compaction: the compaction does not restore them', async () => {
     const model = working(20)
     const hooks = [hook('beforeCompact', redact)]
-    const ran = await run([], { ...given({}), model, hooks }, { prompt: 'the password is hunter2' })
+    const ran = await run([], { ...runOptions({}), model, hooks }, { prompt: 'the password is hunter2' })
     expect(ran.terminal.reason).toBe('completed')
     const asked = model.requests.findIndex(isQuestion)
     expect(asked).toBeGreaterThan(0)
-    for (const request of model.requests.slice(asked)) expect(shown(request.messages)).not.toContain('hunter2')
-    expect(shown(ran.messages)).toContain('the password is REDACTED')
+    for (const request of model.requests.slice(asked)) expect(textShown(request.messages)).not.toContain('hunter2')
+    expect(textShown(ran.messages)).toContain('the password is REDACTED')
   })
 
   test('and frees enough room itself: the run continues after a refusal, and no failure is reported to the person', async () => {
@@ -58,13 +58,13 @@ describe('a hook that removes words from the conversation', () => {
       context.withState(context.state().withMessages([{ role: 'user', content: 'made short by a hook' }])),
     )
     const model = working(20, { refuses: (request) => request === 5 })
-    const ran = await run([], { ...given({}), model, hooks: [shorten] })
+    const ran = await run([], { ...runOptions({}), model, hooks: [shorten] })
     expect(ran.terminal.reason).toBe('completed')
     expect(ran.transitions).toContain('reactive_compact_retry')
     const { transcript } = ran.state
     const by = await run(
       [],
-      { ...given({}), model, hooks: [shorten] },
+      { ...runOptions({}), model, hooks: [shorten] },
       { compact: { instructions: '' }, transcript, runId: 'run2' },
     )
     expect(by.terminal.reason).toBe('completed')
@@ -77,10 +77,10 @@ describe('a hook that removes words from the conversation', () => {
     const hooks = [hook('beforeStep', redact)]
     const carryOver = () => [{ title: 'a.ts', text: `state ${number}` }]
     const prompt = 'the password is hunter2'
-    const ran = await run([], { ...given({ carryOver }), model, hooks }, { prompt })
+    const ran = await run([], { ...runOptions({ carryOver }), model, hooks }, { prompt })
     expect(ran.terminal.reason).toBe('completed')
     expect(number).toBeGreaterThan(4)
-    const all = shown(ran.messages)
+    const all = textShown(ran.messages)
     expect(all.match(/summary \d+ /g)).toEqual([`summary ${number} `])
     expect(all.match(/state \d+/g)).toEqual([`state ${number}`])
     expect(all.split('the password is REDACTED')).toHaveLength(2)
@@ -90,26 +90,26 @@ describe('a hook that removes words from the conversation', () => {
 describe('a service that refuses without reporting how much fits', () => {
   test('has a far smaller window than we assume, and the run continues', async () => {
     const model = working(30, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
-    const ran = await run([], { ...given({}), model }, { prompt: 'never touch vendor/' })
+    const ran = await run([], { ...runOptions({}), model }, { prompt: 'never touch vendor/' })
     expect(ran.terminal.reason).toBe('completed')
     expect(model.refused.length).toBeGreaterThan(0)
-    expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
+    expect(textShown(ran.messages).split('never touch vendor/')).toHaveLength(2)
   })
 
   test('and whose window is too small for the user text alone: the run continues with less of it', async () => {
     const model = working(6, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
-    const said = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
+    const userTexts = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
     const transcript = Transcript.of(
-      said.map((content, index) => ({
+      userTexts.map((content, index) => ({
         kind: 'user',
         id: `p${index}`,
         origin: 'prompt',
         message: { role: 'user', content },
       })),
     )
-    const ran = await run([], { ...given({}), model }, { prompt: 'go on', transcript })
+    const ran = await run([], { ...runOptions({}), model }, { prompt: 'go on', transcript })
     expect(ran.terminal.reason).toBe('completed')
-    expect(shown(ran.messages)).toContain('Binding 0: never')
+    expect(textShown(ran.messages)).toContain('Binding 0: never')
   })
 })
 
@@ -121,11 +121,11 @@ describe('a summary model that returns no summary', () => {
   ] as const)('%s: the model of the run is asked', async (_name, reply) => {
     const compactModel = windowedModel(() => 'x', { window: 20_000, id: 'small', summary: () => reply })
     const model = working(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
-    const ran = await run([], { ...given({ compactModel }), model })
+    const ran = await run([], { ...runOptions({ compactModel }), model })
     expect(ran.terminal.reason).toBe('completed')
     expect(compactModel.requests.length).toBeGreaterThan(0)
     expect(model.requests.filter(isQuestion)).toHaveLength(1)
-    expect(shown(ran.messages)).toContain('SUMMARY OF THE RUN MODEL')
+    expect(textShown(ran.messages)).toContain('SUMMARY OF THE RUN MODEL')
   })
 })
 
@@ -144,7 +144,7 @@ describe('summaries made in parallel with turns', () => {
       },
     )
     const tools = [reader('look', result), reader('peek', 'y')]
-    const ran = await run([], { ...given({ collapse: true }), tools, model })
+    const ran = await run([], { ...runOptions({ collapse: true }), tools, model })
     expect(ran.terminal.reason).toBe('completed')
     expect(stagedAt(model)).toHaveLength(1)
   })
@@ -159,7 +159,7 @@ describe('summaries made in parallel with turns', () => {
     )
     const tools = [reader('look', result), reader('peek', 'y')]
     const waiting = { waitForLimitsMs: 3_600_000, maxRetries: 0, clock: createFakeClock({ autoAdvance: true }) }
-    const ran = await run([], { ...given({ collapse: true }), tools, model, ...waiting })
+    const ran = await run([], { ...runOptions({ collapse: true }), tools, model, ...waiting })
     expect([ran.terminal.reason, stagedAt(model).length]).toEqual(['completed', 1])
     expect(ran.events.filter(({ type }) => type.startsWith('service_wait'))).toEqual([])
   })
@@ -167,7 +167,7 @@ describe('summaries made in parallel with turns', () => {
   test('are neither lost nor paid twice, whenever the process dies', { timeout: 120_000 }, async () => {
     const world = () => {
       const model = working(17)
-      const options: RunOptions = { ...given({ collapse: true }), prices, maxBudgetUsd: 5, model }
+      const options: RunOptions = { ...runOptions({ collapse: true }), prices, maxBudgetUsd: 5, model }
       return { model, options: { ...options, clock: createFakeClock({ autoAdvance: true }) } }
     }
     const stagedIn = ({ state }: Pick<Run, 'state'>): number =>
@@ -203,19 +203,19 @@ describe('summaries made in parallel with turns', () => {
     ['take the prompt away', 0, 19],
   ])('that were read from a file and %s are left out', async (_name, from, to) => {
     const model = working(12)
-    const first = await run([], { ...given({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })
+    const first = await run([], { ...runOptions({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })
     const staged = { kind: 'collapse_staged', id: 's', from, to, summary: 'wrong', freedTokens: 1 } as const
     const stored: unknown = JSON.parse(JSON.stringify(first.state.transcript.append(staged)))
     const again = working(9)
     const transcript = Transcript.fromJSON(stored)
     const ran = await run(
       [],
-      { ...given({ collapse: true }), model: again },
+      { ...runOptions({ collapse: true }), model: again },
       { prompt: 'go on', transcript, runId: 'run2' },
     )
     expect(ran.terminal.reason).toBe('completed')
-    expect(shown(ran.messages)).not.toContain('wrong')
-    expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
+    expect(textShown(ran.messages)).not.toContain('wrong')
+    expect(textShown(ran.messages).split('never touch vendor/')).toHaveLength(2)
     // It made room before a request, and not after a refusal.
     expect(again.refused).toEqual([])
   })

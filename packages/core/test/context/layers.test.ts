@@ -1,5 +1,5 @@
-// Tests R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: whatever the conversation, what a layer leaves of it is
-// valid, shorter, and follows from the record alone.
+// Tests R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: the result of a layer is valid and shorter
+// for any conversation, and depends only on the record.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
@@ -78,14 +78,18 @@ const reread = (transcript: Transcript): Transcript =>
 
 /** Whether the newest common messages of both are the same objects, from the end on. */
 function keptOf(before: readonly ModelMessage[], after: readonly ModelMessage[]): number {
-  let kept = 0
-  while (kept < Math.min(before.length, after.length) && before.at(-1 - kept) === after.at(-1 - kept)) kept++
-  return kept
+  let sameMessages = 0
+  while (
+    sameMessages < Math.min(before.length, after.length) &&
+    before.at(-1 - sameMessages) === after.at(-1 - sameMessages)
+  )
+    sameMessages++
+  return sameMessages
 }
 
 const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
   const entries = before.since(0)
-  const shown = [...before.messages()]
+  const messagesBefore = [...before.messages()]
   const bytes = JSON.stringify(entries)
   const after = before.append(entry)
   // The transcript contains everything: the same entries, to the byte.
@@ -97,8 +101,8 @@ const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
   ).toBe(true)
   expect(JSON.stringify(after.since(0).slice(0, -1))).toBe(bytes)
   expect(transcriptProblems(after.messages())).toEqual([])
-  expect(plainTokensOf(after.messages())).toBeLessThanOrEqual(plainTokensOf(shown))
-  // From the record alone comes the same.
+  expect(plainTokensOf(after.messages())).toBeLessThanOrEqual(plainTokensOf(messagesBefore))
+  // The record alone has the same result.
   expect(JSON.stringify(reread(after).messages())).toBe(JSON.stringify(after.messages()))
   expect(JSON.stringify(project(after.since(0)))).toBe(JSON.stringify(after.messages()))
   return after
@@ -107,19 +111,20 @@ const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
 describe('pruning of old results', () => {
   test('leaves a valid, shorter conversation with the rest in place, and a second pass changes nothing', () => {
     fc.assert(
-      fc.property(transcripts, windows, (given, window) => {
-        const transcript = given.fork()
+      fc.property(transcripts, windows, (drawnTranscript, window) => {
+        const transcript = drawnTranscript.fork()
         const view = viewIn(transcript, window)
         const layers = contextLayers()
         const cleared = layers.clear?.(view)
         if (cleared === undefined) return
         const before = [...transcript.messages()]
         const after = checkAfter(transcript, { kind: 'results_cleared', id: 'cleared', ...cleared })
-        const gone = new Set(cleared.calls)
+        const clearedCalls = new Set(cleared.calls)
         for (const [index, message] of after.messages().entries()) {
           const content = before[index]?.content ?? ''
           const isTouched =
-            typeof content !== 'string' && content.some((block) => isToolResult(block) && gone.has(block.tool_use_id))
+            typeof content !== 'string' &&
+            content.some((block) => isToolResult(block) && clearedCalls.has(block.tool_use_id))
           expect(message === before[index]).toBe(!isTouched)
         }
         const last = before.findLast(({ content }) => typeof content !== 'string' && content.some(isToolResult))
@@ -169,8 +174,8 @@ describe('a full compaction', () => {
 
   test('leaves a valid, shorter conversation, with the newest messages as the same objects', async () => {
     await fc.assert(
-      fc.asyncProperty(transcripts, windows, triggers, summaries, async (given, window, trigger, replies) => {
-        const transcript = given.fork()
+      fc.asyncProperty(transcripts, windows, triggers, summaries, async (drawnTranscript, window, trigger, replies) => {
+        const transcript = drawnTranscript.fork()
         const view = viewIn(transcript, window)
         const asked: CompactionRequest[] = []
         const compaction = compactionOf(view, trigger)
@@ -181,7 +186,7 @@ describe('a full compaction', () => {
         for (const { messages } of asked) expect(transcriptProblems(messages)).toEqual([])
         if (entry === undefined) return
         const after = checkAfter(transcript, entry)
-        const kept = keptOf(before, after.messages())
+        const sameMessages = keptOf(before, after.messages())
         // Everything after the first message is preserved, except long results of a last group that is too long by itself.
         const rest = after.messages().slice(1)
         const newest = before.slice(before.length - rest.length)
@@ -189,7 +194,7 @@ describe('a full compaction', () => {
         const hasSameText = (message: ModelMessage, index: number): boolean =>
           JSON.stringify(message) === JSON.stringify(newest[index])
         expect(rest.filter((message, index) => message === newest[index])).toEqual(rest.filter(hasSameText))
-        expect(kept).toBeLessThanOrEqual(rest.length)
+        expect(sameMessages).toBeLessThanOrEqual(rest.length)
       }),
       { numRuns },
     )
@@ -197,8 +202,8 @@ describe('a full compaction', () => {
 
   test('makes the same requests with the same result from a transcript that was read again', async () => {
     await fc.assert(
-      fc.asyncProperty(transcripts, windows, triggers, summaries, async (given, window, trigger, replies) => {
-        const transcript = given.fork()
+      fc.asyncProperty(transcripts, windows, triggers, summaries, async (drawnTranscript, window, trigger, replies) => {
+        const transcript = drawnTranscript.fork()
         let live = transcript
         let again = reread(transcript)
         // Twice: the second compaction starts from the result of the first.
@@ -232,9 +237,9 @@ describe('a full compaction', () => {
   test('pins user text word for word, once, over one compaction and over ten', async () => {
     await fc.assert(
       fc.asyncProperty(transcripts, fc.integer({ min: 1, max: 10 }), async (transcript, times) => {
-        const said = 'Binding: never touch the folder vendor/. ⚠️'
+        const rule = 'Binding: never touch the folder vendor/. ⚠️'
         let session = Transcript.of([
-          { kind: 'user', id: 'p', origin: 'prompt', message: { role: 'user', content: said } },
+          { kind: 'user', id: 'p', origin: 'prompt', message: { role: 'user', content: rule } },
           { kind: 'user', id: 's', origin: 'steer', message: { role: 'user', content: 'Binding: answer in French.' } },
           ...transcript,
           replyOf('reply'),
@@ -251,14 +256,14 @@ describe('a full compaction', () => {
             origin: 'prompt',
             message: { role: 'user', content: `turn ${time}` },
           })
-          const shown = session
+          const finalMessages = session
             .messages()
             .map(({ content }) => textOf(content))
             .join('\n')
-          expect(shown.split(said)).toHaveLength(2)
-          expect(shown.split('Binding: answer in French.')).toHaveLength(2)
+          expect(finalMessages.split(rule)).toHaveLength(2)
+          expect(finalMessages.split('Binding: answer in French.')).toHaveLength(2)
           for (let before = 0; before <= time; before++)
-            expect(shown.split(new RegExp(`turn ${before}(?!\\d)`))).toHaveLength(2)
+            expect(finalMessages.split(new RegExp(`turn ${before}(?!\\d)`))).toHaveLength(2)
         }
       }),
       { numRuns: Math.ceil(numRuns / 3) },
@@ -267,8 +272,8 @@ describe('a full compaction', () => {
 
   test('keeps the signature of every thinking block next to a call that it keeps', async () => {
     await fc.assert(
-      fc.asyncProperty(transcripts, windows, triggers, async (given, window, trigger) => {
-        const transcript = given.fork()
+      fc.asyncProperty(transcripts, windows, triggers, async (drawnTranscript, window, trigger) => {
+        const transcript = drawnTranscript.fork()
         const compaction = compactionOf(viewIn(transcript, window), trigger)
         const entry = compaction === undefined ? undefined : await boundaryBy(compaction, transcript, [answered('so')])
         if (entry === undefined) return
@@ -290,8 +295,8 @@ describe('summaries of finished work', () => {
         transcripts,
         windows,
         fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 6 }),
-        async (given, window, sizes) => {
-          const transcript = given.fork()
+        async (drawnTranscript, window, sizes) => {
+          const transcript = drawnTranscript.fork()
           const layers = contextLayers()
           let session = transcript
           let staged = 0

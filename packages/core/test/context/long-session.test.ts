@@ -1,4 +1,4 @@
-// Tests R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session that is far longer than its window, and what binds it.
+// Tests R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session far longer than its window keeps its binding rules.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -139,10 +139,10 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
       if (model === undefined) throw new Error('no model')
       expect(models.flatMap(({ problems }) => problems)).toEqual([])
       expect(state.transcript.lastReply()?.content).toEqual([{ type: 'text', text: 'done' }])
-      const shown = lastRequest(model)
-      for (const rule of binding) expect(shown).toContain(JSON.stringify(rule).slice(1, -1))
+      const lastPrompt = lastRequest(model)
+      for (const rule of binding) expect(lastPrompt).toContain(JSON.stringify(rule).slice(1, -1))
       // Once each: rules that were pinned repeatedly would fill the window.
-      for (const rule of binding) expect(shown.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
+      for (const rule of binding) expect(lastPrompt.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
       const refused = models.reduce((sum, each) => sum + each.refused.length, 0)
       const asked = models.reduce((sum, each) => sum + each.requests.length, 0)
       const questions = models.reduce((sum, each) => sum + each.requests.filter(isQuestion).length, 0)
@@ -165,14 +165,14 @@ describe('the same, killed in the middle and resumed', () => {
     async (_name, layers) => {
       const wanted = isDeep ? 150 : 60
       const prompt = binding.join('\n')
-      const begun = () => world(wanted, { refusalDetail: 'both' }, layers)
-      const records = await killedAfter(Infinity, begun().options, { prompt })
-      const whole = begun()
+      const newWorld = () => world(wanted, { refusalDetail: 'both' }, layers)
+      const records = await killedAfter(Infinity, newWorld().options, { prompt })
+      const whole = newWorld()
       const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
       expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
       const kills = isWhole ? 12 : 3
       for (let kill = 1; kill <= kills; kill++) {
-        const { model, options } = begun()
+        const { model, options } = newWorld()
         const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })
         const paid = new Set(left.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
         const before = model.requests.length

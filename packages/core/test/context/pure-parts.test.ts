@@ -1,4 +1,4 @@
-// Tests R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
+// Tests R-CTX-12a, R-CTX-14a, R-CTX-14b: the pure functions of context management.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { cutPointsOf, isCutPoint, newestWithin } from '../../src/context/groups.ts'
@@ -166,7 +166,7 @@ describe('results that are too long', () => {
 })
 
 describe('pinned user text', () => {
-  const said = fc.array(
+  const userTexts = fc.array(
     fc.oneof(
       fc.string({ minLength: 1, maxLength: 200 }),
       fc.integer({ min: 1, max: 30_000 }).map((length) => 'x'.repeat(length)),
@@ -178,7 +178,7 @@ describe('pinned user text', () => {
 
   test('stays word for word where it fits', () => {
     fc.assert(
-      fc.property(said, (words) => {
+      fc.property(userTexts, (words) => {
         expect(wordsWithin(words, sizeOf(words), tokensOf)).toEqual({ words, isShortened: false })
       }),
       { numRuns },
@@ -187,16 +187,16 @@ describe('pinned user text', () => {
 
   test('fits the limit: only the first and the newest keep a minimum beyond it, and omissions are reported', () => {
     fc.assert(
-      fc.property(said, fc.integer({ min: 0, max: 20_000 }), (words, budget) => {
+      fc.property(userTexts, fc.integer({ min: 0, max: 20_000 }), (words, budget) => {
         if (sizeOf(words) <= budget) return
         const carried = wordsWithin(words, budget, tokensOf)
         expect(carried.isShortened).toBe(true)
         // The minimum of the first and of the newest, and the line that reports a gap.
         expect(sizeOf(carried.words)).toBeLessThanOrEqual(Math.max(budget, 2 * tokensOf('x'.repeat(400))) + 16)
-        const gone =
+        const omittedCount =
           words.length - carried.words.filter((text) => !/^\[\d+ messages? omitted here\.\]$/.test(text)).length
         const omitted = carried.words.flatMap((text) => /^\[(\d+) messages? omitted here\.\]$/.exec(text)?.[1] ?? [])
-        expect(omitted.reduce((sum, count) => sum + Number(count), 0)).toBe(gone)
+        expect(omitted.reduce((sum, count) => sum + Number(count), 0)).toBe(omittedCount)
       }),
       { numRuns },
     )

@@ -32,9 +32,9 @@ function world({ window, layers, calls: wanted = 0, length = 4_000, options }: T
   return { model, options: { model, tools: [reader('Look', () => 'x'.repeat(length))], context, ...options } }
 }
 
-async function go(given: TestOptions = {}) {
-  const { model, options } = world(given)
-  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, given.start)
+async function go(overrides: TestOptions = {}) {
+  const { model, options } = world(overrides)
+  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, overrides.start)
   expect(model.problems).toEqual([])
   const asked = model.requests.filter((request) => !isQuestion(request))
   return { ...ran, model, asked, caps: asked.map(({ maxOutputTokens }) => maxOutputTokens) }

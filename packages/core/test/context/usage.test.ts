@@ -78,13 +78,13 @@ describe('the usage of the window', () => {
   })
 
   test('is a summary after a compaction, also when it was read back from storage', () => {
-    const kept = { role: 'user', content: 'What the person said last.' } as const
+    const keptMessage = { role: 'user', content: 'What the person said last.' } as const
     const entries: readonly TranscriptEntry[] = [
-      { kind: 'user', id: 'e1', message: kept, origin: 'prompt' },
+      { kind: 'user', id: 'e1', message: keptMessage, origin: 'prompt' },
       {
         kind: 'compact_boundary',
         id: 'e2',
-        messages: [{ role: 'user', content: [{ type: 'text', text: 'A summary.' }] }, kept],
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'A summary.' }] }, keptMessage],
         trigger: 'auto',
         preTokens: 100,
         postTokens: 10,
@@ -110,14 +110,14 @@ describe('the usage of the window', () => {
   })
 
   test('is scaled to the last count of the provider, while its messages remain', () => {
-    const said: TranscriptEntry = {
+    const userEntry: TranscriptEntry = {
       kind: 'user',
       id: 'e1',
       message: { role: 'user', content: 'p'.repeat(4_000) },
       origin: 'prompt',
     }
-    const entries = [said, reply('e2', [{ type: 'text', text: 'Yes.' }], { ...noUsage, input_tokens: 2_100 })]
-    const estimated = contextUsage(options, { transcript: Transcript.of([said]) })
+    const entries = [userEntry, reply('e2', [{ type: 'text', text: 'Yes.' }], { ...noUsage, input_tokens: 2_100 })]
+    const estimated = contextUsage(options, { transcript: Transcript.of([userEntry]) })
     const counted = contextUsage(options, { transcript: Transcript.of(entries) })
     expect([estimated.isCounted, counted.isCounted]).toEqual([false, true])
     const before = estimated.figures.usedTokens
@@ -213,8 +213,8 @@ function reply(
   }
 }
 
-function results(id: string, given: Readonly<Record<string, string>>): TranscriptEntry {
-  const content = Object.entries(given).map(([call, text]) => ({
+function results(id: string, textsById: Readonly<Record<string, string>>): TranscriptEntry {
+  const content = Object.entries(textsById).map(([call, text]) => ({
     type: 'tool_result' as const,
     tool_use_id: call,
     content: text,

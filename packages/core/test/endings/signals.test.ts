@@ -128,8 +128,8 @@ describe('a continuation', () => {
     [true, false, true],
     [false, true, false],
     [true, true, false],
-  ])('with a signal: %s, and a continuation request: %s, should stop: %s', (stands, requested, stops) => {
-    const base = stands ? ExecutionContinuation.fresh().withNewStopSignal(limit) : ExecutionContinuation.fresh()
+  ])('with a signal: %s, and a continuation request: %s, should stop: %s', (hasSignal, requested, stops) => {
+    const base = hasSignal ? ExecutionContinuation.fresh().withNewStopSignal(limit) : ExecutionContinuation.fresh()
     expect(base.withContinuationRequested(requested).shouldStop()).toBe(stops)
   })
 

@@ -25,7 +25,7 @@ interface World {
 function worldOf(replies: readonly ScriptedReply[], written: string[] = []): World {
   let asked = 0
   const model = scriptedModel(replies)
-  const counting = { ...model, call: (...given: Parameters<typeof model.call>) => (asked++, model.call(...given)) }
+  const counting = { ...model, call: (...args: Parameters<typeof model.call>) => (asked++, model.call(...args)) }
   const tool = (name: string, readOnly: boolean) => ({
     name,
     description: '',
@@ -179,18 +179,18 @@ test('judges undecided calls in the new mode, and keeps recorded decisions', asy
   const left = ids.map((id) => `${id} plan`)
   for (const [at, record] of records.entries()) {
     if (!isOf('permission:', record) && !isOf('tool:', record)) continue
-    const kept = records.slice(0, at + 1)
+    const cutRecords = records.slice(0, at + 1)
     if (isOf('permission:', record)) left.shift()
     if (left.length === 0) break
     const options = { ...worldOf(replies.slice(1)).options, permissions }
-    const { session, added } = keptOf([kept])
+    const { session, added } = keptOf([cutRecords])
     const engine = engineOf({ ...options, session })
     engine.set({ permissionMode: 'plan' })
     judged.length = 0
     await all(engine.resume())
     expect([at, ...judged]).toEqual([at, ...left])
     // Its record has the same events without the person, for a replay and for another resume.
-    const whole = [...kept, ...added]
+    const whole = [...cutRecords, ...added]
     expect((await replay(whole, options)).terminal.reason).toBe('completed')
     const set = whole.findIndex(({ type }) => type === 'control')
     const again = engineOf({ ...options, session: keptOf([whole.slice(0, set + 1)]).session })

@@ -1,4 +1,4 @@
-// Tests R-SDK-15 to R-SDK-15b: a reader leaves while something is waited for that never comes.
+// Tests R-SDK-15 to R-SDK-15b: a reader leaves while the query waits for something that never arrives.
 import { describe, expect, test } from 'vitest'
 import { AgentState, query, QueryEngine, type ContentBlock, type MessageContent } from '../../src/index.ts'
 import { Agent } from '../../src/compat/index.ts'

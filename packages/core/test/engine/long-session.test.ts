@@ -1,4 +1,4 @@
-// Tests R-LIVE-2, R-LIVE-5, R-LIVE-6: one process has a session for long.
+// Tests R-LIVE-2, R-LIVE-5, R-LIVE-6: one process runs a session for a long time.
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -37,9 +37,9 @@ describe('a run that ended at a limit', () => {
       append: (record: StepRecord) => void records.push(record),
       flush: () => undefined,
     }
-    const options = (given: readonly ScriptedReply[], maxTurns: number): QueryOptions => ({
+    const options = (replies: readonly ScriptedReply[], maxTurns: number): QueryOptions => ({
       sessionId: 'session',
-      model: scriptedModel(given),
+      model: scriptedModel(replies),
       tools: [look],
       prices,
       maxTurns,
@@ -162,9 +162,9 @@ describe('a model that is created by name', () => {
     ],
     ['what is no model', () => ({ id: 7 }), /modelNamed\("other"\)/],
     ['null', () => null, /There is no model other to choose/],
-  ])('%s is rejected when it is set, and nothing is set', (_what, made, message) => {
+  ])('%s is rejected when it is set, and nothing is set', (_what, modelResult, message) => {
     // Plain JavaScript code can return any value.
-    const modelNamed = made as unknown as NonNullable<QueryOptions['modelNamed']>
+    const modelNamed = modelResult as unknown as NonNullable<QueryOptions['modelNamed']>
     const engine = new QueryEngine({ model: scriptedModel([]), modelNamed })
     expect(() => engine.setModel('other')).toThrow(message)
     expect(engine.inForce).toBeNull()

@@ -30,18 +30,18 @@ async function asked<Output>(script: Script, output: OutputSchema<Output>) {
 }
 
 describe('an answer that fits the schema (R-OUT-1)', () => {
-  const shown = { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] }
+  const shownSchema = { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] }
   const bugs = v.object({ bugs: v.pipe(v.number(), v.integer()) })
   test.each([
     ['zod', outputSchema(z.object({ bugs: z.int() }))],
     ['valibot that says its JSON Schema', outputSchema(toStandardJsonSchema(bugs))],
-    ['valibot with a JSON Schema beside it', outputSchema(bugs, { jsonSchema: shown })],
+    ['valibot with a JSON Schema beside it', outputSchema(bugs, { jsonSchema: shownSchema })],
     ['arktype', outputSchema(type({ bugs: 'number.integer' }))],
   ] as const)('of %s is the structured output', async (_name, output) => {
     const { model, result } = await asked(['{"bugs":"none"}', '```json\n{"bugs":2}\n```'], output)
     expect([result?.subtype, result?.structured_output]).toEqual(['success', { bugs: 2 }])
-    const back = JSON.stringify(model.requests[1]?.messages.at(-1))
-    expect(back).toContain('Your answer does not match the required schema: bugs')
+    const correction = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(correction).toContain('Your answer does not match the required schema: bugs')
   })
 
   test('is the result of the schema, with defaults and transformations', async () => {
@@ -182,8 +182,8 @@ describe('a schema that cannot check answers', () => {
 
   test('is rejected when it is passed as a check: a zod schema has a method of that name', () => {
     const model = scriptedModel(['x'])
-    for (const given of [report, type({ bugs: 'number' })]) {
-      const options: RunOptions = { model, output: given as unknown as OutputSchema }
+    for (const schema of [report, type({ bugs: 'number' })]) {
+      const options: RunOptions = { model, output: schema as unknown as OutputSchema }
       expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow(
         'output must be built from the schema: outputSchema(schema)',
       )

@@ -45,8 +45,8 @@ describe('prepares a prompt before its run', () => {
     ['gives nothing', () => undefined],
     ['gives a number', () => 7],
   ])('with %s: the prompt stays unchanged, and the run reports the problem', async (_name, prepareContent) => {
-    const given = { prepareContent: prepareContent as (content: MessageContent) => MessageContent }
-    const { engine, model } = engineOf([], given)
+    const runOptions = { prepareContent: prepareContent as (content: MessageContent) => MessageContent }
+    const { engine, model } = engineOf([], runOptions)
     resultOf(await all(engine.submit([huge])))
     expect([engine.lastTerminal?.reason, model.requests.length]).toEqual(['image_error', 0])
   })

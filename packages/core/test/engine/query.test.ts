@@ -193,9 +193,9 @@ describe('the messages of a run', () => {
   })
 
   test('include hook events and partial messages only on request', async () => {
-    const given = { hooks: [hook('beforeStep', () => {}, { id: 'h' })] }
-    expect((await ask(['x'], given)).messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'result'])
-    const { messages } = await ask(['x'], { ...given, includeHookEvents: true })
+    const runOptions = { hooks: [hook('beforeStep', () => {}, { id: 'h' })] }
+    expect((await ask(['x'], runOptions)).messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'result'])
+    const { messages } = await ask(['x'], { ...runOptions, includeHookEvents: true })
     expect(bare(messages).slice(1, 3)).toEqual([
       { type: 'system', subtype: 'hook_started', hook_id: 'h', hook_name: 'h', hook_event: 'beforeStep' },
       {
@@ -342,10 +342,10 @@ describe('controls of a running query', () => {
   })
 
   test('stop ends it at the next cancellation point', async () => {
-    const made: ReturnType<typeof engineOf> = engineOf([calls('Look'), 'never'], {
-      tools: [tool('Look', () => (made.engine.stop('enough'), 'x'))],
+    const engineParts: ReturnType<typeof engineOf> = engineOf([calls('Look'), 'never'], {
+      tools: [tool('Look', () => (engineParts.engine.stop('enough'), 'x'))],
     })
-    const { engine } = made
+    const { engine } = engineParts
     expect(resultOf(await all(engine.submit('go')))).toMatchObject({
       terminal_reason: 'user_requested',
       errors: ['enough'],
@@ -418,7 +418,7 @@ test('emits exactly one result per run, on every path', async () => {
     [{ error: { kind: 'image', message: 'm', status: 400 } }],
   ]
   for (const script of scripts) {
-    for (const given of [
+    for (const engineOptions of [
       {},
       { maxTurns: 1 },
       { signal: AbortSignal.abort() },
@@ -432,7 +432,7 @@ test('emits exactly one result per run, on every path', async () => {
       },
     ]) {
       // prettier-ignore
-      const { messages } = await ask(script, { tools: [reader('Look')], ...given })
+      const { messages } = await ask(script, { tools: [reader('Look')], ...engineOptions })
       expect(messages.filter(({ type }) => type === 'result')).toHaveLength(1)
       expect(
         messages.filter(({ type, ...rest }) => type === 'system' && 'subtype' in rest && rest.subtype === 'init'),

@@ -4,7 +4,7 @@ import { ModelError, QueryEngine, type ContentBlock, type Model, type SdkMessage
 import type { ModelCallOptions, ModelUpdate } from '../../src/entries/adapters.ts'
 
 const usage = { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
-const text = (said: string): ContentBlock => ({ type: 'text', text: said })
+const text = (blockContent: string): ContentBlock => ({ type: 'text', text: blockContent })
 
 /** A model whose reply arrives when the test completes it. */
 function steered(call: (options: ModelCallOptions, attempt: number) => Promise<readonly ContentBlock[]>): Model {
@@ -26,10 +26,10 @@ const start = (attempt: number): ModelUpdate => ({
   type: 'api_event',
   event: { type: 'message_start', message: { id: `msg_${attempt}`, model: 'steered-1', usage: { input_tokens: 7 } } },
 })
-const block = (index: number, said: ContentBlock, attempt: number): ModelUpdate => ({
+const block = (index: number, blockContent: ContentBlock, attempt: number): ModelUpdate => ({
   type: 'block',
   index,
-  block: said,
+  block: blockContent,
   messageId: `msg_${attempt}`,
 })
 

@@ -1,4 +1,4 @@
-// Tests R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
+// Tests R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: the effects of one run of a session on the next.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, QueryEngine, type SdkMessage } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'
@@ -19,13 +19,13 @@ function countedSignal() {
   const { signal } = controller
   const add = signal.addEventListener.bind(signal)
   const remove = signal.removeEventListener.bind(signal)
-  signal.addEventListener = (...given: Parameters<typeof add>) => {
-    listeners.add(given[1])
-    add(...given)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners.add(args[1])
+    add(...args)
   }
-  signal.removeEventListener = (...given: Parameters<typeof remove>) => {
-    listeners.delete(given[1])
-    remove(...given)
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners.delete(args[1])
+    remove(...args)
   }
   return { controller, signal, listeners }
 }
@@ -112,14 +112,14 @@ test('rejects an approval when nothing is pending, and the session continues', a
 describe('a limit of cost', () => {
   const reply = { text: 'x', usage: { input_tokens: 1_000, output_tokens: 500 } }
   const script = () => reply
-  const given = {
+  const runOptions = {
     model: scriptedModel(script, { maxOutputTokens: 1_500 }),
     prices: dollarATokenPrices,
     stopWhen: new CostLimitHook(3_000),
   }
 
   test('of a guard counts each run separately, and maxBudgetUsd the session', async () => {
-    const { engine } = engineOf(script, { ...given, maxBudgetUsd: 5_200 })
+    const { engine } = engineOf(script, { ...runOptions, maxBudgetUsd: 5_200 })
     const reasons = []
     for (let runs = 0; runs < 4; runs++) reasons.push(resultOf(await all(engine.submit('go'))).terminal_reason)
     expect([reasons, engine.totalCostUsd]).toEqual([['completed', 'completed', 'completed', 'budget_exhausted'], 4_500])
@@ -128,7 +128,7 @@ describe('a limit of cost', () => {
   test('of a guard is never overshot within one run', async () => {
     const busy = () => ({ ...reply, ...calls('Look') })
     const model = scriptedModel(busy, { maxOutputTokens: 1_500 })
-    const { engine } = engineOf(busy, { ...given, model, tools: [reader('Look')] })
+    const { engine } = engineOf(busy, { ...runOptions, model, tools: [reader('Look')] })
     const costs = []
     for (let runs = 0; runs < 2; runs++) {
       const { errors } = resultOf(await all(engine.submit('go')))
@@ -158,14 +158,14 @@ describe('a hanging writing tool of one run', () => {
         }),
     )
     const tools = [deaf, tool('Write', () => (log.push('write'), 'x')), reader('Look', () => (log.push('look'), 'x'))]
-    const made = engineOf([calls('Deaf'), ...script], { tools })
-    const first = all(made.engine.submit('first'))
-    await until(() => made.events.some(({ type }) => type === 'tool_start'))
+    const engineParts = engineOf([calls('Deaf'), ...script], { tools })
+    const first = all(engineParts.engine.submit('first'))
+    await until(() => engineParts.events.some(({ type }) => type === 'tool_start'))
     await tick()
-    made.engine.interrupt()
+    engineParts.engine.interrupt()
     expect(resultOf(await first).terminal_reason).toBe('aborted_tools')
-    expect(made.engine.lastTerminal?.stillRunning).toEqual(['call_0_0'])
-    return { ...made, log, release: () => release() }
+    expect(engineParts.engine.lastTerminal?.stillRunning).toEqual(['call_0_0'])
+    return { ...engineParts, log, release: () => release() }
   }
 
   test('blocks the writing tool of the next run, and not a reading one', async () => {

@@ -11,19 +11,19 @@ interface Folder {
 
 /** A folder with one protected file; the memo is its text. */
 function folder(): Folder {
-  const made: Folder = {
+  const folderParts: Folder = {
     text: 'exit 0',
     files: {
       begin: (memo) => {
-        const against = typeof memo === 'string' ? memo : made.text
+        const against = typeof memo === 'string' ? memo : folderParts.text
         return {
-          tampered: made.text === against ? [] : ['check.sh'],
+          tampered: folderParts.text === against ? [] : ['check.sh'],
           end: () => ({ memo: against, changedByChecks: [], changedTests: [] }),
         }
       },
     },
   }
-  return made
+  return folderParts
 }
 
 async function prompts(

@@ -21,19 +21,19 @@ describe('the bound on checks', () => {
 
   test('counts goals, required passes in a row, rejected answers and one check at a limit', () => {
     // 4 checks a round: before the first request, for 3 rejected answers and the last one, and at a limit.
-    const given = { until: [goal('a'), goal('b', 3)], maxGoalTries: 3, maxTurns: 100 }
-    expect(checksOf(given)).toEqual({
+    const runOptions = { until: [goal('a'), goal('b', 3)], maxGoalTries: 3, maxTurns: 100 }
+    expect(checksOf(runOptions)).toEqual({
       bounded: true,
       value: 24,
       because: '4 checks a round: before the first request, at each answer, and at a limit',
     })
-    expect(checksOf({ ...given, stopWhenMet: true })).toMatchObject({ value: 4 * (6 + 101) })
+    expect(checksOf({ ...runOptions, stopWhenMet: true })).toMatchObject({ value: 4 * (6 + 101) })
   })
 
   test('exists without a turn limit when no check runs after each turn', () => {
-    const given = { until: [goal('a')], maxTurns: Infinity }
-    expect(checksOf(given)).toMatchObject({ bounded: true, value: 13 })
-    expect(checksOf({ ...given, stopWhenMet: true })).toEqual({ bounded: false, because: 'maxTurns is Infinity' })
+    const runOptions = { until: [goal('a')], maxTurns: Infinity }
+    expect(checksOf(runOptions)).toMatchObject({ bounded: true, value: 13 })
+    expect(checksOf({ ...runOptions, stopWhenMet: true })).toEqual({ bounded: false, because: 'maxTurns is Infinity' })
   })
 
   test('is not exceeded by random runs', async () => {

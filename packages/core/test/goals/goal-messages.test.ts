@@ -1,4 +1,4 @@
-// Tests R-GOAL-61: what the SDK message format says of goals.
+// Tests R-GOAL-61: goals in the SDK message format.
 import { expect, test } from 'vitest'
 import type { Goal } from '../../src/index.ts'
 import { ask } from '../support/engine.ts'

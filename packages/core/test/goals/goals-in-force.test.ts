@@ -69,18 +69,18 @@ describe('while agents of the run work', () => {
 
   test('a run without turns left is not done, whatever was found before', async () => {
     const until = goal('npm test', met)
-    const given = { tools: [agent({ maxTurns: 2 }), edit], until: [until], maxTurns: 2 }
-    const { terminal } = await run(byPrompt({ go: [calls(start('look there')), 'Done.'], ...part }), given)
+    const runOptions = { tools: [agent({ maxTurns: 2 }), edit], until: [until], maxTurns: 2 }
+    const { terminal } = await run(byPrompt({ go: [calls(start('look there')), 'Done.'], ...part }), runOptions)
     expect([terminal.reason, terminal.goal?.met]).toEqual(['max_turns', 'unknown'])
     expect(until.keys).toHaveLength(1)
   })
 
   test('nothing is checked: the answer waits, and their changes are checked later', async () => {
     const until = goal('npm test', unmet, met)
-    const given = { tools: [agent({ maxTurns: 2 }), edit], until: [until], maxTurns: 5 }
+    const runOptions = { tools: [agent({ maxTurns: 2 }), edit], until: [until], maxTurns: 5 }
     const { terminal, events } = await run(
       byPrompt({ go: [calls(start('look there')), 'Wait.', 'Done.'], ...part }),
-      given,
+      runOptions,
     )
     expect([terminal.reason, terminal.goal?.met]).toEqual(['completed', true])
     expect(events.flatMap((event) => (event.type === 'goal_end' ? [event.place] : []))).toEqual(['baseline', 'answer'])
@@ -89,8 +89,8 @@ describe('while agents of the run work', () => {
 
 test('tries count as turns for a guard on steps', async () => {
   const reports = ['a', 'b', 'c', 'd', 'e'].map((report) => ({ ...unmet, report }))
-  const given = { until: [goal('npm test', ...reports)], stopWhen: stepLimit(3) }
-  const { terminal, model } = await run(() => 'Done.', given)
+  const runOptions = { until: [goal('npm test', ...reports)], stopWhen: stepLimit(3) }
+  const { terminal, model } = await run(() => 'Done.', runOptions)
   expect([terminal.reason, model.requests.length, terminal.goal?.tries]).toEqual(['max_turns', 3, 3])
 })
 
@@ -118,13 +118,13 @@ test('keeps the reference state of the files in the session, however a run ends'
       return { tampered: [], end: () => ({ memo: memos.length, changedByChecks: ['a.snap'], changedTests: [] }) }
     },
   }
-  const given = { until: [goal('npm test')], goalFiles, tools: [edit], unmetWithoutWork: 'end' } as const
-  const first = await run([calls('Edit'), 'Done.', calls('Edit'), 'Done.', 'I cannot.'], given)
+  const runOptions = { until: [goal('npm test')], goalFiles, tools: [edit], unmetWithoutWork: 'end' } as const
+  const first = await run([calls('Edit'), 'Done.', calls('Edit'), 'Done.', 'I cannot.'], runOptions)
   expect(first.terminal.signal.context['cause']).toBe('asks')
-  const again = await run(['I cannot.'], given, { prompt: 'again', transcript: first.state.transcript })
+  const again = await run(['I cannot.'], runOptions, { prompt: 'again', transcript: first.state.transcript })
   const { transcript, spent: carry } = again.state
-  const third = await run(['I cannot.'], given, { prompt: 'go on', transcript, carry })
-  await run(['I cannot.'], given, { prompt: 'again', transcript: third.state.transcript })
+  const third = await run(['I cannot.'], runOptions, { prompt: 'go on', transcript, carry })
+  await run(['I cannot.'], runOptions, { prompt: 'again', transcript: third.state.transcript })
   expect(memos.slice(1)).toEqual(memos.slice(1).map((_, index) => index + 1))
 })
 

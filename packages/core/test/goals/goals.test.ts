@@ -21,7 +21,7 @@ const passed: GoalVerdict = { met: true, exitCode: 0 }
 /** A goal whose checks return these verdicts, in order, and the last one from then on. */
 function goal(...verdicts: readonly (GoalVerdict | ((context: GoalContext) => GoalVerdict | Promise<GoalVerdict>))[]) {
   let checks = 0
-  const made: Goal & { readonly checks: number } = {
+  const countingGoal: Goal & { readonly checks: number } = {
     name: 'npm test',
     get checks() {
       return checks
@@ -31,7 +31,7 @@ function goal(...verdicts: readonly (GoalVerdict | ((context: GoalContext) => Go
       return typeof verdict === 'function' ? verdict(context) : verdict
     },
   }
-  return made
+  return countingGoal
 }
 
 /** The messages that the loop wrote to the model. */
@@ -70,10 +70,10 @@ describe('an answer', () => {
     })
     expect([terminal.reason, terminal.goal?.tries]).toEqual(['completed', 1])
     expect(transitions).toEqual(['next_turn', 'goal_unmet', 'next_turn'])
-    const back = loopTexts(state).find((text) => text.startsWith('The goal is not met'))
-    expect(back).toContain('`npm test` failed with exit code 1')
-    expect(back).toContain('line 1\nline 2')
-    expect(back).toContain('attempt 1 of 10. Left: 7 turns.')
+    const feedback = loopTexts(state).find((text) => text.startsWith('The goal is not met'))
+    expect(feedback).toContain('`npm test` failed with exit code 1')
+    expect(feedback).toContain('line 1\nline 2')
+    expect(feedback).toContain('attempt 1 of 10. Left: 7 turns.')
   })
 
   test('ends as goal_unmet when the tries are used up', async () => {

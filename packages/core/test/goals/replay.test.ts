@@ -81,8 +81,8 @@ test('continues a run that was killed after any record with its tries, and repla
 
 test('needs no goal that a person set during the run either', async () => {
   const set: Goal = goalThatFails(1, { count: 0 })
-  const given = { ...options(), goalNamed: () => set }
-  const going = begin([], given as never)
+  const runOptions = { ...options(), goalNamed: () => set }
+  const going = begin([], runOptions as never)
   going.loop.set({ until: [{ name: 'npm test' }] })
   const { terminal, steps } = await going.end()
   expect(terminal.goal?.met).toBe(true)

@@ -185,14 +185,14 @@ describe('the short names make the guards of limits', () => {
       new FinishReasonHook(['max_tokens', 'refusal']),
       { finishReason: 'refusal' },
     ],
-  ] as const)('%o', (made, guard, at) => {
-    expect(made).toBeInstanceOf(guard.constructor)
-    expect([any(made).bounds, made.evaluate(view(at)), made.remaining(view(at))]).toEqual([
+  ] as const)('%o', (shortNamed, guard, at) => {
+    expect(shortNamed).toBeInstanceOf(guard.constructor)
+    expect([any(shortNamed).bounds, shortNamed.evaluate(view(at)), shortNamed.remaining(view(at))]).toEqual([
       any(guard).bounds,
       guard.evaluate(view(at)),
       guard.remaining(view(at)),
     ])
-    expect(made.evaluate(view(at))).toBeInstanceOf(StopSignal)
+    expect(shortNamed.evaluate(view(at))).toBeInstanceOf(StopSignal)
   })
 
   test('and report what is wrong', () => {
@@ -513,8 +513,8 @@ describe('no progress', () => {
         hooks: [hook('afterStep', (context) => context.withState(context.state().withStopSignal(signal)))],
       },
     ]
-    for (const given of stops) {
-      const { transitions, terminal } = await run(() => calls('Look'), given)
+    for (const runOptions of stops) {
+      const { transitions, terminal } = await run(() => calls('Look'), runOptions)
       expect([transitions, terminal.reason]).toEqual([[], 'no_progress'])
     }
   })

@@ -33,8 +33,8 @@ describe('a guard is overridden once until it has been below its limit', () => {
   })
 
   test('the limit on turns itself, next to a silent guard of its name', async () => {
-    const given = { tools, hooks, maxTurns: 1, stopWhen: [named('max_turns', 900), named('ledger', 900)] }
-    const { transitions, terminal } = await run(() => calls('Look'), given)
+    const runOptions = { tools, hooks, maxTurns: 1, stopWhen: [named('max_turns', 900), named('ledger', 900)] }
+    const { transitions, terminal } = await run(() => calls('Look'), runOptions)
     expect([overrides(transitions), terminal.reason]).toEqual([1, 'max_turns'])
   })
 

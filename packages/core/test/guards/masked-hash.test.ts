@@ -1,4 +1,4 @@
-// Tests R-PROG-5: outputs are compared without what changes by itself.
+// Tests R-PROG-5: outputs are compared without parts that change by themselves.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exactHash, maskedHash, turnHash } from '../../src/limits/recent-turns.ts'

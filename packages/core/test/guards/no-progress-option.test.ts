@@ -1,4 +1,4 @@
-// Tests R-GUARD-11, R-GUARD-11a: what repetition comes to, by an option.
+// Tests R-GUARD-11, R-GUARD-11a: the option for runs that make no progress.
 import { expect, test } from 'vitest'
 import { noProgress, query, run as runPrompt, startRun, streamRun, type RunOptions } from '../../src/index.ts'
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
@@ -63,6 +63,8 @@ test('a guard of the caller replaces it', async () => {
 })
 
 test('rejects an invalid policy', () => {
-  const given = { model: repeating(0), noProgress: 'warn' }
-  expect(() => Reflect.apply(streamRun, undefined, [startRun({ prompt: 'go' }), given])).toThrow('noProgress must be')
+  const runOptions = { model: repeating(0), noProgress: 'warn' }
+  expect(() => Reflect.apply(streamRun, undefined, [startRun({ prompt: 'go' }), runOptions])).toThrow(
+    'noProgress must be',
+  )
 })

@@ -1,4 +1,4 @@
-// Tests R-PROG-4 to R-PROG-4c, R-PROG-6: what a run is reminded of that makes no progress, and how much of it is remembered.
+// Tests R-PROG-4 to R-PROG-4c, R-PROG-6: the reminders of a run without progress, and how many turns are stored for it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -19,7 +19,7 @@ import {
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
 import { nearestCycle, withNewest } from '../../src/limits/recent-turns.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, json, reader, run, said } from '../support/harness.ts'
+import { calls, json, reader, run, loopMessages } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 const circling = () => calls('Look')
@@ -61,9 +61,9 @@ describe('noProgress', () => {
 
   test('sends no reminder and adds no turn at the last turn', async () => {
     const last = await run(circling, { tools, maxTurns: 3, stopWhen: noProgress() })
-    expect([last.terminal.reason, last.terminal.summary.turns, said(last)]).toEqual(['max_turns', 3, []])
+    expect([last.terminal.reason, last.terminal.summary.turns, loopMessages(last)]).toEqual(['max_turns', 3, []])
     const more = await run(circling, { tools, maxTurns: 4, stopWhen: noProgress({ repeats: 4 }) })
-    expect([more.terminal.reason, said(more)]).toEqual(['no_progress', [['loop', noProgressNudge]]])
+    expect([more.terminal.reason, loopMessages(more)]).toEqual(['no_progress', [['loop', noProgressNudge]]])
   })
 
   test('reminds in a combination when any of the guards does', async () => {
@@ -91,14 +91,14 @@ describe('a custom guard', () => {
       'no_progress',
     ])
     const last = await run(circling, { tools, maxTurns: 4, stopWhen: stopping })
-    expect([last.terminal.reason, said(last)]).toEqual(['no_progress', []])
+    expect([last.terminal.reason, loopMessages(last)]).toEqual(['no_progress', []])
   })
 
   test('reminds of anything it wants, each once', async () => {
     const guard: Guard = { name: 'mine', evaluate: () => undefined, reminds: () => ['same_turns'] }
     const ended = await run((_request, index) => (index < 6 ? calls('Look') : 'done'), { tools, stopWhen: guard })
     expect(ended.transitions.indexOf('no_progress_nudge')).toBe(0)
-    expect(said(ended)).toEqual([['loop', noProgressNudge]])
+    expect(loopMessages(ended)).toEqual([['loop', noProgressNudge]])
   })
 
   test.each([
@@ -106,9 +106,9 @@ describe('a custom guard', () => {
     ['another word', ['same']],
     ['a list with holes', Object.assign<string[], object>([], { 1: 'same_turns' })],
     ['a promise', Promise.resolve(['same_turns'])],
-  ])('that returns %s ends the run as an error', async (_what, given) => {
+  ])('that returns %s ends the run as an error', async (_what, returned) => {
     // Plain JavaScript code can return any value.
-    const reminds = () => given as unknown as readonly Reminder[]
+    const reminds = () => returned as unknown as readonly Reminder[]
     const { terminal } = await run(circling, { tools, stopWhen: { name: 'odd', evaluate: () => undefined, reminds } })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
@@ -224,8 +224,8 @@ describe('the stored turns', () => {
       .map(([hash, waits]) => (waits ? -1 - hash : hash))
     const rounds = fc.tuple(fc.array(turn, { minLength: 1, maxLength: 9 }), fc.integer({ min: 1, max: 6 }))
     fc.assert(
-      fc.property(fc.array(rounds, { maxLength: 6 }), (drawn) => {
-        const turns = drawn.flatMap(([round, repeats]) => Array.from({ length: repeats }, () => round).flat())
+      fc.property(fc.array(rounds, { maxLength: 6 }), (drawnRounds) => {
+        const turns = drawnRounds.flatMap(([round, repeats]) => Array.from({ length: repeats }, () => round).flat())
         let remembered: readonly number[] = []
         for (const [index, newest] of turns.entries()) {
           remembered = withNewest(remembered, newest)

@@ -1,4 +1,4 @@
-// Tests R-PROG-7 to R-PROG-7b: failures and answers that are repeated are reminded of, and stop nothing.
+// Tests R-PROG-7 to R-PROG-7b: repeated failures and answers lead to reminders, and stop nothing.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noProgress, type StopHook } from '../../src/index.ts'
@@ -6,7 +6,7 @@ import { equalAnswersReminder, equalErrorsReminder, failingEditsReminder } from 
 import { afterCalls, afterSentBack, repeatedIn, type RepetitionProgress } from '../../src/limits/repetition.ts'
 import { tool as makeTool } from '../../src/tools/define-tool.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, json, reader, run, said, tool } from '../support/harness.ts'
+import { begin, calls, json, reader, run, loopMessages, tool } from '../support/harness.ts'
 
 const stopWhen = noProgress()
 const failing = (text: (call: number) => string) => {
@@ -25,7 +25,7 @@ const calling = (name: string, times: number) => (_request: unknown, index: numb
 describe('edits that fail', () => {
   test('reminds once of three turns in a row, and the run continues', async () => {
     const ended = await run(calling('Edit', 12), { tools: [edit()], stopWhen })
-    expect([ended.terminal.reason, said(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
+    expect([ended.terminal.reason, loopMessages(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
       'completed',
       [['loop', failingEditsReminder('Edit')]],
       2,
@@ -48,7 +48,7 @@ describe('edits that fail', () => {
         return 'edited'
       },
     })
-    expect(said(await run(calling('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
+    expect(loopMessages(await run(calling('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
   })
 
   test('ignores failures of a tool that edits nothing, and does nothing without a guard', async () => {
@@ -56,9 +56,9 @@ describe('edits that fail', () => {
       'Edit',
       failing((call) => 'no '.repeat(call + 1)),
     )
-    expect(said(await run(calling('Edit', 12), { tools: [other], stopWhen }))).toEqual([])
+    expect(loopMessages(await run(calling('Edit', 12), { tools: [other], stopWhen }))).toEqual([])
     const alone = await run(calling('Edit', 12), { tools: [edit()] })
-    expect([said(alone), alone.state.spent.repetition]).toEqual([[], undefined])
+    expect([loopMessages(alone), alone.state.spent.repetition]).toEqual([[], undefined])
   })
 })
 
@@ -73,7 +73,7 @@ describe('errors that are the same', () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 10 ? calls({ name: index % 2 === 0 ? 'Look' : 'See', input: { at: 'x'.repeat(index) } }) : 'done'
     const ended = await run(script, { tools: [timed(), reader('See')], stopWhen })
-    expect([ended.terminal.reason, said(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
+    expect([ended.terminal.reason, loopMessages(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
       'completed',
       [['loop', equalErrorsReminder]],
       6,
@@ -83,7 +83,7 @@ describe('errors that are the same', () => {
   test('counts those of one message once, and starts anew with a person', async () => {
     const many = (_request: unknown, index: number): ScriptedReply =>
       index < 3 ? calls(...Array.from({ length: 5 }, (_, n) => ({ name: 'Look', input: { at: index, n } }))) : 'done'
-    expect(said(await run(many, { tools: [timed()], stopWhen }))).toEqual([])
+    expect(loopMessages(await run(many, { tools: [timed()], stopWhen }))).toEqual([])
     const going = begin(
       (request, index) => {
         if (index === 2) going.loop.steer('go on')
@@ -113,7 +113,7 @@ describe('errors that are the same', () => {
 
   test('sends no reminder at the last turn', async () => {
     const ended = await run(calling('Look', 9), { tools: [timed()], maxTurns: 4, stopWhen })
-    expect([ended.terminal.reason, said(ended)]).toEqual(['max_turns', []])
+    expect([ended.terminal.reason, loopMessages(ended)]).toEqual(['max_turns', []])
   })
 })
 
@@ -122,8 +122,8 @@ describe('answers that are sent back', () => {
     let left = times
     return { id: 'gate', handle: () => (left-- > 0 ? { block: `not yet, ${'still '.repeat(left)}` } : undefined) }
   }
-  const hookTexts = (ended: Parameters<typeof said>[0]) =>
-    said(ended).map(([origin, text]) => (origin === 'hook' ? origin : text))
+  const hookTexts = (ended: Parameters<typeof loopMessages>[0]) =>
+    loopMessages(ended).map(([origin, text]) => (origin === 'hook' ? origin : text))
 
   test('are sent back with a reminder at the third repetition, without an extra iteration', async () => {
     const ended = await run(() => 'It is done.', { stopWhen, stopHooks: [blocking(5)] })
@@ -146,10 +146,10 @@ test('keep a small JSON count, which names only what the newest turn repeats', (
   const call = fc.record({ editedBy: fc.constantFrom('Edit', 'Write'), error: fc.nat(20) }, { requiredKeys: [] })
   const steps = fc.array(fc.oneof(fc.array(call, { maxLength: 4 }), fc.nat(2)), { maxLength: 60 })
   fc.assert(
-    fc.property(steps, (drawn) => {
+    fc.property(steps, (drawnSteps) => {
       let progress: RepetitionProgress | undefined
       const turns = new Map<number, number>()
-      for (const step of drawn) {
+      for (const step of drawnSteps) {
         const isAnswer = typeof step === 'number'
         progress = isAnswer ? afterSentBack(progress, step) : afterCalls(progress, step)
         const errors = new Set(isAnswer ? [] : step.flatMap(({ error }) => error ?? []))

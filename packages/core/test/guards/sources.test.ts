@@ -37,13 +37,13 @@ describe('guards and cancellation sources', () => {
   })
 
   test('are evaluated in a combination where each would be by itself', async () => {
-    const given: RunTestOptions = {
+    const runOptions: RunTestOptions = {
       stopWhen: any(new FinishReasonHook(['stop_sequence']), new StepsLimitHook(2)),
       tools: [reader('Read')],
     }
-    const answered = await ended([calls('Read'), 'done'], given)
-    const called = await ended([calls('Read'), calls('Read'), 'never'], given)
-    const finished = await ended([{ text: 'x', stopReason: 'stop_sequence' }], given)
+    const answered = await ended([calls('Read'), 'done'], runOptions)
+    const called = await ended([calls('Read'), calls('Read'), 'never'], runOptions)
+    const finished = await ended([{ text: 'x', stopReason: 'stop_sequence' }], runOptions)
     expect([answered, called, finished].map(({ terminal }) => terminal.reason)).toEqual([
       'completed',
       'max_turns',

@@ -95,8 +95,8 @@ describe('hasToolCall', () => {
   })
 
   test('stops after a call by another name of the tool', async () => {
-    const given = { tools, stopWhen: hasToolCall('submit'), toolAliases: { Deliver: 'submit' } }
-    const { terminal, model } = await run([callsOf('Deliver'), 'never'], given)
+    const runOptions = { tools, stopWhen: hasToolCall('submit'), toolAliases: { Deliver: 'submit' } }
+    const { terminal, model } = await run([callsOf('Deliver'), 'never'], runOptions)
     expect([terminal.reason, terminal.signal.context, model.requests.length]).toEqual([
       'finish_reason',
       { tool: 'submit', callId: 'Deliver-1' },

@@ -1,4 +1,4 @@
-// Tests R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
+// Tests R-HOOK-16 to R-HOOK-16c: the questions of a hook to a model are paid, counted and recorded like any other request.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import {
@@ -65,14 +65,14 @@ function world(
 
 describe('a hook that asks a model', () => {
   test('counts in cost, tokens and the figures by model, and not in the usage of the run', async () => {
-    const heard: CompactionReply[] = []
+    const received: CompactionReply[] = []
     const { options, judge } = world(async (context) => {
       const reply = await context.ask?.({ ...question('may it?'), model: judge })
-      if (reply !== undefined) heard.push(reply)
+      if (reply !== undefined) received.push(reply)
     })
     const { terminal, state, steps } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 15 + 340 + 15, 370])
-    expect(heard.map((reply) => (reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind))).toEqual([
+    expect(received.map((reply) => (reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind))).toEqual([
       'fine',
     ])
     expect(terminal.summary).toMatchObject({ requests: 2, turns: 2, usage: { input_tokens: 20 } })
@@ -101,16 +101,16 @@ describe('a hook that asks a model', () => {
   })
 
   test('fails with the new name of a limit that was renamed', async () => {
-    const heard: CompactionReply[] = []
+    const received: CompactionReply[] = []
     const { options, judge } = world(async (context) => {
       const { system, messages } = question('may it?')
       const former = { system, messages, maxTokens: 500, model: judge }
       const reply = await context.ask?.(former)
-      if (reply !== undefined) heard.push(reply)
+      if (reply !== undefined) received.push(reply)
     })
     const { terminal } = await run([], options as never)
     expect([terminal.reason, judge.requests.length]).toEqual(['completed', 0])
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { kind: 'failed', error: { message: 'maxTokens of a question is called maxOutputTokens.' } },
     ])
   })
@@ -123,12 +123,12 @@ describe('a hook that asks a model', () => {
   })
 
   test('gets an error when the budget has no room for it, and nothing is asked', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const { options, judge } = world(async (context) => {
-      heard.push(await context.ask?.({ ...question('x'.repeat(50_000)), model: judge }))
+      received.push(await context.ask?.({ ...question('x'.repeat(50_000)), model: judge }))
     })
     const { terminal } = await run([], { ...options, maxBudgetUsd: 20_000 } as never)
-    expect([heard, judge.requests.length, terminal.reason, terminal.costUsd]).toEqual([
+    expect([received, judge.requests.length, terminal.reason, terminal.costUsd]).toEqual([
       [{ kind: 'over_budget' }],
       0,
       'completed',
@@ -167,60 +167,67 @@ describe('a hook that asks a model', () => {
           return [each, reply?.kind === 'answered' ? textOf(reply.message.content) : reply?.kind]
         }),
       )
-      heard.push(Object.fromEntries(replies))
+      received.push(Object.fromEntries(replies))
     }
-    let heard: unknown[] = []
+    let received: unknown[] = []
     const echo = scriptedModel(({ messages }) => ({ text: `on ${textOf(messages[0]?.content ?? '')}`, usage: usage(9, 1) }), { id: 'judge', maxOutputTokens: cap }) // prettier-ignore
-    const made = (order: readonly string[]) => ({
+    const optionsFor = (order: readonly string[]) => ({
       ...world((context) => answers(context, order)).options,
       models: [echo],
     })
     const records = await killedBefore(
       (record) => 'key' in record && record.key.endsWith('/asked'),
-      made(['a', 'b', 'a']),
+      optionsFor(['a', 'b', 'a']),
     )
     const asked = echo.requests.length
     expect(records.filter(({ type }) => type === 'result').length).toBeGreaterThan(2)
-    heard = []
-    const { terminal } = await resume(records, made(['b', 'a', 'a'])).loop.ended
-    expect([heard, terminal.reason]).toEqual([[{ a: 'on a', b: 'on b' }], 'completed'])
+    received = []
+    const { terminal } = await resume(records, optionsFor(['b', 'a', 'a'])).loop.ended
+    expect([received, terminal.reason]).toEqual([[{ a: 'on a', b: 'on b' }], 'completed'])
     expect([asked, echo.requests.length]).toEqual([3, 3])
     expect(terminal.costUsd).toBe(30 + 30)
   })
 
   test('is retried, gets an error when the model failed, and completes when it broke the stream', async () => {
-    const heard: (string | undefined)[] = []
+    const received: (string | undefined)[] = []
     const judge = scriptedModel([
       { error: { kind: 'overloaded', message: 'busy', status: 529 } },
       verdict,
       { error: { kind: 'authentication_failed', message: 'no', status: 401 } },
     ], { id: 'judge', maxOutputTokens: cap }) // prettier-ignore
     const { options } = world(async (context) => {
-      for (const each of ['one', 'two']) heard.push((await context.ask?.({ ...question(each), model: judge }))?.kind)
+      for (const each of ['one', 'two']) received.push((await context.ask?.({ ...question(each), model: judge }))?.kind)
     })
     const { terminal, events } = await run([], { ...options, models: [judge] } as never)
-    expect([heard, terminal.reason, terminal.costUsd]).toEqual([['answered', 'failed'], 'completed', 370])
+    expect([received, terminal.reason, terminal.costUsd]).toEqual([['answered', 'failed'], 'completed', 370])
     expect(events.filter(({ type }) => type === 'retry')).toHaveLength(1)
   })
 
   test('may not ask forever, ask an invalid question, ask another model, or ask after its end', async () => {
-    const heard: CompactionReply[] = []
+    const received: CompactionReply[] = []
     let late: HookContext | undefined
     const { options, judge } = world(async (context) => {
       if (!('trigger' in context)) return
       late = context
       // Plain JavaScript code can pass any value.
-      const odd = [undefined, null, 7, {}, { system: 'x', messages: [{}] }, { system: 'x', messages: [1n] }] as never[]
-      for (const each of odd) heard.push(await context.ask(each))
-      heard.push(await context.ask({ ...question('x'), model: scriptedModel([], { id: 'unnamed' }) }))
+      const invalidQuestions = [
+        undefined,
+        null,
+        7,
+        {},
+        { system: 'x', messages: [{}] },
+        { system: 'x', messages: [1n] },
+      ] as never[]
+      for (const each of invalidQuestions) received.push(await context.ask(each))
+      received.push(await context.ask({ ...question('x'), model: scriptedModel([], { id: 'unnamed' }) }))
       for (let time = 0; time < 110; time++) {
         const reply = await context.ask({ ...question('again'), model: judge })
-        if (reply.kind !== 'answered') heard.push(reply)
+        if (reply.kind !== 'answered') received.push(reply)
       }
     })
     const { terminal } = await run([], options as never)
     expect(terminal.reason).toBe('completed')
-    expect(new Set(heard.map(({ kind }) => kind))).toEqual(new Set(['failed']))
+    expect(new Set(received.map(({ kind }) => kind))).toEqual(new Set(['failed']))
     expect(judge.requests.length).toBeLessThanOrEqual(100)
     expect(judge.requests.length).toBeGreaterThan(90)
     const asked = judge.requests.length
@@ -291,11 +298,11 @@ describe('a hook that asks a model', () => {
         return reply?.kind === 'answered' ? { behavior: 'allow' } : { behavior: 'deny', message: 'nobody said so' }
       },
     }
-    const given = { ...options, hooks: [], models: [judge], permissions }
-    const { terminal, steps, events } = await run([], given as never)
+    const runOptions = { ...options, hooks: [], models: [judge], permissions }
+    const { terminal, steps, events } = await run([], runOptions as never)
     expect([terminal.reason, terminal.costUsd, early]).toEqual(['completed', 370, 0])
     expect(events.filter((event) => event.type === 'tool_end').map(({ status }) => status)).toEqual(['done'])
-    expect(json((await replay(steps.records, given)).terminal)).toEqual(json(terminal))
+    expect(json((await replay(steps.records, runOptions)).terminal)).toEqual(json(terminal))
   })
 })
 
@@ -322,7 +329,7 @@ describe('an abort during a question', () => {
 })
 
 test('pays no question twice when killed after every record; a replay has the same result', async () => {
-  const made = () => {
+  const optionsFor = () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const ask = async (context: Pick<HookContext, 'ask'>, text: string): Promise<void> => {
       await Promise.all([context.ask({ ...question(text), model: judge }), context.ask({ ...question(`${text} too`), model: judge })]) // prettier-ignore
@@ -334,13 +341,13 @@ test('pays no question twice when killed after every record; a replay has the sa
       options: { ...options, models: [judge], maxBudgetUsd: 100_000, stopHooks: [{ id: 'stop', handle: async (input: StopHookInput) => ask(input as never, 'the end') }] }, // prettier-ignore
     }
   }
-  const whole = await run([], made().options as never)
+  const whole = await run([], optionsFor().options as never)
   const { terminal, steps, state } = whole
   expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 30 + 12 * 340])
-  expect(json((await replay(steps.records, made().options)).terminal)).toEqual(json(terminal))
+  expect(json((await replay(steps.records, optionsFor().options)).terminal)).toEqual(json(terminal))
   for (let count = 1; count < steps.records.length; count++) {
-    const records = await killedAfter(count, made().options)
-    const { options, judge } = made()
+    const records = await killedAfter(count, optionsFor().options)
+    const { options, judge } = optionsFor()
     const resumed = resume(records, options)
     const ended = await resumed.loop.ended
     const lost = ended.terminal.committedUsd - ended.terminal.costUsd

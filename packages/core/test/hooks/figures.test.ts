@@ -8,7 +8,7 @@ import { killedAfter } from '../support/killed.ts'
 const usage = { input_tokens: 300, output_tokens: 40 }
 
 test('pays a question with the figures in it once when killed after every record', async () => {
-  const made = () => {
+  const newOptions = () => {
     const judge = scriptedModel(() => ({ text: 'fine', usage }), { id: 'judge', maxOutputTokens: 2_000 })
     const ask = async (asks: HookContext['ask'], figures: unknown): Promise<void> => {
       const content = JSON.stringify(figures)
@@ -47,13 +47,13 @@ test('pays a question with the figures in it once when killed after every record
     }
     return { judge, options }
   }
-  const first = made()
+  const first = newOptions()
   const { terminal, steps } = await run([], first.options as never)
   expect([terminal.reason, first.judge.requests.length]).toEqual(['completed', 6])
   for (let count = 1; count < steps.records.length; count++) {
-    const records = await killedAfter(count, made().options)
+    const records = await killedAfter(count, newOptions().options)
     const before = records.filter(({ type, ...record }) => type === 'result' && 'key' in record && /asked\/\w+\.\d/.test(record.key)) // prettier-ignore
-    const { options, judge } = made()
+    const { options, judge } = newOptions()
     const ended = await resume(records, options).loop.ended
     expect([count, ended.terminal.reason, before.length + judge.requests.length]).toEqual([count, 'completed', 6])
   }

@@ -9,7 +9,7 @@ import {
   type HookContext,
   type HookTrigger,
 } from '../../src/index.ts'
-import { begin, calls, hanging, hook, reader, resultTexts, run, said, tool, until } from '../support/harness.ts'
+import { begin, calls, hanging, hook, reader, resultTexts, run, loopMessages, tool, until } from '../support/harness.ts'
 
 const tools = [reader('Look'), tool('Break', () => { throw new Error('disk full') })] // prettier-ignore
 const all: readonly HookTrigger[] = [
@@ -171,7 +171,7 @@ describe('changes of state always take effect', () => {
         { id: 'speaker' },
       )
       const { state, events } = await run([calls('Break'), 'answer'], { tools, hooks: [speak] })
-      expect(said({ state })).toEqual([['hook', `from ${trigger}`]])
+      expect(loopMessages({ state })).toEqual([['hook', `from ${trigger}`]])
       const [entry] = [...state.transcript].filter((each) => each.kind === 'user' && each.origin === 'hook')
       expect(entry).toMatchObject({ hook: 'speaker' })
       const entryIds = events.flatMap((event) => (event.type === 'message' ? [event.entry.id] : []))
@@ -251,7 +251,7 @@ describe('a hook that fails', () => {
       context.withState(context.state().withUserMessage(`${context.error?.name}: ${context.error?.message}`)),
     )
     const result = await run([calls('Look'), 'answer'], { tools, hooks: [failing, telling] })
-    expect([result.terminal.reason, said(result)]).toEqual([
+    expect([result.terminal.reason, loopMessages(result)]).toEqual([
       'completed',
       [
         ['hook', 'failing: hook bug'],

@@ -13,12 +13,23 @@ import {
 } from '../../src/index.ts'
 import { StepsLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, hook, json, reader, resultTexts, run, said, until, type Run } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  hook,
+  json,
+  reader,
+  resultTexts,
+  run,
+  loopMessages,
+  until,
+  type Run,
+} from '../support/harness.ts'
 
 const user = (content: string): ModelMessage => ({ role: 'user', content })
 const summary = [user('So far: nothing.')]
 const tools = [reader('Look')]
-const shown = ({ model }: Pick<Run, 'model'>) => model.requests.map(({ messages }) => messages)
+const promptsOf = ({ model }: Pick<Run, 'model'>) => model.requests.map(({ messages }) => messages)
 const boundaries = ({ state }: Pick<Run, 'state'>) =>
   [...state.transcript].filter((entry) => entry.kind === 'compact_boundary')
 const errors = ({ events }: Pick<Run, 'events'>) =>
@@ -52,7 +63,7 @@ describe('a hook that summarizes and continues', () => {
       ['next_turn', 'continuation_requested'],
       true,
     ])
-    expect([shown(result)[2], result.messages]).toEqual([
+    expect([promptsOf(result)[2], result.messages]).toEqual([
       summary,
       [...summary, { role: 'assistant', content: [{ type: 'text', text: 'answer' }], by: 'scripted' }],
     ])
@@ -81,7 +92,7 @@ describe('a hook that summarizes and continues', () => {
     const never = hook('onStop', () => expect.unreachable(), { id: 'summarize' })
     const model = scriptedModel(['answer'])
     const { state, terminal } = await resume(records, { ...options(), model, hooks: [never] }).loop.ended
-    expect([terminal.reason, boundaries({ state }).length, shown({ model })]).toEqual(['completed', 1, [summary]])
+    expect([terminal.reason, boundaries({ state }).length, promptsOf({ model })]).toEqual(['completed', 1, [summary]])
     const replayed = await replay(going.steps.records, { ...options(), model: going.model, hooks: [never] })
     expect(json(replayed.terminal)).toEqual(json(whole.terminal))
   })
@@ -102,7 +113,7 @@ describe('a replaced transcript takes effect', () => {
     ['a message of the model', (state) => state.withEntry({ kind: 'assistant', id: 'a', message: { role: 'assistant', id: 'a', model: 'm', content: [{ type: 'text', text: 'hm' }], stop_reason: null, usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } } }).withUserMessage('x'), ['go', 'tool_use', 'tool_result', 'text', 'x']], // prettier-ignore
   ])('%s, in the next request', async (_what, change, next) => {
     const result = await run([calls('Look'), 'answer'], { tools, hooks: [once('afterStep', change)] })
-    expect([result.terminal.reason, textOf(shown(result)[1]), errors(result)]).toEqual(['completed', next, []])
+    expect([result.terminal.reason, textOf(promptsOf(result)[1]), errors(result)]).toEqual(['completed', next, []])
   })
 
   test('unless it is the same state, read back from JSON', async () => {
@@ -111,7 +122,7 @@ describe('a replaced transcript takes effect', () => {
       stopWhen: new StepsLimitHook(1),
       hooks: [once('afterStep', (state) => AgentState.fromJSON(json(state)).withUserMessage('more'))],
     })
-    expect([boundaries(result), said(result)]).toEqual([[], [['hook', 'more']]])
+    expect([boundaries(result), loopMessages(result)]).toEqual([[], [['hook', 'more']]])
     expect(result.terminal.signals.toString()).toBe('steps_limit: Step limit reached: 1/1')
   })
 
@@ -124,7 +135,7 @@ describe('a replaced transcript takes effect', () => {
         hook('beforeStep', (context) => void seen.push([...context.state().messages()])),
       ],
     })
-    expect([seen, shown(result)]).toEqual([[summary], [[...summary, user('first')]]])
+    expect([seen, promptsOf(result)]).toEqual([[summary], [[...summary, user('first')]]])
   })
 
   test('after the run, for the next one', async () => {
@@ -142,7 +153,7 @@ describe('a replaced transcript takes effect', () => {
     const attached = result.events.flatMap((event) =>
       event.type === 'message' && event.entry.kind === 'attachment' ? [event.entry.attachment] : [],
     )
-    expect([attached, shown(result)[1], errors(result)]).toEqual([[note, note], summary, []])
+    expect([attached, promptsOf(result)[1], errors(result)]).toEqual([[note, note], summary, []])
   })
 
   test('and is reserved in full when it is longer', async () => {

@@ -1,4 +1,4 @@
-// Tests R-HOOK-1, R-STEP-10: what a run hands out is as it was, whatever the run does later.
+// Tests R-HOOK-1, R-STEP-10: values that a run passes out never change, whatever the run does later.
 import { expect, test } from 'vitest'
 import { createMemorySteps, streamRun, startRun, type ContextManager, type HookTrigger } from '../../src/index.ts'
 import { plainContext } from '../../src/entries/adapters.ts'
@@ -50,9 +50,9 @@ test('a state in a hook, a tool, a source or a context layer, and every record, 
       return undefined
     },
   }
-  const keep = (what: string) =>
-    tool(what, async (_input, given) => {
-      album.take(`state in ${what}`, () => given.state)
+  const keepSnapshot = (what: string) =>
+    tool(what, async (_input, toolContext) => {
+      album.take(`state in ${what}`, () => toolContext.state)
       await clock.advance(50)
       if (what === 'Fail') throw new Error('no')
       return 'done'
@@ -61,13 +61,15 @@ test('a state in a hook, a tool, a source or a context layer, and every record, 
   const { terminal } = await run(script(clock), {
     clock,
     context,
-    tools: [keep('Fail'), keep('Write')],
+    tools: [keepSnapshot('Fail'), keepSnapshot('Write')],
     prices: dollarATokenPrices,
     hooks: [
-      hook(triggers, (given) => {
-        const state = given.state()
-        album.take(`state at ${given.trigger}`, () => state)
-        return given.withState(state.withMetadata('count', ++count).withUserMessage(`a word at ${given.trigger}`))
+      hook(triggers, (hookContext) => {
+        const state = hookContext.state()
+        album.take(`state at ${hookContext.trigger}`, () => state)
+        return hookContext.withState(
+          state.withMetadata('count', ++count).withUserMessage(`a word at ${hookContext.trigger}`),
+        )
       }),
     ],
     cancellation: [{ cancellationSignal: (state) => (album.take('state in a source', () => state), null) }],
@@ -122,12 +124,19 @@ test('a hook reads the same from its context after the run as during the call', 
       prices: dollarATokenPrices,
       maxTotalTokens: 1_000_000,
       hooks: [
-        hook(triggers, (given) => {
-          const look = () => JSON.stringify([given.trigger, given.state(), given.figures, given.toolCall, given.error])
+        hook(triggers, (hookContext) => {
+          const look = () =>
+            JSON.stringify([
+              hookContext.trigger,
+              hookContext.state(),
+              hookContext.figures,
+              hookContext.toolCall,
+              hookContext.error,
+            ])
           const text = when === 'at the call' ? look() : undefined
           looks.push(() => text ?? look())
           // Others read it during the run.
-          return ++count % 3 === 0 ? given.withState(given.state().withMetadata('count', count)) : undefined
+          return ++count % 3 === 0 ? hookContext.withState(hookContext.state().withMetadata('count', count)) : undefined
         }),
       ],
       steps: createMemorySteps({ clock }),

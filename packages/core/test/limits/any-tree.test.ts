@@ -68,10 +68,10 @@ class Purse implements StandingBudgets {
 
   /** Another process reserves this amount, and releases it after a while. */
   others(usd: number, clock: FakeClock): void {
-    const taken = Math.min(usd, this.#limit - this.settled - this.reserved)
-    this.reserved += taken
+    const granted = Math.min(usd, this.#limit - this.settled - this.reserved)
+    this.reserved += granted
     clock.after(700, () => {
-      this.reserved -= taken
+      this.reserved -= granted
       this.#serve()
     })
   }
@@ -142,7 +142,7 @@ function draw({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
 
-function optionsOf(plan: Plan, clock: FakeClock, begun: Begun, purse: Purse | undefined): RunOptions {
+function optionsOf(plan: Plan, clock: FakeClock, startedCalls: Begun, purse: Purse | undefined): RunOptions {
   const replyTo = (prompt: string, turn: number): ScriptedReply => {
     const place = `${prompt}/${turn}`
     const depth = prompt.length - 2
@@ -170,7 +170,7 @@ function optionsOf(plan: Plan, clock: FakeClock, begun: Begun, purse: Purse | un
     return `done ${idempotencyKey}`
   }
   const write: typeof work = (input, context) => {
-    begun.add(context.idempotencyKey)
+    startedCalls.add(context.idempotencyKey)
     return work(input, context)
   }
   const agent = (name: string, background: boolean): AgentTool => ({
@@ -213,11 +213,11 @@ function callsBegun(events: readonly RunEvent[]): number {
   return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
-function expectWithin(plan: Plan, { spent }: RunState, begun: Begun, events: readonly RunEvent[]): void {
+function expectWithin(plan: Plan, { spent }: RunState, startedCalls: Begun, events: readonly RunEvent[]): void {
   const { toolCalls = 0 } = spent
   expect(toolCalls).toBeLessThanOrEqual(plan.maxToolCalls)
   expect(callsBegun(events)).toBeLessThanOrEqual(toolCalls)
-  expect(begun.size).toBeLessThanOrEqual(callsBegun(events))
+  expect(startedCalls.size).toBeLessThanOrEqual(callsBegun(events))
 }
 
 const line = /^Remaining in this run: (.*)\.$/
@@ -255,11 +255,11 @@ async function follow(running: ReturnType<typeof streamRun>, purse: Purse | unde
 async function whole(plan: Plan) {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
-  const begun: Begun = new Set()
+  const startedCalls: Begun = new Set()
   const purse = purseOf(plan, clock)
-  const options = { ...optionsOf(plan, clock, begun, purse), steps }
-  const came = await follow(streamRun(startRun({ prompt: 'go' }), options), purse)
-  return { ...came, clock, begun, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
+  const options = { ...optionsOf(plan, clock, startedCalls, purse), steps }
+  const outcome = await follow(streamRun(startRun({ prompt: 'go' }), options), purse)
+  return { ...outcome, clock, startedCalls, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 
 test('tool calls of a run and its agents never exceed the limit, and each reservation is settled', async () => {
@@ -267,10 +267,10 @@ test('tool calls of a run and its agents never exceed the limit, and each reserv
   let reminded = 0
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
-      const { events, terminal, state, clock, begun, purse, records } = await whole(plan)
+      const { events, terminal, state, clock, startedCalls, purse, records } = await whole(plan)
       reasons.set(terminal.reason, (reasons.get(terminal.reason) ?? 0) + 1)
       reminded += remindersIn(state).length
-      expectWithin(plan, state, begun, events)
+      expectWithin(plan, state, startedCalls, events)
       const isOver = terminal.reason === 'max_tool_calls'
       expect(isOver ? terminal.signal.context['used'] : null).toBe(isOver ? plan.maxToolCalls : null)
       expect(purse?.settled ?? terminal.committedUsd).toBe(terminal.committedUsd)
@@ -291,22 +291,22 @@ test('the same over a kill at any record', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
       const { clock, records, state } = await whole(plan)
-      const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
+      const cutRecords = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
-      const begun: Begun = new Set()
+      const startedCalls: Begun = new Set()
       // The new process does not know what the previous one spent: its purse is full.
       const purse = purseOf(plan, later)
-      const resumed = resume(kept, optionsOf(plan, later, begun, purse))
-      const came = await follow(resumed.loop, purse)
+      const resumed = resume(cutRecords, optionsOf(plan, later, startedCalls, purse))
+      const outcome = await follow(resumed.loop, purse)
       const onRecord = json(resumed.steps.records) as unknown as readonly StepRecord[]
       const replayed = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
-      expectWithin(plan, came.state, begun, replayed.events)
-      const shown = remindersIn(came.state)
+      expectWithin(plan, outcome.state, startedCalls, replayed.events)
+      const remindersLater = remindersIn(outcome.state)
       // Background work may have progressed further or less, and its calls with it. A purse is as full as at the beginning.
       const isBeside = replayed.events.some((event) => event.type === 'agent' && event.inBackground === true)
-      const isSame = !isBeside && purse === undefined && came.state.transcript.length === state.transcript.length
+      const isSame = !isBeside && purse === undefined && outcome.state.transcript.length === state.transcript.length
       // A reminder from before the kill is not repeated, and new ones come in the same order.
-      expect(shown).toEqual(isSame ? remindersIn(state) : shown)
+      expect(remindersLater).toEqual(isSame ? remindersIn(state) : remindersLater)
     }),
     { numRuns: drawn(300) },
   )

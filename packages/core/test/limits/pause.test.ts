@@ -118,8 +118,8 @@ describe('a run that pauses at its limit of turns', () => {
 
   test('offers and accepts no more than a guard or an administrator allows', async () => {
     const { asked, options } = answering({ raise: { maxTurns: 6 } }, { raise: { maxTurns: 5 } })
-    const given = { tools: [look], maxTurns: 4, limitCeilings: { maxTurns: 5 }, ...options }
-    const { terminal } = await run(looks(9), given)
+    const runOptions = { tools: [look], maxTurns: 4, limitCeilings: { maxTurns: 5 }, ...options }
+    const { terminal } = await run(looks(9), runOptions)
     expect([terminal.reason, terminal.summary.turns]).toEqual(['max_turns', 5])
     expect(asked.map(({ most, offers }) => [most, offers])).toEqual([
       [5, [{ to: 5 }]],
@@ -148,9 +148,9 @@ describe('a run that pauses at its limit of turns', () => {
 })
 
 describe('while it pauses', () => {
-  const paused = async (given: RunTestOptions = {}) => {
+  const paused = async (overrides: RunTestOptions = {}) => {
     const clock = createFakeClock()
-    const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock, ...given })
+    const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock, ...overrides })
     await until(() => going.events.some(({ type }) => type === 'limit_question'))
     return { going, clock }
   }
@@ -246,8 +246,8 @@ describe('each limit', () => {
       const { asked, options } = answering('double')
       const script = ['Done.']
       const model = scriptedModel(script, { maxOutputTokens: 2_000 })
-      const given = { prices: dollarATokenPrices, minUsefulTokens: 2_000, model, ...limits, ...options }
-      const { terminal, transitions, events } = await run(script, given)
+      const runOptions = { prices: dollarATokenPrices, minUsefulTokens: 2_000, model, ...limits, ...options }
+      const { terminal, transitions, events } = await run(script, runOptions)
       expect([terminal.reason, transitions]).toEqual(['completed', ['limit_raised']])
       expect(asked).toMatchObject([{ limit, used: 0, of: 1_500 }])
       const needed = asked[0]?.needed ?? 0
@@ -382,10 +382,10 @@ test('a run with a limit on turns makes at most the turns of the last limit that
     { maxLength: 6 },
   )
   await assert(
-    asyncProperty(integer({ min: 1, max: 4 }), answers, async (maxTurns, given) => {
+    asyncProperty(integer({ min: 1, max: 4 }), answers, async (maxTurns, drawnAnswers) => {
       let [limit, at] = [maxTurns, 0]
       const askLimit: NonNullable<RunOptions['askLimit']> = async ({ used }) => {
-        const answer = given[at++] ?? { end: true as const }
+        const answer = drawnAnswers[at++] ?? { end: true as const }
         if ('raise' in answer && answer.raise.maxTurns > used) limit = answer.raise.maxTurns
         return answer
       }

@@ -116,7 +116,7 @@ const jumps = fc.array(
 )
 
 const plansOf = (
-  given: Partial<{ readonly [name in keyof Plan]: fc.Arbitrary<Plan[name]> }> = {},
+  overrides: Partial<{ readonly [name in keyof Plan]: fc.Arbitrary<Plan[name]> }> = {},
 ): fc.Arbitrary<Plan> =>
   fc.record<Plan>({
     seed: fc.integer({ min: 0, max: 1e9 }),
@@ -131,7 +131,7 @@ const plansOf = (
     agents: fc.integer({ min: 0, max: 3 }),
     kills: fc.constant([]),
     jumps: fc.constant([]),
-    ...given,
+    ...overrides,
   })
 
 /** One process: its clocks, and whether it is still alive. */
@@ -279,31 +279,32 @@ class World {
       this.#said.set(requestId, { chain, againMs: process.nowMs + saidMs, saidMs })
       throw new ModelError({ ...failure, requestId })
     }
-    const came = reply()
+    const outcome = reply()
     const content =
-      typeof came === 'string'
-        ? [{ type: 'text' as const, text: came }]
-        : came.map((name, index) => ({ type: 'tool_use' as const, id: `call_${number}_${index}`, name, input: {} }))
-    const stop_reason = typeof came === 'string' ? ('end_turn' as const) : ('tool_use' as const)
+      typeof outcome === 'string'
+        ? [{ type: 'text' as const, text: outcome }]
+        : outcome.map((name, index) => ({ type: 'tool_use' as const, id: `call_${number}_${index}`, name, input: {} }))
+    const stop_reason = typeof outcome === 'string' ? ('end_turn' as const) : ('tool_use' as const)
     return { message: { role: 'assistant' as const, id: `msg_${number}`, model, content, stop_reason, usage: billed } }
   }
 
   /** No request is made before the reported moment, nor long after the wait is over. */
   #expectInTime(chain: string, nowMs: number): void {
-    const said = this.#binding.get(chain)
-    if (said !== undefined && !this.#wasSet && nowMs < said.againMs - 1)
-      this.problems.push(`${chain} asks ${said.againMs - nowMs} ms too early`)
+    const refusal = this.#binding.get(chain)
+    if (refusal !== undefined && !this.#wasSet && nowMs < refusal.againMs - 1)
+      this.problems.push(`${chain} asks ${refusal.againMs - nowMs} ms too early`)
     this.#binding.delete(chain)
   }
 
   /** The listener for appended records. */
   append(record: StepRecord): void {
-    const kept = json(record) as unknown as StepRecord
-    this.records.push(kept)
-    if (kept.type === 'intent' && kept.key.endsWith('.service')) this.#waitBegins(kept.key, kept.intent)
-    if (kept.type !== 'result') return
-    if (kept.key.endsWith('.service')) this.#waitEnds(kept.key, kept.value)
-    else this.#attemptEnds(kept.key, kept.value)
+    const storedRecord = json(record) as unknown as StepRecord
+    this.records.push(storedRecord)
+    if (storedRecord.type === 'intent' && storedRecord.key.endsWith('.service'))
+      this.#waitBegins(storedRecord.key, storedRecord.intent)
+    if (storedRecord.type !== 'result') return
+    if (storedRecord.key.endsWith('.service')) this.#waitEnds(storedRecord.key, storedRecord.value)
+    else this.#attemptEnds(storedRecord.key, storedRecord.value)
   }
 
   #attemptEnds(key: string, value: unknown): void {
@@ -313,10 +314,10 @@ class World {
     }
     if (kind === 'answered') this.answered++
     if (kind === 'unknown') this.lost++
-    const said = this.#said.get(error?.requestId ?? '')
-    if (kind !== 'failed' || said === undefined) return
-    this.#binding.set(said.chain, said)
-    this.#failed.set(placeOf(key), said)
+    const refusal = this.#said.get(error?.requestId ?? '')
+    if (kind !== 'failed' || refusal === undefined) return
+    this.#binding.set(refusal.chain, refusal)
+    this.#failed.set(placeOf(key), refusal)
   }
 
   /** Nothing is reserved for a waiting request, and it waits as long as requested. */
@@ -522,8 +523,8 @@ async function live(world: World, kill: Kill | undefined): Promise<Omit<Sequence
     ? streamRun(startRun({ prompt: 'go' }), { ...options, steps: new DurableStepEngine({ clock: world.clock(), log }) })
     : resume(world.records.slice(), options, undefined, log).loop
   const ended = loop.ended.catch(() => undefined)
-  const came = await Promise.race([ended, died])
-  return process.isDead ? undefined : came
+  const outcome = await Promise.race([ended, died])
+  return process.isDead ? undefined : outcome
 }
 
 async function play(plan: Plan): Promise<SequenceResult> {
@@ -531,8 +532,8 @@ async function play(plan: Plan): Promise<SequenceResult> {
   for (let number = 0; ; number++) {
     world.schedule(plan.jumps[number])
     const kill = plan.kills[number]
-    const came = await live(world, kill)
-    if (came !== undefined) return { world, ...came }
+    const outcome = await live(world, kill)
+    if (outcome !== undefined) return { world, ...outcome }
     world.restart(kill?.downMs ?? 0)
   }
 }
@@ -553,9 +554,9 @@ test('for any sequence of limits and outages', async () => {
   let waits = 0
   await fc.assert(
     fc.asyncProperty(plansOf(), async (plan) => {
-      const came = await play(plan)
-      const { world, terminal, state } = came
-      expectTrue(came)
+      const outcome = await play(plan)
+      const { world, terminal, state } = outcome
+      expectTrue(outcome)
       waits += world.waits
       reasons.set(terminal.reason, (reasons.get(terminal.reason) ?? 0) + 1)
       // All time is either active or waited.
@@ -571,9 +572,9 @@ test('with kills after any record, down times of any length, clocks that are set
   let lost = 0
   await fc.assert(
     fc.asyncProperty(plansOf({ kills, jumps }), async (plan) => {
-      const came = await play(plan)
-      expectTrue(came)
-      lost += came.world.lost
+      const outcome = await play(plan)
+      expectTrue(outcome)
+      lost += outcome.world.lost
     }),
     runs(400),
   )
@@ -581,12 +582,12 @@ test('with kills after any record, down times of any length, clocks that are set
 })
 
 test('waits for temporary refusals, whatever is killed', async () => {
-  const given = { windows: windowsOf(passing), kills, jumps, waitForLimitsMs: fc.constant(longestWaitForLimitsMs) }
+  const runOptions = { windows: windowsOf(passing), kills, jumps, waitForLimitsMs: fc.constant(longestWaitForLimitsMs) }
   await fc.assert(
-    fc.asyncProperty(plansOf(given), async (plan) => {
-      const came = await play(plan)
-      expectTrue(came)
-      expect(came.terminal.reason).toBe('completed')
+    fc.asyncProperty(plansOf(runOptions), async (plan) => {
+      const outcome = await play(plan)
+      expectTrue(outcome)
+      expect(outcome.terminal.reason).toBe('completed')
     }),
     runs(200),
   )

@@ -63,7 +63,7 @@ describe('the length of a wait', () => {
 
   test('is what the service reports, or grows when it reports nothing or too little', () => {
     const about = (base: number) => [base, base + Math.min(2_000, base / 10)] as const
-    for (const [given, base] of [
+    for (const [failure, base] of [
       [ms(60_000), 60_000],
       [ms(6 * hour), 6 * hour],
       [ms(null), 15_000],
@@ -74,8 +74,8 @@ describe('the length of a wait', () => {
       [ms(5_000, 3), 20_000],
       [ms(5_000, 100), 300_000],
     ] as const) {
-      expect(given).toBeGreaterThanOrEqual(about(base)[0])
-      expect(given).toBeLessThan(about(base)[1])
+      expect(failure).toBeGreaterThanOrEqual(about(base)[0])
+      expect(failure).toBeLessThan(about(base)[1])
     }
   })
 
@@ -90,12 +90,12 @@ describe('the length of a wait', () => {
         fc.option(fc.oneof(fc.double(), fc.integer({ min: 0, max: 40_000_000 }))),
         fc.integer({ min: 1, max: 1_000 }),
         fc.integer({ min: 0, max: 31 * 24 * hour }),
-        (said, number, leftMs) => {
-          const error = record({ retryAfterMs: said })
-          const given = serviceWaitMs({ error, number, leftMs, key: 'k' })
+        (reportedMs, number, leftMs) => {
+          const error = record({ retryAfterMs: reportedMs })
+          const waitMs = serviceWaitMs({ error, number, leftMs, key: 'k' })
           const least = Math.max(Math.min(leftMs, 5_000), error.retryAfterMs ?? 0)
           const reaches = leftMs >= Math.max(5_000, error.retryAfterMs ?? 0)
-          const isRight = given === undefined ? !reaches : reaches && given >= least && given <= leftMs
+          const isRight = waitMs === undefined ? !reaches : reaches && waitMs >= least && waitMs <= leftMs
           expect(isRight).toBe(true)
         },
       ),
@@ -520,7 +520,7 @@ test('the time limits of a question and of a check stop while a judge waits for 
 
 test.each([{}, { maxDurationMs: 1_000 }])(
   'a run waits for its background agent as long as that waits for its service: %j',
-  async (given) => {
+  async (limits) => {
     let isRefused = false
     const script = byPrompt({
       go: (turn) => (turn === 0 ? calls(start('look')) : 'Done.'),
@@ -530,7 +530,7 @@ test.each([{}, { maxDurationMs: 1_000 }])(
       model: scriptedModel(script),
       tools: [agent()],
       waitForLimitsMs: 8 * hour,
-      ...given,
+      ...limits,
     })
     expect([terminal.reason, clock.now() > hour]).toEqual(['completed', true])
     expect(notesIn(state.transcript)).toMatchObject([{ type: 'started' }, { type: 'ended', status: 'completed' }])

@@ -1,4 +1,4 @@
-// Tests R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
+// Tests R-STAND-50 to R-STAND-52: each reservation is settled, however the wait ends and whatever the port returns.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, resume, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -19,7 +19,7 @@ function portOf(answer: (request: StandingRequest, settle: () => void) => unknow
   return { counts, standing }
 }
 
-const given = (standing: StandingBudgets): RunTestOptions => ({
+const runOptions = (standing: StandingBudgets): RunTestOptions => ({
   tools: [reader('Look', 'seen')],
   prices: dollarATokenPrices,
   standing,
@@ -41,10 +41,10 @@ describe('a replay', () => {
     ],
   ])('takes nothing from standing budgets for a run that ended as %s', async (reason, answer) => {
     const { counts, standing } = portOf((request) => answer(request, counts.asked))
-    const { terminal, steps } = await run([], given(standing))
+    const { terminal, steps } = await run([], runOptions(standing))
     expect(terminal.reason).toBe(reason)
     const { asked } = counts
-    const replayed = await replay(steps.records, { ...given(standing), model: scriptedModel([]) })
+    const replayed = await replay(steps.records, { ...runOptions(standing), model: scriptedModel([]) })
     await tick()
     expect([replayed.terminal.reason, counts.asked]).toEqual([reason, asked])
   })
@@ -62,7 +62,7 @@ describe('a wait whose end is not awaited', () => {
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
       key.includes('standing:') ? Promise.reject(new Error('the store is full')) : inner(key, effect, options)
-    const going = begin([], { ...given(standing), clock, steps })
+    const going = begin([], { ...runOptions(standing), clock, steps })
     const { terminal } = await going.end()
     expect([terminal.reason, counts.settled]).toEqual(['error', 0])
     give()
@@ -78,7 +78,7 @@ test('a resumed process reserves for each request that it makes, also when the w
       return { kind: 'taken', usd, settle }
     })
   const options = (standing: StandingBudgets) => ({
-    ...given(standing),
+    ...runOptions(standing),
     model: scriptedModel([calls('Look'), 'Done.'], { maxOutputTokens: 1_000 }),
     clock: createFakeClock({ autoAdvance: true }),
   })
@@ -87,13 +87,13 @@ test('a resumed process reserves for each request that it makes, also when the w
     record.type === 'result' && record.key.includes('standing:') ? [index + 1] : [],
   )
   expect(waits.length).toBe(2)
-  for (const kept of waits) {
+  for (const recordCount of waits) {
     const { counts, standing } = waiting()
-    const records = await killedAfter(kept, options(waiting().standing))
+    const records = await killedAfter(recordCount, options(waiting().standing))
     const next = options(standing)
     const { terminal } = await resume(records, next).loop.ended
-    expect([kept, terminal.reason, counts]).toEqual([
-      kept,
+    expect([recordCount, terminal.reason, counts]).toEqual([
+      recordCount,
       'completed',
       { asked: next.model.requests.length, settled: next.model.requests.length },
     ])
@@ -123,7 +123,7 @@ describe('an attempt whose step fails', () => {
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
       key.includes('model:') ? fails(async () => inner(key, effect, options)) : inner(key, effect, options)
-    const { terminal } = await begin([], { ...given(standing), clock, steps }).end()
+    const { terminal } = await begin([], { ...runOptions(standing), clock, steps }).end()
     await tick()
     expect([terminal.reason, settled]).toEqual(['error', expected])
   })
@@ -139,7 +139,7 @@ describe('a port that returns invalid values', () => {
     ['nothing, later', () => Promise.resolve(null)],
   ])('asks no model: %s', async (_what, answer) => {
     const { standing } = portOf(answer)
-    const { terminal, model } = await run([], given(standing))
+    const { terminal, model } = await run([], runOptions(standing))
     expect([terminal.reason, terminal.error?.code, model.requests.length]).toEqual(['error', 'callback', 0])
     expect(terminal.signal.message).toContain('The standing budgets gave no answer: neither')
   })
@@ -151,7 +151,7 @@ describe('a port that returns invalid values', () => {
     ['more than all', ({ usd }: StandingRequest) => usd * 2],
   ])('asks no model for %s, and releases it', async (_what, usdOf) => {
     const { counts, standing } = portOf((request, settle) => ({ kind: 'taken', usd: usdOf(request), settle }))
-    const { terminal, model } = await run([], given(standing))
+    const { terminal, model } = await run([], runOptions(standing))
     expect([terminal.reason, model.requests.length, counts.settled]).toEqual(['error', 0, 1])
     expect(terminal.signal.message).toContain('The standing budgets gave no answer: neither')
   })

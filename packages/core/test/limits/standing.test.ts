@@ -49,24 +49,24 @@ class Purse implements StandingBudgets {
 
   #answer({ usd, leastUsd }: StandingRequest) {
     const left = this.limit - this.settled - this.reserved
-    if (left < leastUsd) return { kind: 'refused', budget: this.#told() } as const
-    const taken = Math.min(usd, left)
-    this.reserved += taken
+    if (left < leastUsd) return { kind: 'refused', budget: this.#summary() } as const
+    const granted = Math.min(usd, left)
+    this.reserved += granted
     this.open++
     let isOpen = true
     const settle = (spent: number, isKnown: boolean): void => {
       if (!isOpen) throw new Error('settled twice')
       isOpen = false
       this.open--
-      this.reserved -= taken
+      this.reserved -= granted
       this.settled += spent
       if (!isKnown) this.unknown += spent
     }
-    const short = this.saysWhich && taken < usd ? { short: this.#told() } : {}
-    return { kind: 'taken', usd: taken, settle, ...short } as const
+    const short = this.saysWhich && granted < usd ? { short: this.#summary() } : {}
+    return { kind: 'taken', usd: granted, settle, ...short } as const
   }
 
-  #told() {
+  #summary() {
     const { limit: limitUsd, settled: settledUsd, unknown: unknownUsd, reserved: reservedUsd } = this
     return {
       name: '$9,000 a day',
@@ -81,7 +81,7 @@ class Purse implements StandingBudgets {
 
 const look = reader('Look', 'seen')
 const forever = () => calls('Look')
-const given = (standing: StandingBudgets): RunTestOptions => ({
+const runOptions = (standing: StandingBudgets): RunTestOptions => ({
   tools: [look],
   prices: dollarATokenPrices,
   standing,
@@ -92,7 +92,7 @@ describe('standing budgets', () => {
   test('are asked before each request for its worst case, and settled with its cost', async () => {
     const purse = new Purse(1e9)
     const { terminal } = await run([], {
-      ...given(purse),
+      ...runOptions(purse),
       model: scriptedModel([calls('Look'), 'Done.'], { maxOutputTokens: 1_000 }),
     })
     expect([terminal.reason, purse.asked.length, purse.open, purse.reserved]).toEqual(['completed', 2, 0, 0])
@@ -102,7 +102,7 @@ describe('standing budgets', () => {
 
   test('end the run before the request when too little is left, and report when they reset', async () => {
     const purse = new Purse(9_000)
-    const { terminal } = await run([], given(purse))
+    const { terminal } = await run([], runOptions(purse))
     expect(purse.settled).toBeLessThanOrEqual(9_000)
     expect(purse.open).toBe(0)
     expect([terminal.reason, terminal.signal.source]).toEqual(['max_budget_usd', 'standing'])
@@ -120,11 +120,11 @@ describe('standing budgets', () => {
 
   test('lower the cap of a reply to what they have left', async () => {
     const whole = new Purse(1e9)
-    await run([], { ...given(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
+    await run([], { ...runOptions(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
     const { usd, leastUsd } = whole.asked[0]!
     const half = new Purse(Math.floor((usd + leastUsd) / 2))
     const { model, terminal } = await run([], {
-      ...given(half),
+      ...runOptions(half),
       model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }),
     })
     const cap = model.requests[0]!.maxOutputTokens
@@ -134,11 +134,11 @@ describe('standing budgets', () => {
 
   test('are named when they cut a reply, and not the dollars of the run (spec R-STAND-4a)', async () => {
     const whole = new Purse(1e9)
-    await run([], { ...given(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
+    await run([], { ...runOptions(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
     const { usd, leastUsd } = whole.asked[0]!
     const cut = { text: 'Do', stopReason: 'max_tokens' } as const
     const ended = async (purse: Purse) =>
-      (await run([], { ...given(purse), maxRunUsd: 1e9, model: scriptedModel([cut], { maxOutputTokens: 4_000 }) }))
+      (await run([], { ...runOptions(purse), maxRunUsd: 1e9, model: scriptedModel([cut], { maxOutputTokens: 4_000 }) }))
         .terminal
     const purse = new Purse(Math.floor((usd + leastUsd) / 2))
     const unnamed = await ended(purse)
@@ -176,7 +176,7 @@ describe('standing budgets', () => {
         throw new ConfigurationError('The ledger cannot be read.')
       },
     }
-    const { terminal, model } = await run([], { ...given(broken), maxBudgetUsd: 1e6 })
+    const { terminal, model } = await run([], { ...runOptions(broken), maxBudgetUsd: 1e6 })
     expect([terminal.reason, terminal.costUsd, model.requests.length]).toEqual(['error', 0, 0])
     expect(terminal.signal.message).toContain('The ledger cannot be read.')
   })
@@ -189,7 +189,7 @@ describe('standing budgets', () => {
   ])('that return %s end the run without the request', async (_name, answer) => {
     // Values that plain JavaScript code can return.
     const broken = { names: [], countsFor: () => true, take: () => answer } as unknown as StandingBudgets
-    const { terminal, model } = await run([], given(broken))
+    const { terminal, model } = await run([], runOptions(broken))
     expect([terminal.reason, model.requests.length]).toEqual(['error', 0])
     expect(terminal.signal.message).toContain('The standing budgets gave no answer')
   })
@@ -207,7 +207,7 @@ describe('standing budgets', () => {
         return purse.take(request, options)
       },
     }
-    const going = begin([], { ...given(deaf), model: scriptedModel(['Done.']) })
+    const going = begin([], { ...runOptions(deaf), model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     going.loop.abort()
     const { terminal } = await going.end()
@@ -223,7 +223,7 @@ describe('a request that waits for other processes', () => {
     const purse = new Purse(1e9)
     let giveBack = (): void => {}
     purse.others = new Promise((resolve) => (giveBack = resolve))
-    const going = begin([], { ...given(purse), model: scriptedModel(['Done.']) })
+    const going = begin([], { ...runOptions(purse), model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     const [wait] = going.events.flatMap((event) => (event.type === 'budget_wait' ? [event] : []))
     expect(wait && budgetWaitText(wait)).toBe(
@@ -238,7 +238,7 @@ describe('a request that waits for other processes', () => {
   test('ends with an abort, with nothing taken and nothing asked', async () => {
     const purse = new Purse(1e9)
     purse.others = new Promise(() => {})
-    const going = begin([], { ...given(purse), maxBudgetUsd: 1e6, model: scriptedModel(['Done.']) })
+    const going = begin([], { ...runOptions(purse), maxBudgetUsd: 1e6, model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     going.loop.abort()
     const { terminal, model } = await going.end()
@@ -265,11 +265,11 @@ describe('a request that waits for other processes', () => {
     }
     const { steps } = await run([calls('Look'), 'Done.'], options(waiting()))
     expect(steps.records.some((record) => 'key' in record && record.key.includes('standing:'))).toBe(true)
-    for (let kept = 1; kept < steps.records.length; kept++) {
+    for (let recordCount = 1; recordCount < steps.records.length; recordCount++) {
       const purse = waiting()
-      const records = await killedAfter(kept, options(waiting()))
+      const records = await killedAfter(recordCount, options(waiting()))
       const { terminal } = await resume(records, options(purse)).loop.ended
-      expect([kept, terminal.reason, purse.open, purse.reserved]).toEqual([kept, 'completed', 0, 0])
+      expect([recordCount, terminal.reason, purse.open, purse.reserved]).toEqual([recordCount, 'completed', 0, 0])
     }
   })
 })

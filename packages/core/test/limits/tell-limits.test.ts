@@ -101,11 +101,11 @@ describe('limitReminders', () => {
       clock: createFakeClock({ autoAdvance: true }),
     })
     const { steps, state } = await run(looks(5), options())
-    const said = loopTexts(state)
-    expect(said).toHaveLength(2)
-    for (let kept = 1; kept < steps.records.length; kept++) {
-      const ended = await resume(await killedAfter(kept, options()), options()).loop.ended
-      expect([kept, loopTexts(ended.state)]).toEqual([kept, said])
+    const reminders = loopTexts(state)
+    expect(reminders).toHaveLength(2)
+    for (let recordCount = 1; recordCount < steps.records.length; recordCount++) {
+      const ended = await resume(await killedAfter(recordCount, options()), options()).loop.ended
+      expect([recordCount, loopTexts(ended.state)]).toEqual([recordCount, reminders])
     }
   })
 })

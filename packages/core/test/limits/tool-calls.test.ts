@@ -113,10 +113,10 @@ test('a resume under another limit runs the same calls, whenever the process was
   const { steps } = await run([calls('Look', 'Look', 'Look', 'Look'), 'Done.'], options(2))
   const first = steps.records.findIndex((record) => 'key' in record && record.key.includes('call_limit:'))
   expect(first).toBeGreaterThan(0)
-  for (let kept = first + 1; kept < steps.records.length; kept++) {
-    const records = await killedAfter(kept, options(2))
+  for (let recordCount = first + 1; recordCount < steps.records.length; recordCount++) {
+    const records = await killedAfter(recordCount, options(2))
     const { terminal, state } = await resume(records, options(50)).loop.ended
-    expect([kept, terminal.reason, state.spent.toolCalls]).toEqual([kept, 'max_tool_calls', 2])
+    expect([recordCount, terminal.reason, state.spent.toolCalls]).toEqual([recordCount, 'max_tool_calls', 2])
   }
 })
 

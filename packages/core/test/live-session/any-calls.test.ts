@@ -1,4 +1,4 @@
-// Tests R-LIVE-1 to R-LIVE-4, R-LIVE-9: whatever is asked of a session, whenever.
+// Tests R-LIVE-1 to R-LIVE-4, R-LIVE-9: any sequence of calls on a session.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { ConfigurationError } from '../../src/values/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'
@@ -32,30 +32,30 @@ type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
 /** Records submitted and returned messages, and violations. */
 interface Book {
-  readonly handedIn: Set<string>
-  readonly back: string[]
+  readonly submitted: Set<string>
+  readonly returned: string[]
   readonly problems: string[]
 }
 
-async function make(session: Session, each: Call, { handedIn, back, problems }: Book): Promise<void> {
+async function make(session: Session, each: Call, { submitted, returned, problems }: Book): Promise<void> {
   switch (each.type) {
     case 'prompt': {
-      handedIn.add(
+      submitted.add(
         session.prompt('say', { ...('id' in each && each.id !== undefined && { id: each.id }), when: each.when }),
       )
       return
     }
     case 'slash':
-      handedIn.add(session.prompt('/compact now'))
+      submitted.add(session.prompt('/compact now'))
       return
     case 'retract': {
       const one = each.id ?? session.snapshot.queue[0]?.id ?? 'nobody'
-      if (session.retract(one)) back.push(one)
+      if (session.retract(one)) returned.push(one)
       return
     }
     case 'interrupt': {
       const { givenBack, stillQueued } = session.interrupt({ queue: each.queue })
-      back.push(...givenBack.map((message) => message.id))
+      returned.push(...givenBack.map((message) => message.id))
       if (stillQueued.length !== session.snapshot.queue.length) problems.push('another queue')
       return
     }
@@ -88,35 +88,35 @@ async function make(session: Session, each: Call, { handedIn, back, problems }: 
 /** Checks the order: each run has a start, `system/init` first, one result last, and an end. */
 function problemsOf(events: readonly SessionEvent[]): readonly string[] {
   const problems: string[] = []
-  const hold = (isTrue: boolean, what: string): void => {
+  const check = (isTrue: boolean, what: string): void => {
     if (!isTrue) problems.push(what)
   }
   let run: { messages: number; results: number } | undefined
   for (const event of events) {
     switch (event.type) {
       case 'run_start':
-        hold(run === undefined, 'a run in a run')
+        check(run === undefined, 'a run in a run')
         run = { messages: 0, results: 0 }
         break
       case 'message': {
         const { message } = event
-        hold(run?.results === 0, 'a message behind a result, or outside of a run')
-        hold(run?.messages !== 0 || (message.type === 'system' && message.subtype === 'init'), 'no init first')
+        check(run?.results === 0, 'a message behind a result, or outside of a run')
+        check(run?.messages !== 0 || (message.type === 'system' && message.subtype === 'init'), 'no init first')
         run = run && { messages: run.messages + 1, results: run.results + Number(message.type === 'result') }
         break
       }
       case 'run_end':
-        hold(run?.results === 1, 'a run without one result')
+        check(run?.results === 1, 'a run without one result')
         run = undefined
         break
       case 'failed':
         // Only what cannot begin: a compaction of nothing.
-        hold(run === undefined && event.error instanceof ConfigurationError, `failed: ${String(event.error)}`)
+        check(run === undefined && event.error instanceof ConfigurationError, `failed: ${String(event.error)}`)
         break
       default:
     }
   }
-  hold(run === undefined, 'a run without an end')
+  check(run === undefined, 'a run without an end')
   return problems
 }
 
@@ -145,28 +145,28 @@ test('every message is in the conversation once, waits, or was returned; every r
         { tools: [look], permissions },
         { answersQuestions: true },
       )
-      const book: Book = { handedIn: new Set(), back: [], problems: [] }
+      const book: Book = { submitted: new Set(), returned: [], problems: [] }
       for (const each of calls) await make(session, each, book)
       await session.close()
       await new Promise((resolve) => setImmediate(resolve))
 
       expect([...book.problems, ...problemsOf(events)]).toEqual([])
-      const heard = events.flatMap((event) =>
+      const takenIds = events.flatMap((event) =>
         event.type === 'loop' && event.event.type === 'message' && event.event.entry.kind === 'user'
           ? (event.event.entry.inboxId ?? [])
           : [],
       )
       const slashes = events
         .flatMap((event) => (event.type === 'run_start' ? event.ids : []))
-        .filter((one) => !heard.includes(one))
+        .filter((one) => !takenIds.includes(one))
       const failed = events.flatMap((event) => (event.type === 'failed' ? event.givenBack : [])).map((one) => one.id)
       const waiting = session.snapshot.queue.map((one) => one.id)
-      const back = [...book.back, ...failed]
+      const returned = [...book.returned, ...failed]
       // A returned message may be submitted again.
-      expect(new Set([...heard, ...slashes]).size).toBe(heard.length + slashes.length)
+      expect(new Set([...takenIds, ...slashes]).size).toBe(takenIds.length + slashes.length)
       expect(new Set(waiting).size).toBe(waiting.length)
-      expect(new Set([...heard, ...slashes, ...waiting, ...back])).toEqual(book.handedIn)
-      for (const one of waiting) expect([...heard, ...slashes]).not.toContain(one)
+      expect(new Set([...takenIds, ...slashes, ...waiting, ...returned])).toEqual(book.submitted)
+      for (const one of waiting) expect([...takenIds, ...slashes]).not.toContain(one)
 
       const open = events.flatMap((event) => (event.type === 'question' ? [event.question.id] : []))
       const closed = events.flatMap((event) => (event.type === 'question_closed' ? [event.id] : []))

@@ -1,4 +1,4 @@
-// Tests R-LIVE-2a: what no service takes is refused before it is in the conversation.
+// Tests R-LIVE-2a: content that no service accepts is rejected before it is in the conversation.
 import { createSession } from '../../src/live-session/create-session.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'

@@ -51,12 +51,12 @@ const left: fc.Arbitrary<LeftOfRun> = fc.record({
 
 test('is never later than any of the limits alone would be', () => {
   fc.assert(
-    fc.property(left, (given) => {
-      const turns = nextStop(given)?.turns ?? Infinity
+    fc.property(left, (figures) => {
+      const turns = nextStop(figures)?.turns ?? Infinity
       expect(turns).toBeGreaterThanOrEqual(0)
       for (const name of ['turns', 'usd', 'tokens', 'ms', 'repeats'] as const)
         expect(turns).toBeLessThanOrEqual(
-          nextStop({ ...nothing, perTurn: given.perTurn, [name]: given[name] })?.turns ?? Infinity,
+          nextStop({ ...nothing, perTurn: figures.perTurn, [name]: figures[name] })?.turns ?? Infinity,
         )
     }),
   )

@@ -29,11 +29,11 @@ function after(...events: readonly RunEvent[]): RunActivity['present'] {
 }
 
 test('shows how often a stop hook sent the answer back, and why', () => {
-  const back = stopHook('lint')
+  const blocked = stopHook('lint')
   const sentBack = { type: 'recovery', transition: 'stop_hook_blocking', used: 1, left: 7, because: 'lint' }
-  expect(after(stopHook(), back, stopHook('format'), iterationEvent('stop_hook_blocking', 7))).toEqual(sentBack)
+  expect(after(stopHook(), blocked, stopHook('format'), iterationEvent('stop_hook_blocking', 7))).toEqual(sentBack)
   expect(
-    after(back, iterationEvent('stop_hook_blocking', 7), stopHook('types'), iterationEvent('stop_hook_blocking', 6)),
+    after(blocked, iterationEvent('stop_hook_blocking', 7), stopHook('types'), iterationEvent('stop_hook_blocking', 6)),
   ).toEqual({
     ...sentBack,
     used: 2,

@@ -79,10 +79,10 @@ test('shows as waiting those that started a wait and neither ended it nor ended 
   const callIds = fc.array(fc.constantFrom('a', 'b'), { maxLength: 3 })
   const steps = fc.array(fc.record({ callIds, what: fc.constantFrom('begins', 'ends', 'run_end') }), { maxLength: 30 })
   fc.assert(
-    fc.property(steps, (taken) => {
+    fc.property(steps, (drawnSteps) => {
       const view = new ServiceWaitsView()
       let expected: string[] = []
-      for (const step of taken) {
+      for (const step of drawnSteps) {
         const path = step.callIds.join('/')
         const before = view.present
         expect(view.onEvent(eventOf(step, 1))).toBe(view.present !== before)

@@ -5,7 +5,7 @@ import { tool } from '../../src/tools/define-tool.ts'
 import type { QueryOptions } from '../../src/api/query-options.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'
-import { course, looks, sessionOf, shown } from './support.ts'
+import { course, looks, sessionOf, eventLines } from './support.ts'
 
 test('a prompt starts a run, and all of it is reported in order', async () => {
   const { session, events } = sessionOf([{ text: 'Hello.' }])
@@ -13,7 +13,7 @@ test('a prompt starts a run, and all of it is reported in order', async () => {
   expect(id).toBe('m1')
   expect(session.snapshot.status).toBe('running')
   await session.settled()
-  expect(shown(events)).toEqual([
+  expect(eventLines(events)).toEqual([
     'run_start run1 m1',
     'message system',
     'message assistant',
@@ -117,8 +117,8 @@ test('an interruption ends the run like a person would and keeps the partial rep
     'run_start run2 second',
     'run_end completed',
   ])
-  const said = events.flatMap((event) => (event.type === 'message' ? [event.message] : []))
-  expect(said.slice(1, 4)).toMatchObject([
+  const messages = events.flatMap((event) => (event.type === 'message' ? [event.message] : []))
+  expect(messages.slice(1, 4)).toMatchObject([
     { type: 'assistant', aborted: true, message: { content: [{ type: 'text', text: 'As far as' }] } },
     { type: 'user', message: { content: [{ type: 'text', text: '[Request interrupted by user]' }] } },
     { type: 'result', subtype: 'error_during_execution' },
@@ -205,7 +205,7 @@ test('a conversation is compacted in a run of its own, after the current run', a
     'run_start run6 ',
     'run_end completed',
   ])
-  expect(shown(events).slice(-5)).toContain('message system')
+  expect(eventLines(events).slice(-5)).toContain('message system')
 })
 
 test('a run that cannot begin reports the message that it would have begun with, and the next one begins', async () => {
@@ -233,15 +233,15 @@ test('the end of a session interrupts the current run, closes each resource once
 
 test('an error of a listener is ignored, and a removed listener is not called again', async () => {
   const { session, events } = sessionOf([{ text: 'Yes.' }])
-  let heard = 0
+  let calls = 0
   const stop = session.listen(() => {
-    heard++
+    calls++
     stop()
     throw new Error('mine')
   })
   session.prompt('go')
   await session.settled()
-  expect(heard).toBe(1)
+  expect(calls).toBe(1)
   expect(course(events).at(-1)).toBe('run_end completed')
 })
 

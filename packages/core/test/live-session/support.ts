@@ -24,7 +24,7 @@ export function sessionOf(
 }
 
 /** A line for each event except loop events, without the content of messages. */
-export function shown(events: readonly SessionEvent[]): readonly string[] {
+export function eventLines(events: readonly SessionEvent[]): readonly string[] {
   return events.flatMap((event) => {
     switch (event.type) {
       case 'message':
@@ -50,7 +50,7 @@ export function shown(events: readonly SessionEvent[]): readonly string[] {
 
 /** The same without messages. */
 export function course(events: readonly SessionEvent[]): readonly string[] {
-  return shown(events).filter((line) => !line.startsWith('message'))
+  return eventLines(events).filter((line) => !line.startsWith('message'))
 }
 
 export const looks: ScriptedReply = { toolCalls: [{ name: 'Look', input: {} }] }

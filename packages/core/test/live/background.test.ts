@@ -21,7 +21,7 @@ import {
   type StepResult,
 } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
-import { agent, byPrompt, held, notesIn, processWith, start as startAgent, starts } from '../support/background.ts'
+import { agent, byPrompt, heldReply, notesIn, processWith, start as startAgent, starts } from '../support/background.ts'
 import { engineOf } from '../support/engine.ts'
 import {
   attachments,
@@ -31,7 +31,7 @@ import {
   json,
   reader,
   run,
-  said,
+  loopMessages,
   tool,
   until,
   type Going,
@@ -48,7 +48,7 @@ describe('the end of background work of a tool', () => {
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? starts('a') : index === 1 ? { ...calls('Look'), before: () => end('a') } : 'done'
     const ended = await run(script, { tools: [start, reader('Look')], background })
-    expect(said(ended)).toEqual([['loop', '[a] task a ended.']])
+    expect(loopMessages(ended)).toEqual([['loop', '[a] task a ended.']])
     expect(ended.transitions).toEqual(['next_turn', 'next_turn'])
     const notes = ended.state.transcript.toJSON().flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
     expect(notes).toEqual([
@@ -84,7 +84,7 @@ describe('the end of background work of a tool', () => {
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? starts('a') : index === 1 ? calls('Ask', 'Ask') : 'done'
     const ended = await run(script, { tools: [start, asks], background })
-    expect(said(ended)).toEqual([])
+    expect(loopMessages(ended)).toEqual([])
     const notes = [...ended.state.transcript].flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
     expect(notes.map(({ type }) => type)).toEqual(['started', 'ended'])
   })
@@ -98,19 +98,19 @@ describe('the end of background work of a tool', () => {
           ? { ...calls('Look'), before: () => (index === 2 ? end('a') : undefined) }
           : 'done'
     const ended = await run(script, { tools: [start, reader('Look')], background, stopWhen: noProgress() })
-    expect(said(ended)).toEqual([
+    expect(loopMessages(ended)).toEqual([
       ['loop', '[a] task a ended.'],
       ['loop', expect.stringMatching(noProgressNudge.slice(0, 40))],
     ])
   })
 
   test('is ignored when it is invalid', async () => {
-    const odd = reader(
+    const invalidNews = reader(
       'Odd',
       () =>
         ({ content: 'odd', tasks: [null, 3, { type: 'started' }, { type: 'ended', id: 'x', status: 'odd' }] }) as never,
     )
-    const { state } = await run([calls('Odd'), 'done'], { tools: [odd] })
+    const { state } = await run([calls('Odd'), 'done'], { tools: [invalidNews] })
     expect(state.transcript.toJSON().some((entry) => 'tasks' in entry)).toBe(false)
   })
 })
@@ -124,7 +124,7 @@ describe('an answer while something still runs', () => {
     await until(() => going.model.requests.length === 3 && listeners.size === 1)
     end('b')
     const ended = await going.end()
-    expect(said(ended)).toEqual([
+    expect(loopMessages(ended)).toEqual([
       ['loop', `[a] task a ended.\n${inFull}`],
       ['loop', `[b] task b ended.\n${inFull}`],
     ])
@@ -171,7 +171,7 @@ describe('an answer while something still runs', () => {
       'all done',
     ]
     const ended = await run(script, { tools: [start], background })
-    expect(said(ended)).toEqual([
+    expect(loopMessages(ended)).toEqual([
       ['loop', `[a] task a ended.\n${inFull}`],
       ['loop', `[b] task b ended.\n${inFull}`],
     ])
@@ -197,7 +197,7 @@ describe('an answer while something still runs', () => {
     const log = { keeps: 'all', append: () => {}, flush: () => undefined } as const
     const steps = new LateSteps({ log, clock }) as never
     const ended = await run([starts('a'), 'a moment', 'done'], { tools: [start], background, clock, steps })
-    expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
+    expect(loopMessages(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
   })
 
@@ -254,7 +254,7 @@ describe('an answer while something still runs', () => {
     await until(() => listeners.size === 1 && going.model.requests.length === 3)
     going.loop.stop()
     const ended = await going.end()
-    expect(said(ended)[0]).toEqual(['steer', 'hurry'])
+    expect(loopMessages(ended)[0]).toEqual(['steer', 'hurry'])
     expect(ended.terminal.reason).toBe('completed')
   })
 
@@ -285,7 +285,7 @@ describe('background work when a run does not end by itself', () => {
     await until(() => listeners.size === 1)
     end('a')
     const ended = await going.end()
-    expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
+    expect(loopMessages(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
     expect([ended.terminal.reason, ended.model.requests.length]).toEqual(['completed', 5])
   })
 
@@ -311,13 +311,13 @@ describe('background work when a run does not end by itself', () => {
       { tools, background: processWith().background },
       { prompt: 'and?', transcript, runId: 'run2' },
     )
-    expect(said(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was still running')]])
+    expect(loopMessages(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was still running')]])
   })
 
   test('of a background agent is there with its end, unless it has ended before that', async () => {
     for (const endsFirst of [true, false]) {
       const { background, start, end } = processWith()
-      const sub = held()
+      const sub = heldReply()
       const script = byPrompt({
         go: [
           calls(startAgent('sub')),
@@ -334,7 +334,7 @@ describe('background work when a run does not end by itself', () => {
       expect(ofTask.map(({ type }) => type)).toEqual(endsFirst ? ['ended'] : ['started', 'ended'])
       const { transcript } = ended.state
       const later = { tools: [start], background: processWith().background }
-      expect(said(await run(['hello'], later, { prompt: 'and?', transcript, runId: 'run2' }))).toEqual([])
+      expect(loopMessages(await run(['hello'], later, { prompt: 'and?', transcript, runId: 'run2' }))).toEqual([])
     }
   })
 
@@ -350,13 +350,13 @@ describe('background work when a run does not end by itself', () => {
   })
 
   test('of a subagent that cannot be started again is reported as lost', async () => {
-    const made = processWith()
+    const process = processWith()
     const script = [calls('Helper'), starts('a'), 'it runs', 'done']
     const options = {
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
-      tools: [made.start, agentOf('Start')],
-      background: made.background,
+      tools: [process.start, agentOf('Start')],
+      background: process.background,
     }
     const records = await killedAfter(9, options)
     expect(JSON.stringify(records)).toContain('"type":"started"')
@@ -405,12 +405,17 @@ describe('over a crash', () => {
   }
   /** A process whose task ends when the run waits for it. */
   const options = (): RunOptions => {
-    const made = processWith({ waitMs: 5_000 })
+    const process = processWith({ waitMs: 5_000 })
     const clock = createFakeClock({ autoAdvance: true })
     clock.after(1_000, () => {
-      if (made.state.has('a')) made.end('a')
+      if (process.state.has('a')) process.end('a')
     })
-    return { model: scriptedModel(script), clock, tools: [made.start, reader('Look')], background: made.background }
+    return {
+      model: scriptedModel(script),
+      clock,
+      tools: [process.start, reader('Look')],
+      background: process.background,
+    }
   }
 
   const withoutPort = (): RunOptions => {
@@ -475,7 +480,7 @@ describe('a later run of the session', () => {
       { tools: [first.start], background: second },
       { prompt: 'and?', transcript, runId: 'run2' },
     )
-    return said(two)
+    return loopMessages(two)
   }
 
   test('gets a report of what was stopped when the previous one ended', async () => {

@@ -26,7 +26,7 @@ const initOf = (messages: readonly SdkMessage[]): unknown => {
 }
 
 /** Two turns a run; a setting is changed in the first turn of the first run. */
-function engine(during: (engine: QueryEngine) => void, given: EngineGiven = {}) {
+function engine(during: (engine: QueryEngine) => void, overrides: EngineGiven = {}) {
   const asked: { readonly model: string; readonly thinking: unknown }[] = []
   let isSet = false
   const script =
@@ -35,15 +35,15 @@ function engine(during: (engine: QueryEngine) => void, given: EngineGiven = {}) 
       asked.push({ model, thinking })
       if (messages.at(-1)?.content !== 'go') return { text: 'done', usage }
       const before = (): void => {
-        if (!isSet) during(made.engine)
+        if (!isSet) during(engineParts.engine)
         isSet = true
       }
       return { ...calls('Look'), usage, before }
     }
   const first = scriptedModel(script('first'), { id: 'first', maxOutputTokens: 10 })
   const second = scriptedModel(script('second'), { id: 'second', maxOutputTokens: 10, contextWindow: 77_000 })
-  const made = engineOf([], { tools, model: first, models: [second], minUsefulTokens: 1, ...given })
-  return { ...made, asked }
+  const engineParts = engineOf([], { tools, model: first, models: [second], minUsefulTokens: 1, ...overrides })
+  return { ...engineParts, asked }
 }
 
 test('asks a model that is set from the next request on, also in later runs, until it is reset', async () => {

@@ -41,8 +41,14 @@ const limits = { prices: dollarATokenPrices, maxBudgetUsd: 10_000, maxTotalToken
 const model = (script: Parameters<typeof scriptedModel>[0]) =>
   scriptedModel(script, { maxOutputTokens: 1_000, contextWindow: 50_000 })
 
-const limited = (script: Parameters<typeof scriptedModel>[0], given: RunTestOptions = {}) =>
-  run([], { tools: [reader('Look', 'x'.repeat(400))], minUsefulTokens: 1, ...limits, ...given, model: model(script) })
+const limited = (script: Parameters<typeof scriptedModel>[0], overrides: RunTestOptions = {}) =>
+  run([], {
+    tools: [reader('Look', 'x'.repeat(400))],
+    minUsefulTokens: 1,
+    ...limits,
+    ...overrides,
+    model: model(script),
+  })
 
 describe('the figures', () => {
   test('follow every reservation and every settlement, in dollars and in tokens', async () => {
@@ -153,9 +159,9 @@ describe('the figures', () => {
       await running.result
       return times
     }
-    const [heard, unheard] = [await asked(true), await asked(false)]
+    const [withListener, withoutListener] = [await asked(true), await asked(false)]
     // The one event of an unlimited run reads the clock once.
-    expect(heard - unheard).toBe(1)
+    expect(withListener - withoutListener).toBe(1)
   })
 })
 

@@ -20,12 +20,12 @@ const tools = [reader('Look')]
 const turns = (_request: unknown, index: number): ScriptedReply => (index < 2 ? calls('Look') : 'done')
 
 test('guards report before every turn how close they are to firing', async () => {
-  const given = {
+  const runOptions = {
     tools,
     prices: dollarATokenPrices,
     stopWhen: [stepLimit(5), all(tokenLimit(1_000_000), costLimit(1_000_000)), noProgress()],
   }
-  const { events, steps } = await run(turns, given)
+  const { events, steps } = await run(turns, runOptions)
   const at = (turn: number) => [
     { guard: 'StepsLimitHook', used: turn, limit: 5, unit: 'turns' },
     { guard: 'TokenUsageLimitHook', used: 15 * turn, limit: 1_000_000, unit: 'tokens' },
@@ -35,7 +35,7 @@ test('guards report before every turn how close they are to firing', async () =>
   const order = events.map(({ type }) => type)
   expect(order.indexOf('guards')).toBe(order.indexOf('turn_start') + 1)
   // They are pure, so a replay evaluates them again.
-  const replayed = await replay(steps.records, { ...given, model: { ...(await run([])).model } })
+  const replayed = await replay(steps.records, { ...runOptions, model: { ...(await run([])).model } })
   expect(json(guardFigures(replayed.events))).toEqual(json(guardFigures(events)))
 })
 

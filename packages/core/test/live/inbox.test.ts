@@ -13,12 +13,12 @@ import { type InboxMessage } from '../../src/entries/steps.ts'
 import { foldRun } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
-import { begin, calls, json, reader, said, type Going } from '../support/harness.ts'
+import { begin, calls, json, reader, loopMessages, type Going } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 
 /** Messages that the events report as taken: their ids, and their kinds. */
-const taken = (events: readonly RunEvent[]): readonly (readonly [id: string, origin: string])[] =>
+const takenMessages = (events: readonly RunEvent[]): readonly (readonly [id: string, origin: string])[] =>
   events.flatMap((event) =>
     event.type === 'message' && event.entry.kind === 'user' && event.entry.inboxId !== undefined
       ? [[event.entry.inboxId, event.entry.origin] as const]
@@ -49,7 +49,7 @@ describe('a submitted message', () => {
       { id: 'message1', kind: 'steer', content: 'right' },
       { id: 'message2', kind: 'follow_up', content: 'and then?' },
     ])
-    expect(taken(events)).toEqual([
+    expect(takenMessages(events)).toEqual([
       ['mine', 'steer'],
       ['message1', 'steer'],
       ['message2', 'follow_up'],
@@ -86,11 +86,11 @@ describe('a submitted message', () => {
     const going = begin(script, { tools })
     const ended = await going.end()
     expect(retracted).toEqual([true, false])
-    expect(said(ended)).toEqual([['steer', 'yes']])
+    expect(loopMessages(ended)).toEqual([['steer', 'yes']])
     expect(onRecord(ended.steps.records).map(({ id }) => id)).toEqual(['yes'])
   })
 
-  test('cannot be retracted once it is taken, or when there is none', async () => {
+  test('cannot be retracted once it is taken, or when it does not exist', async () => {
     const retracted: boolean[] = []
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { ...calls('Look'), before: () => going.loop.steer('now', 'a') }
@@ -98,7 +98,7 @@ describe('a submitted message', () => {
       return 'done'
     }
     const going = begin(script, { tools })
-    expect(said(await going.end())).toEqual([['steer', 'now']])
+    expect(loopMessages(await going.end())).toEqual([['steer', 'now']])
     expect(retracted).toEqual([false, false])
   })
 
@@ -120,7 +120,7 @@ describe('a submitted message', () => {
       inFirstTurn(() => going.loop.steer('now', 'a')),
       { tools, steps },
     )
-    expect(said(await going.end())).toEqual([['steer', 'now']])
+    expect(loopMessages(await going.end())).toEqual([['steer', 'now']])
     expect([...seen, going.loop.waiting]).toEqual([['a'], false, []])
   })
 
@@ -134,7 +134,7 @@ describe('a submitted message', () => {
     }
     const going = begin(script, { tools })
     const ended = await going.end()
-    expect(said(ended)).toEqual([['steer', 'once']])
+    expect(loopMessages(ended)).toEqual([['steer', 'once']])
   })
 
   test('stays in the inbox when the run ends before it is taken', async () => {
@@ -182,7 +182,7 @@ describe('over a crash', () => {
     )
     resumed.steer('said 0', 'message1')
     const { state } = await resumed.ended
-    expect(said({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
+    expect(loopMessages({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
     expect(resumed.waiting).toEqual([])
   })
 
@@ -196,7 +196,7 @@ describe('over a crash', () => {
       const id = resumed.steer('new')
       const { state } = await resumed.ended
       expect([nth, id]).toEqual([nth, `message${nth + 2}`])
-      expect(said({ state }).filter(([, text]) => text === 'new')).toHaveLength(1)
+      expect(loopMessages({ state }).filter(([, text]) => text === 'new')).toHaveLength(1)
     }
   })
 
@@ -209,7 +209,7 @@ describe('over a crash', () => {
     // This inbox was made without the record.
     running.steer('said 0', 'message1')
     const { state } = await running.ended
-    expect(said({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
+    expect(loopMessages({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
     expect(running.waiting).toEqual([])
   })
 
@@ -218,8 +218,8 @@ describe('over a crash', () => {
     const handing = begin(script, { tools })
     const { events, steps } = await handing.end()
     const replayed = await replay(steps.records, options([]))
-    expect(taken(replayed.events)).toEqual(taken(events))
-    expect(taken(replayed.events)).toEqual([['mine', 'steer']])
+    expect(takenMessages(replayed.events)).toEqual(takenMessages(events))
+    expect(takenMessages(replayed.events)).toEqual([['mine', 'steer']])
   })
 
   const full = () =>
@@ -244,9 +244,9 @@ describe('over a crash', () => {
     })
     engine.steer('keep me', 'a')
     await all(engine.submit('go'))
-    expect([engine.lastTerminal?.reason, taken(events)]).toEqual(['error', []])
+    expect([engine.lastTerminal?.reason, takenMessages(events)]).toEqual(['error', []])
     await all(engine.submit('go on'))
-    expect([engine.lastTerminal?.reason, taken(events)]).toEqual(['completed', [['a', 'steer']]])
+    expect([engine.lastTerminal?.reason, takenMessages(events)]).toEqual(['completed', [['a', 'steer']]])
   })
 })
 
@@ -259,9 +259,9 @@ async function all(messages: AsyncIterable<unknown>): Promise<void> {
 describe('an engine', () => {
   test('returns ids, lists queued messages, retracts them, and passes the rest to the next run', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
-      index === 0 ? { ...calls('Look'), before: () => made.engine.followUp('later', 'b') } : 'done'
-    const made = engineOf(script, { tools, maxTurns: 1 })
-    const { engine, events } = made
+      index === 0 ? { ...calls('Look'), before: () => engineParts.engine.followUp('later', 'b') } : 'done'
+    const engineParts = engineOf(script, { tools, maxTurns: 1 })
+    const { engine, events } = engineParts
     expect([engine.steer('first'), engine.steer('second', 'mine'), engine.retract('message1')]).toEqual([
       'message1',
       'mine',
@@ -271,7 +271,7 @@ describe('an engine', () => {
     expect(engine.lastTerminal?.reason).toBe('max_turns')
     expect(engine.waiting).toEqual([{ id: 'b', kind: 'follow_up', content: 'later' }])
     await all(engine.submit('go on'))
-    expect(taken(events)).toEqual([
+    expect(takenMessages(events)).toEqual([
       ['mine', 'steer'],
       ['b', 'follow_up'],
     ])
@@ -299,6 +299,6 @@ test('does not pass submitted messages to a subagent', async () => {
   }
   const going = begin(script, { tools: [agent] })
   const { events } = await going.end()
-  expect(taken(events)).toEqual([['a', 'steer']])
-  expect(taken(events.flatMap((event) => (event.type === 'agent' ? [event.event] : [])))).toEqual([])
+  expect(takenMessages(events)).toEqual([['a', 'steer']])
+  expect(takenMessages(events.flatMap((event) => (event.type === 'agent' ? [event.event] : [])))).toEqual([])
 })

@@ -7,7 +7,7 @@ import { begin, calls, json, reader, resultTexts } from '../support/harness.ts'
 
 const late = reader('Late', () => 'late answer')
 const others: ReadonlyMap<string, AnyTool> = new Map([['Late', late]])
-const given = { tools: [reader('Look')], moreTools: (name: string) => others.get(name) }
+const runOptions = { tools: [reader('Look')], moreTools: (name: string) => others.get(name) }
 const names = (requests: readonly { readonly tools?: readonly { readonly name: string }[] }[]) =>
   requests.map(({ tools = [] }) => tools.map(({ name }) => name))
 
@@ -18,7 +18,7 @@ test('tools added during a run are shown from the next request on, and can be ca
       calls('Late'),
       { text: 'done' },
     ],
-    given,
+    runOptions,
   )
   const run = await going.end()
   const { model, state, steps } = run
@@ -36,7 +36,7 @@ test('a shorter list or null removes them, and a call of a removed one gets an e
       calls('Late'),
       { text: 'done' },
     ],
-    given,
+    runOptions,
   )
   const run = await going.end()
   const { model } = run
@@ -48,14 +48,16 @@ test('a resume knows the added tools from the record', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const going = begin(
     [{ ...calls('Look'), before: () => going.loop.set({ tools: ['Late'] }) }, calls('Look'), { text: 'done' }],
-    { ...given, clock },
+    { ...runOptions, clock },
   )
   const { steps } = await going.end()
   const set = steps.records.findIndex((record) => record.type === 'control' && record.control.settings !== undefined)
   const first = steps.records.findIndex((record, index) => index > set && record.type === 'lap')
-  const kept = steps.records.slice(0, first + 1).map((record) => json(record) as unknown as (typeof steps.records)[0])
+  const cutRecords = steps.records
+    .slice(0, first + 1)
+    .map((record) => json(record) as unknown as (typeof steps.records)[0])
   const model = scriptedModel([{ text: 'done' }])
-  await resume(kept, { ...given, model, clock }).loop.result
+  await resume(cutRecords, { ...runOptions, model, clock }).loop.result
   expect(names(model.requests)).toEqual([['Look', 'Late']])
 })
 
@@ -68,25 +70,25 @@ test('a subagent has the tools of the moment when it began', async () => {
       { text: 'found' },
       { text: 'done' },
     ],
-    { ...given, tools },
+    { ...runOptions, tools },
   )
   const { model } = await going.end()
   expect(names(model.requests)[2]).toEqual(['Agent', 'Look', 'Late'])
 })
 
 test('rejects invalid names, invalid tools and tools with another name', async () => {
-  const going = begin([{ text: 'done' }], given)
+  const going = begin([{ text: 'done' }], runOptions)
   // Plain JavaScript code can pass any value.
   expect(() => going.loop.set({ tools: 'Late' as unknown as string[] })).toThrow(ConfigurationError)
   expect(() => going.loop.set({ tools: [''] })).toThrow(ConfigurationError)
   await going.end()
-  const strange = begin([{ text: 'done' }], { ...given, moreTools: () => late })
+  const strange = begin([{ text: 'done' }], { ...runOptions, moreTools: () => late })
   expect(() => strange.loop.set({ tools: ['Other'] })).toThrow('The name of moreTools')
   await strange.end()
 })
 
 test('an engine that begins with some lists them in init', async () => {
-  const { engine } = engineOf([{ text: 'done' }], given)
+  const { engine } = engineOf([{ text: 'done' }], runOptions)
   engine.set({ tools: ['Late'] })
   const toolLists: unknown[] = []
   for await (const message of engine.submit('go'))

@@ -64,13 +64,13 @@ function turns(last: number, during: { readonly [turn: number]: () => unknown } 
 function beginChanged(
   last: number,
   during: { readonly [turn: number]: (going: Going) => unknown },
-  given: RunTestOptions = {},
+  overrides: RunTestOptions = {},
 ): Going {
   const script = turns(
     last,
     Object.fromEntries(Object.entries(during).map(([turn, what]) => [turn, (): unknown => what(going)])),
   )
-  const going: Going = begin(script, { tools, ...given })
+  const going: Going = begin(script, { tools, ...overrides })
   return going
 }
 
@@ -569,7 +569,7 @@ describe('over a crash', () => {
         })
         return 'looked'
       })
-    const given = () => {
+    const runOptions = () => {
       const clock = createFakeClock({ autoAdvance: true })
       return { clock, tools: [work(clock)] }
     }
@@ -579,12 +579,12 @@ describe('over a crash', () => {
       [{ maxDurationMs: 14_000 }, 'time_limit', 4],
     ] as const) {
       const script = turns(9, { 1: () => going.loop.set({ limits }) })
-      const going = begin((request) => ({ ...(script(request) as object), usage }), given())
+      const going = begin((request) => ({ ...(script(request) as object), usage }), runOptions())
       const { steps, terminal, model } = await going.end()
       expect([terminal.reason, model.requests.length]).toEqual([reason, requests])
       const records = cut(steps.records, (record) => record.type === 'lap' && record.lap.spent.request === 3)
       const again = scriptedModel((request) => ({ ...(turns(9)(request) as object), usage }))
-      const resumed = await resume(records, { model: again, ...given() }).loop.result
+      const resumed = await resume(records, { model: again, ...runOptions() }).loop.result
       expect([resumed.reason, resumed.durationMs, again.requests.length]).toEqual([
         reason,
         terminal.durationMs,
@@ -603,12 +603,12 @@ describe('over a crash', () => {
       await clock.advance(8_000)
       going.loop.set({ limits: { maxDurationMs: 20_000 } })
     }
-    const given = { tools: [slow], maxDurationMs: 10_000 }
-    const going: Going = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...given, clock })
+    const runOptions = { tools: [slow], maxDurationMs: 10_000 }
+    const going: Going = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...runOptions, clock })
     const { steps } = await going.end()
     // 13 s are on record, in a turn that began with a limit of 10 s.
     const records = cut(steps.records, (record) => record.type === 'result' && record.key.startsWith('run1/tool:'))
-    const again = { model: scriptedModel(['done']), clock: createFakeClock({ start: 1_000_000 }), ...given }
+    const again = { model: scriptedModel(['done']), clock: createFakeClock({ start: 1_000_000 }), ...runOptions }
     const { reason, durationMs } = await resume(records, again).loop.result
     expect([reason, durationMs]).toEqual(['completed', 13_000])
   })

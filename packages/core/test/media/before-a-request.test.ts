@@ -98,8 +98,8 @@ describe('media from a person', () => {
     const { terminal } = await run(['a wall'], { mediaLimits: { imageSidePx: 9_000 } }, { prompt })
     expect(terminal.reason).toBe('completed')
     for (const mediaLimits of [{ imageSidePx: '1' }, { imageSides: 1 }, { advice: 1 }, { imageTypes: [1] }, 1]) {
-      const given = { mediaLimits } as unknown as RunTestOptions
-      expect(() => begin([], given)).toThrow(/mediaLimits/)
+      const runOptions = { mediaLimits } as unknown as RunTestOptions
+      expect(() => begin([], runOptions)).toThrow(/mediaLimits/)
     }
   })
 
@@ -193,8 +193,8 @@ describe('the media of a request', () => {
         },
       ]),
     )
-  const sent = async (media: readonly ContentBlock[], given: RunTestOptions = {}) => {
-    const { terminal, model, state } = await run(['ok'], given, { prompt: 'go', transcript: session(media) })
+  const sendMedia = async (media: readonly ContentBlock[], overrides: RunTestOptions = {}) => {
+    const { terminal, model, state } = await run(['ok'], overrides, { prompt: 'go', transcript: session(media) })
     expect(terminal.reason).toBe('completed')
     const messages = model.requests[0]?.messages ?? []
     return { kept: mediaOf(messages).map(({ at: [index] }) => index), messages, notes: removals(state.transcript) }
@@ -203,40 +203,40 @@ describe('the media of a request', () => {
   const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at)
 
   test('are unchanged for 100 images; of 101 the newest 50 stay', async () => {
-    expect((await sent(times(100, small))).kept).toEqual(range(0, 100))
-    const { kept, messages, notes } = await sent(times(101, small))
+    expect((await sendMedia(times(100, small))).kept).toEqual(range(0, 100))
+    const { kept, messages, notes } = await sendMedia(times(101, small))
     expect(kept).toEqual(range(51, 101))
-    const why = '[An older image or document was removed here: a request takes at most 100 images.]'
-    expect(notes).toEqual([[why, range(0, 51).map((index) => [index, 1])]])
-    expect(messages[0]).toEqual({ role: 'user', content: [text('0'), text(why)] })
+    const notice = '[An older image or document was removed here: a request takes at most 100 images.]'
+    expect(notes).toEqual([[notice, range(0, 51).map((index) => [index, 1])]])
+    expect(messages[0]).toEqual({ role: 'user', content: [text('0'), text(notice)] })
   })
 
   test('lose old large images when there are more than 20, and others only when the newest are large', async () => {
-    expect((await sent([...times(20, large)])).kept).toEqual(range(0, 20))
-    expect((await sent([large, ...times(20, small)])).kept).toEqual(range(1, 21))
-    expect((await sent([...times(25, small), large])).kept).toEqual(range(16, 26))
-    expect((await sent(times(30, large))).kept).toEqual(range(20, 30))
+    expect((await sendMedia([...times(20, large)])).kept).toEqual(range(0, 20))
+    expect((await sendMedia([large, ...times(20, small)])).kept).toEqual(range(1, 21))
+    expect((await sendMedia([...times(25, small), large])).kept).toEqual(range(16, 26))
+    expect((await sendMedia(times(30, large))).kept).toEqual(range(20, 30))
   })
 
   test('have a total size, and a total number of PDF pages', async () => {
     const part = imageOf(Buffer.concat([pngHead(9, 9), Buffer.alloc(700)]))
     const bytes = part.source.data?.length ?? 0
     const limits = { encodedBytes: bytes * 4 }
-    expect((await sent(times(4, part), { mediaLimits: limits })).kept).toEqual([0, 1, 2, 3])
-    expect((await sent(times(5, part), { mediaLimits: limits })).kept).toEqual([3, 4])
+    expect((await sendMedia(times(4, part), { mediaLimits: limits })).kept).toEqual([0, 1, 2, 3])
+    expect((await sendMedia(times(5, part), { mediaLimits: limits })).kept).toEqual([3, 4])
     const document = (pages: number): ContentBlock => ({
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: pdf(pages).toString('base64') },
     })
     const documents = [small, document(60), small, document(30), document(20), small]
-    expect((await sent(documents, { context: openContext })).kept).toEqual([0, 2, 3, 4, 5])
+    expect((await sendMedia(documents, { context: openContext })).kept).toEqual([0, 2, 3, 4, 5])
   })
 
   test('do not change what stays for the next ones once half is gone', async () => {
     const camera = tool('Look', () => ({ content: [small] }), { readOnly: true })
     const script = (_request: unknown, index: number): ScriptedReply => (index < 49 ? calls('Look') : 'end')
-    const given = { tools: [camera] }
-    const { model, state } = await run(script, given, { prompt: 'go', transcript: session(times(101, small)) })
+    const runOptions = { tools: [camera] }
+    const { model, state } = await run(script, runOptions, { prompt: 'go', transcript: session(times(101, small)) })
     expect(removals(state.transcript)).toHaveLength(1)
     expect(mediaOf(model.requests.at(-1)?.messages ?? [])).toHaveLength(99)
     // The earlier part is the same object from request to request, which caches depend on.

@@ -115,12 +115,12 @@ describe('an image that the service refuses', () => {
   const refusal = (message: string): ScriptedReply => ({ error: { kind: 'image', message, status: 400 } })
   const named = 'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum'
   const prompt = [image, image, text('what is this?')]
-  const gone = text(`[An image was removed here: the service rejected it (${named}).]`)
+  const notice = text(`[An image was removed here: the service rejected it (${named}).]`)
 
   test('is removed alone when the refusal names it', async () => {
     const { terminal, model } = await run([refusal(named), 'a dot'], {}, { prompt })
     expect(terminal.reason).toBe('completed')
-    expect(model.requests[1]?.messages).toEqual([user([image, gone, text('what is this?')])])
+    expect(model.requests[1]?.messages).toEqual([user([image, notice, text('what is this?')])])
   })
 
   test('ends the run with all images removed when one is named again, so that the next run continues', async () => {
@@ -140,8 +140,8 @@ describe('an image that the service refuses', () => {
         return index === 0 && turn % 2 === 0 ? calls('Look') : 'seen'
       })
       const camera = tool('Look', () => ({ content: [image] }), { readOnly: true })
-      const given = { model, tools: [camera, reader('Other')] }
-      const { terminal, state } = await run([], given, { prompt: [image, text(`${turn}`)], transcript })
+      const runOptions = { model, tools: [camera, reader('Other')] }
+      const { terminal, state } = await run([], runOptions, { prompt: [image, text(`${turn}`)], transcript })
       expect([turn, terminal.reason]).toEqual([turn, 'completed'])
       ;({ transcript } = state)
     }

@@ -349,9 +349,9 @@ test('accepts exactly what the Messages API accepts, except that the last calls 
       seen[refused === 'taken' ? 'taken' : 'refused']++
       expect([refused === 'taken', problems, refused]).toEqual([problems.length === 0, problems, refused])
       // An accepted history is shown unchanged.
-      const shown = refused === 'taken' ? Transcript.of(historyEntries(messages, String)).messages() : messages
+      const messagesShown = refused === 'taken' ? Transcript.of(historyEntries(messages, String)).messages() : messages
       const blocks = (of: readonly { readonly content: unknown }[]): unknown => of.flatMap(({ content }) => content)
-      expect(blocks(shown)).toEqual(blocks(messages))
+      expect(blocks(messagesShown)).toEqual(blocks(messages))
     }),
     { numRuns: 2_000 },
   )

@@ -129,9 +129,9 @@ describe('a history', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'Hello Ada.' }] },
       { role: 'user', content: 'What is my name?' },
     ])
-    const said = events.flatMap((event) => (event.type === 'message' ? [event.entry.kind] : []))
-    expect(said[0]).toBe('user')
-    expect(said.filter((kind) => kind === 'user')).toHaveLength(1)
+    const entryKinds = events.flatMap((event) => (event.type === 'message' ? [event.entry.kind] : []))
+    expect(entryKinds[0]).toBe('user')
+    expect(entryKinds.filter((kind) => kind === 'user')).toHaveLength(1)
     const aborted = await run({
       model: scriptedModel(() => 'x'),
       messages: history,
@@ -146,10 +146,10 @@ describe('a history', () => {
     const stream = streamRun({ model, messages: [...history, { role: 'user', content: 'What is my name?' }] })
     const events: RunEvent[] = []
     for await (const event of stream) events.push(event)
-    const said = events.flatMap((event) =>
+    const userMessages = events.flatMap((event) =>
       event.type === 'message' && event.entry.kind === 'user' ? [event.entry.message.content] : [],
     )
-    expect(said).toEqual(['What is my name?'])
+    expect(userMessages).toEqual(['What is my name?'])
     expect((await stream.result).output).toBe('Ada.')
   })
 
@@ -195,13 +195,13 @@ describe('a history', () => {
     // A JSON round trip returns the same value.
     const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
     // The record includes the subject of the run.
-    const given: PromptOptions = { ...options, prompt: 'What else is there?', messages: [] }
-    const replayed = await replay(records, given)
+    const runOptions: PromptOptions = { ...options, prompt: 'What else is there?', messages: [] }
+    const replayed = await replay(records, runOptions)
     expect(replayed.events.filter(({ type }) => type === 'message')).toEqual(
       events.filter(({ type }) => type === 'message'),
     )
-    const kept = records.findIndex(({ type }) => type === 'lap')
-    for (let cut = 1; cut <= kept + 1; cut++) {
+    const iterationIndex = records.findIndex(({ type }) => type === 'lap')
+    for (let cut = 1; cut <= iterationIndex + 1; cut++) {
       const model = scriptedModel(({ messages }) =>
         messages.length === 3 ? { toolCalls: [{ name: 'Look', id: 'c1' }] } : 'A door, Ada.',
       )

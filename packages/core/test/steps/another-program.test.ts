@@ -11,7 +11,16 @@ import {
 import { CostLimitHook, StepsLimitHook } from '../../src/compat/index.ts'
 import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, dollarATokenPrices as prices, hook, json, reader, resultTexts, said, tool } from '../support/harness.ts'
+import {
+  calls,
+  dollarATokenPrices as prices,
+  hook,
+  json,
+  reader,
+  resultTexts,
+  loopMessages,
+  tool,
+} from '../support/harness.ts'
 import { killedBefore, killedBeforeLap } from '../support/killed.ts'
 
 /** Looks, then writes; looks and writes again; then finishes. */
@@ -222,7 +231,7 @@ describe('the difference', () => {
     const { terminal, state } = await resume(records, { ...options(), stopWhen: new StepsLimitHook(1) }).loop.ended
     expect([terminal.reason, terminal.signal.message]).toEqual(['max_turns', 'Step limit reached: 2/1'])
     expect(terminal.summary.turns).toBe(2)
-    expect(said({ state: { ...state, startLength: 0 } })).toEqual([
+    expect(loopMessages({ state: { ...state, startLength: 0 } })).toEqual([
       ['hook', 'a word of the first program'],
       ['hook', 'a word of the first program'],
     ])

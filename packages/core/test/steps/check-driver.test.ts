@@ -1,4 +1,4 @@
-// Tests R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
+// Tests R-STEP-6, R-STEP-13: the checks accept a correct step engine, and detect one that breaks a promise.
 import { describe, expect, test } from 'vitest'
 import {
   DurableStepEngine,

@@ -1,4 +1,4 @@
-// Tests R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: the kit for stores of sessions finds what a store does wrong.
+// Tests R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: the test kit for session stores detects a faulty store.
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { OpenSession, SessionStore } from '../../src/entries/steps.ts'

@@ -1,4 +1,4 @@
-// Tests R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
+// Tests R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: clocks that show a wrong time.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/entries/steps.ts'
@@ -26,10 +26,10 @@ const moving = (
   reply: ReturnType<typeof calls> | { readonly text: string } = { text: 'done' },
 ): ScriptedReply => ({ ...reply, usage, before: () => clock.move(ms) })
 
-async function ran(clock: Clock, script: readonly ScriptedReply[], given: Partial<RunOptions> = {}) {
+async function ran(clock: Clock, script: readonly ScriptedReply[], overrides: Partial<RunOptions> = {}) {
   const steps = createMemorySteps({ clock })
   const model = scriptedModel(script)
-  const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, clock, ...given, steps }).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, clock, ...overrides, steps }).ended
   return { terminal, model, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 
@@ -86,9 +86,9 @@ describe('a clock that is set back', () => {
   })
 
   test('that returns no number stands still', async () => {
-    const shown = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
+    const times = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
     let reads = 0
-    const clock: Clock = { now: () => shown[Math.min(reads++, shown.length - 1)] ?? 0, after: () => () => {} }
+    const clock: Clock = { now: () => times[Math.min(reads++, times.length - 1)] ?? 0, after: () => () => {} }
     const { terminal } = await ran(clock, [{ text: 'done', usage }])
     expect([terminal.reason, terminal.durationMs <= 250]).toEqual(['completed', true])
   })
@@ -179,11 +179,11 @@ describe('a clock that jumps ahead, as on a machine that slept and whose timers 
     const clock = createFakeClock({ autoAdvance: true })
     const failing: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', retryAfterMs: 500 } }
     const prices = { cost: () => 0, worstCase: () => 6 }
-    const given = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
-    const { terminal } = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 100 })
+    const runOptions = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
+    const { terminal } = await ran(clock, [failing, { text: 'done', usage }], { ...runOptions, maxDurationMs: 100 })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 100])
     // With enough time it is the budget: the unreported cost of the first attempt was charged at its worst case.
-    const longer = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 60_000 })
+    const longer = await ran(clock, [failing, { text: 'done', usage }], { ...runOptions, maxDurationMs: 60_000 })
     expect(longer.terminal.reason).toBe('max_budget_usd')
   })
 

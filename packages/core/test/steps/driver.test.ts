@@ -53,9 +53,9 @@ describe('writes the intent to disk before its side effect is called', () => {
   })
 
   test('of a request under a limit: its reservation must not be lost', async () => {
-    const kept = async (given: RunTestOptions) => {
+    const keptIntents = async (overrides: RunTestOptions) => {
       const { steps, sync } = synced()
-      await run(script, { steps, tools, ...given })
+      await run(script, { steps, tools, ...overrides })
       return sync
     }
     const expected = {
@@ -65,8 +65,8 @@ describe('writes the intent to disk before its side effect is called', () => {
       'tool:1:2:call_0_2': 'intent',
       'model:2.1': 'intent',
     }
-    expect(await kept({ maxTotalTokens: 1_000_000 })).toEqual(expected)
-    expect(await kept({ maxBudgetUsd: 1_000_000, prices: dollarATokenPrices })).toEqual(expected)
+    expect(await keptIntents({ maxTotalTokens: 1_000_000 })).toEqual(expected)
+    expect(await keptIntents({ maxBudgetUsd: 1_000_000, prices: dollarATokenPrices })).toEqual(expected)
   })
 
   test('of a wait for a person', async () => {
@@ -144,16 +144,18 @@ describe('a step engine that fails', () => {
 
   test('reports messages of hooks about calls that had ended, after the results and once', async () => {
     const hooks = [
-      hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('looked')), { id: 'tells' }),
+      hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('looked')), {
+        id: 'reports',
+      }),
       hook('afterInference', () => {}, { id: 'watch' }),
     ]
-    const given = { tools: [tool('Look'), tool('Write')], hooks }
+    const runOptions = { tools: [tool('Look'), tool('Write')], hooks }
     const written = ({ messages }: Run) =>
       messages.map(({ content }) => (typeof content === 'string' ? content : content.map(({ type }) => type)))
-    const within = await run([calls('Look', 'Write')], { ...given, steps: failing('result', 'tool:1:1:call_0_1') })
+    const within = await run([calls('Look', 'Write')], { ...runOptions, steps: failing('result', 'tool:1:1:call_0_1') })
     expect(written(within)).toEqual(['go', ['tool_use', 'tool_use'], ['tool_result', 'tool_result'], 'looked'])
     const later = await run([calls('Look'), calls('Write')], {
-      ...given,
+      ...runOptions,
       steps: failing('result', 'hook:afterInference:2::watch'),
     })
     expect(written(later)).toEqual(['go', ['tool_use'], ['tool_result'], 'looked', ['tool_use'], ['tool_result']])

@@ -1,4 +1,4 @@
-// Tests R-BACK-15b: an agent of the background whose end is on record does not continue, whatever program resumes.
+// Tests R-BACK-15b: a background agent whose end is on record does not continue, whatever program resumes.
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { recordedWork } from '@halting/analysis'
@@ -39,7 +39,7 @@ const recordsItsEnd = (record: StepRecord): boolean =>
   (record.type === 'control' && record.control.agents !== undefined) ||
   (record.type === 'result' && record.key.endsWith('/background:stop'))
 
-test('an agent whose recorded end came with a missing tool writes no more when the tool returns, and its cost counts in the run', async () => {
+test('an agent that ended for a missing tool stays ended when the tool is back, and its cost counts in the run', async () => {
   const { steps } = await run([], world([]) as never)
   let ended = 0
   for (let count = 2; count < steps.records.length; count++) {

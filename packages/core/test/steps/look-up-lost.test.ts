@@ -1,4 +1,4 @@
-// Tests R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
+// Tests R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: the cost of a lost request is looked up at its service.
 import { describe, expect, test, vi } from 'vitest'
 import { accountOf } from '@halting/analysis'
 import { noUsage } from '../../src/entries/adapters.ts'
@@ -32,11 +32,11 @@ const lost = (name: string) => (record: StepRecord) => record.type === 'result' 
 const knows = (usd: number) => vi.fn<LookUp>(async () => ({ usd }))
 const nothingKnown = vi.fn<LookUp>(async () => undefined)
 
-const optionsOf = (model: Model, given: Partial<RunOptions> = {}): RunOptions => ({
+const optionsOf = (model: Model, overrides: Partial<RunOptions> = {}): RunOptions => ({
   clock: createFakeClock({ autoAdvance: true }),
   model,
   prices,
-  ...given,
+  ...overrides,
 })
 
 async function resumed(records: readonly StepRecord[], options: RunOptions) {
@@ -51,7 +51,7 @@ async function resumedUntil(
   isFatal: (record: StepRecord) => boolean,
   options: RunOptions,
 ) {
-  const kept: StepRecord[] = []
+  const storedRecords: StepRecord[] = []
   let isDead = false
   await new Promise<void>((dead) => {
     const log = {
@@ -62,17 +62,17 @@ async function resumedUntil(
           dead()
           throw new Error('died')
         }
-        kept.push(json(record) as unknown as StepRecord)
+        storedRecords.push(json(record) as unknown as StepRecord)
       },
       flush: () => undefined,
     }
     void resume(records, options, undefined, log).loop.ended.then(() => dead())
   })
-  return [...records, ...kept]
+  return [...records, ...storedRecords]
 }
 
-const killed = (given: Partial<RunOptions> = {}) =>
-  killedBefore(lost('model:1.1'), optionsOf(askable([done], nothingKnown), given))
+const killed = (overrides: Partial<RunOptions> = {}) =>
+  killedBefore(lost('model:1.1'), optionsOf(askable([done], nothingKnown), overrides))
 
 describe('a lost request whose service can be asked', () => {
   test('is looked up once by the id of the reply, and charged the reported amount', async () => {
@@ -128,13 +128,16 @@ describe('a lost request whose service can be asked', () => {
   })
 
   test('is settled within a budget: the rest can be spent', async () => {
-    const given = { maxBudgetUsd: 7, minUsefulTokens: 1 }
+    const runOptions = { maxBudgetUsd: 7, minUsefulTokens: 1 }
     const script = [{ ...calls('Look'), usage: { input_tokens: 100, output_tokens: 10 } }, done] as const
     const tools = [reader('Look')]
-    const records = await killedBefore(lost('model:1.1'), optionsOf(askable(script, nothingKnown), { ...given, tools }))
-    const without = await resumed(records, optionsOf(askable(script, nothingKnown), { ...given, tools }))
+    const records = await killedBefore(
+      lost('model:1.1'),
+      optionsOf(askable(script, nothingKnown), { ...runOptions, tools }),
+    )
+    const without = await resumed(records, optionsOf(askable(script, nothingKnown), { ...runOptions, tools }))
     expect([without.terminal.reason, without.terminal.committedUsd]).toEqual(['max_budget_usd', 5])
-    const { terminal } = await resumed(records, optionsOf(askable(script, knows(0.5)), { ...given, tools }))
+    const { terminal } = await resumed(records, optionsOf(askable(script, knows(0.5)), { ...runOptions, tools }))
     expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', 2.5])
   })
 
@@ -150,11 +153,11 @@ describe('a lost request whose service can be asked', () => {
       readOnly: true,
       spawn: () => ({ prompt: 'sub', maxBudgetUsd }),
     }
-    const given = { tools: [agent] }
+    const runOptions = { tools: [agent] }
     const isLost = (record: StepRecord): boolean => record.type === 'result' && /agent:.*model:1\.1$/.test(record.key)
-    const records = await killedBefore(isLost, optionsOf(askable([calls('Agent'), done], nothingKnown), given))
+    const records = await killedBefore(isLost, optionsOf(askable([calls('Agent'), done], nothingKnown), runOptions))
     const lookUp = knows(0.5)
-    const { terminal } = await resumed(records, optionsOf(askable([done, done], lookUp), given))
+    const { terminal } = await resumed(records, optionsOf(askable([done, done], lookUp), runOptions))
     expect(lookUp).toHaveBeenCalledTimes(1)
     expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', isStopped ? 2.5 : 3.5])
   })
@@ -257,8 +260,8 @@ describe('the id of a reply', () => {
 
   test('of an answered request does not change a resume', async () => {
     const script = [{ ...calls('Look'), usage: { input_tokens: 100, output_tokens: 10 } }, done] as const
-    const given = { tools: [reader('Look')] }
-    const whole = await killedBefore(lost('never'), optionsOf(askable(script, nothingKnown), given))
+    const runOptions = { tools: [reader('Look')] }
+    const whole = await killedBefore(lost('never'), optionsOf(askable(script, nothingKnown), runOptions))
     for (let length = 2; length < whole.length; length++) {
       const lookUp = knows(0.5)
       const records = whole.slice(0, length)
@@ -267,14 +270,14 @@ describe('the id of a reply', () => {
       const known = records.filter((record) => record.type === 'control').length
       const { terminal, records: all } = await resumed(
         records,
-        optionsOf(askable(script.slice(answered), lookUp), given),
+        optionsOf(askable(script.slice(answered), lookUp), runOptions),
       )
       // A request that was lost before its id was on record cannot be looked up.
       const isUnknown = asked > known
       expect([length, terminal.reason, lookUp.mock.calls.length]).toEqual([length, 'completed', known - answered])
       expect([length, terminal.costUsd]).toEqual([length, 2 + (known - answered) * 0.5])
       expect([length, terminal.committedUsd - terminal.costUsd]).toEqual([length, isUnknown ? 5 : 0])
-      expect((await replay(all, optionsOf(askable([]), given))).terminal.committedUsd).toBe(terminal.committedUsd)
+      expect((await replay(all, optionsOf(askable([]), runOptions))).terminal.committedUsd).toBe(terminal.committedUsd)
     }
   })
 })

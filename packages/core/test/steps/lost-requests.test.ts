@@ -1,4 +1,4 @@
-// Tests R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that continues.
+// Tests R-RES-10c, R-RES-10d: requests made before a process died, and not repeated after it, are charged in the run that continues.
 import { describe, expect, test } from 'vitest'
 import { agentTool, CallableHook, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
@@ -52,20 +52,20 @@ const paidIn = (records: readonly StepRecord[]): number =>
 interface Way {
   readonly name: string
   /** The options of the resumed program that differ. */
-  readonly over: Partial<RunOptions>
+  readonly overrides: Partial<RunOptions>
   readonly isAborted: boolean
 }
 
 const ways: readonly Way[] = [
-  { name: 'the hook that asked is gone', over: { hooks: [] }, isAborted: false },
-  { name: 'the tools that asked are gone', over: { tools: [] }, isAborted: false },
-  { name: 'it is aborted at once', over: {}, isAborted: true },
-  { name: 'the hook is gone and it is aborted at once', over: { hooks: [] }, isAborted: true },
+  { name: 'the hook that asked is gone', overrides: { hooks: [] }, isAborted: false },
+  { name: 'the tools that asked are gone', overrides: { tools: [] }, isAborted: false },
+  { name: 'it is aborted at once', overrides: {}, isAborted: true },
+  { name: 'the hook is gone and it is aborted at once', overrides: { hooks: [] }, isAborted: true },
 ]
 
 /** Continues a cut record until its end, or until this many more records. */
-async function resumeRun(records: readonly StepRecord[], { over, isAborted }: Way) {
-  const options = { ...world(), ...over }
+async function resumeRun(records: readonly StepRecord[], { overrides, isAborted }: Way) {
+  const options = { ...world(), ...overrides }
   const { loop, steps } = resume(records, options)
   if (isAborted) loop.abort('user')
   const { terminal } = await loop.ended
@@ -87,7 +87,7 @@ describe.each(ways)('after a kill, where $name', (way) => {
         expect([kept.tokens, kept.costUsd + kept.unknownUsd]).toEqual([terminal.totalTokens, terminal.committedUsd])
         expect(accountOf(records).totals.committedUsd).toBe(terminal.committedUsd)
         // A record of two programs is not replayed by either of them.
-        const isOfOne = Object.keys(way.over).length === 0
+        const isOfOne = Object.keys(way.overrides).length === 0
         const replayed = isOfOne ? (await replay(records, options)).terminal : terminal
         expect(json(replayed)).toEqual(json(terminal))
         if (terminal.committedUsd > terminal.costUsd) lost++
@@ -98,10 +98,10 @@ describe.each(ways)('after a kill, where $name', (way) => {
   }, 60_000)
 })
 
-const unchanged: Way = { name: 'the program is the same again', over: {}, isAborted: false }
+const unchanged: Way = { name: 'the program is the same again', overrides: {}, isAborted: false }
 const broken: Way = {
   name: 'a guard breaks',
-  over: {
+  overrides: {
     stopWhen: {
       name: 'broken',
       evaluate() {
@@ -119,7 +119,7 @@ const afterPaying = (records: readonly StepRecord[], from: number): readonly num
   )
 
 // An abort alone skips nothing here: the hook is called again, and its questions are paid with it.
-const leaving = [...ways.filter(({ over }) => Object.keys(over).length > 0), broken]
+const leaving = [...ways.filter(({ overrides }) => Object.keys(overrides).length > 0), broken]
 
 describe.each(leaving)('after a kill, where $name, and a kill right after that was paid', (way) => {
   test.each([unchanged, ...ways])(

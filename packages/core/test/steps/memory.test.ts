@@ -15,14 +15,16 @@ describe('the step engine in memory', () => {
     const clock = createFakeClock()
     const steps = createMemorySteps({ clock })
     await clock.advance(10)
-    const begun = clock.now()
+    const startedAt = clock.now()
     expect(await steps.run('k', async () => (await clock.advance(5), 'v'), base)).toEqual({
       value: 'v',
       replayed: false,
-      at: begun,
+      at: startedAt,
       durationMs: 5,
     })
-    expect(steps.records).toEqual([{ type: 'result', key: 'k', digest: null, value: 'v', at: begun, durationMs: 5 }])
+    expect(steps.records).toEqual([
+      { type: 'result', key: 'k', digest: null, value: 'v', at: startedAt, durationMs: 5 },
+    ])
   })
 
   test('records the intent before the side effect is called', async () => {
@@ -199,8 +201,11 @@ test('stores nothing without a future resume, and everything works the same', as
     at: 0,
     durationMs: 0,
   })
-  const kept = await run([calls('Look'), 'answer'], { tools: [reader('Look')] })
-  const given = { tools: [reader('Look')], steps: createMemorySteps({ clock: createFakeClock(), keep: 'nothing' }) }
-  const forgotten = await run([calls('Look'), 'answer'], given)
-  expect([forgotten.steps.records, forgotten.events]).toEqual([[], kept.events])
+  const withRecords = await run([calls('Look'), 'answer'], { tools: [reader('Look')] })
+  const runOptions = {
+    tools: [reader('Look')],
+    steps: createMemorySteps({ clock: createFakeClock(), keep: 'nothing' }),
+  }
+  const forgotten = await run([calls('Look'), 'answer'], runOptions)
+  expect([forgotten.steps.records, forgotten.events]).toEqual([[], withRecords.events])
 })

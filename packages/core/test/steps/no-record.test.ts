@@ -14,10 +14,13 @@ const model = scriptedModel(['never'])
 /** The error of both resume and replay; neither asks the model. */
 async function refused(records: unknown): Promise<string> {
   // A file can contain anything.
-  const given = records as readonly StepRecord[]
+  const stored = records as readonly StepRecord[]
   const messages = new Set<string>()
-  expect(() => resume(given, { ...options(), model })).toThrow(ConfigurationError)
-  for (const ask of [async () => resume(given, { ...options(), model }), () => replay(given, { ...options(), model })])
+  expect(() => resume(stored, { ...options(), model })).toThrow(ConfigurationError)
+  for (const ask of [
+    async () => resume(stored, { ...options(), model }),
+    () => replay(stored, { ...options(), model }),
+  ])
     await ask().catch((error: Error) => messages.add(`${error.name}: ${error.message}`))
   expect(model.requests).toEqual([])
   return [...messages].join(' / ')

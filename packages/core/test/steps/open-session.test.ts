@@ -1,4 +1,4 @@
-// Tests R-STEP-16, R-STEP-16c: what stores of many sessions have in common.
+// Tests R-STEP-16, R-STEP-16c: the common part of stores with many sessions.
 import { array, assert, asyncProperty, constantFrom } from 'fast-check'
 import { expect, test } from 'vitest'
 import { HaltingError, streamRun, startRun } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Tests R-RES-10, R-RES-11: calls that are on record, under a program that would treat them otherwise.
+// Tests R-RES-10, R-RES-11: recorded calls in a program that would handle them differently.
 import { describe, expect, test } from 'vitest'
 import { resume, type AgentTool, type RunOptions, type Permissions, type StepRecord } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'
@@ -129,9 +129,9 @@ describe('a recorded subagent', () => {
   const program = () => {
     const { ran, options } = world([])
     const { tools = [] } = options()
-    const given = (more: Partial<RunOptions> = {}) =>
+    const runOptions = (more: Partial<RunOptions> = {}) =>
       options({ model: scriptedModel(both), tools: [agent, ...tools.slice(1)], ...more })
-    return { ran, options: given, leaf: tools[0]! }
+    return { ran, options: runOptions, leaf: tools[0]! }
   }
   const killedInLastAnswer = (options: RunOptions) =>
     killedBefore((record) => record.type === 'intent' && record.key.endsWith('/model:4.1'), options)

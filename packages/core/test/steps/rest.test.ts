@@ -1,4 +1,4 @@
-// Tests R-STEP-14: a log hears when nothing but waiting continues.
+// Tests R-STEP-14: a log is notified when a run only waits.
 import { expect, test } from 'vitest'
 import { DurableStepEngine } from '../../src/steps/driver.ts'
 import { createFakeClock } from '../../src/testing/fake-clock.ts'

@@ -15,10 +15,10 @@ function slow(clock: FakeClock, replies: readonly ScriptedReply[], seconds: numb
 }
 
 /** The time that passes between the resume and the end of the run, in seconds. */
-async function secondsLeft(records: readonly StepRecord[], given: Partial<RunOptions>) {
+async function secondsLeft(records: readonly StepRecord[], overrides: Partial<RunOptions>) {
   const clock = createFakeClock({ autoAdvance: true, start: 1_000_000 })
   const model = scriptedModel(() => ({ hang: true }))
-  const { terminal } = await resume(records, { model, maxDurationMs: 10_000, ...given, clock }).loop.ended
+  const { terminal } = await resume(records, { model, maxDurationMs: 10_000, ...overrides, clock }).loop.ended
   return [terminal.reason, (clock.now() - 1_000_000) / 1_000, terminal.durationMs / 1_000, model.requests.length]
 }
 

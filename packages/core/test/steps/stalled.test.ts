@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 
 const ended = `
-  const told = ({ terminal, state }) => ({
+  const summary = ({ terminal, state }) => ({
     reason: terminal.reason,
     code: terminal.error?.code,
     results: state.transcript.messages().flatMap(({ content }) => typeof content === 'string' ? [] : content)
@@ -49,7 +49,7 @@ describe('a process that nothing could wake', () => {
       const running = core.streamRun(core.startRun({ prompt: 'go' }), ${options})
       const events = []
       for await (const { type } of running) events.push(type)
-      say({ ...told(await running.ended), last: events.at(-1), ends: events.filter((type) => type === 'run_end').length })
+      say({ ...summary(await running.ended), last: events.at(-1), ends: events.filter((type) => type === 'run_end').length })
     `)
     expect({ ...end, stdout: linesIn(end.stdout) }).toEqual({
       exitCode: 0,

@@ -1,4 +1,4 @@
-// Tests R-STEP-15, R-STEP-15a, R-ABORT-8: a model and tools that answer at once keep no timer from firing.
+// Tests R-STEP-15, R-STEP-15a, R-ABORT-8: a model and tools that answer at once do not prevent timers from firing.
 import { describe, expect, test } from 'vitest'
 import { agentTool, createMemorySteps, streamRun, query, replay, startRun, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -33,7 +33,7 @@ function withOther(records: readonly StepRecord[], path: string, value: unknown)
   const record = structuredClone(records.find((each) => each.type === type))
   const last = names.pop() ?? ''
   // The record has these fields.
-  const holder = names.reduce((held, name) => held[name] as never, record as never as { [name: string]: unknown })
+  const holder = names.reduce((parent, name) => parent[name] as never, record as never as { [name: string]: unknown })
   holder[last] = value
   return record
 }

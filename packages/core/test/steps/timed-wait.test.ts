@@ -36,11 +36,11 @@ describe('a wait with a maximum time', () => {
     const steps = createMemorySteps({ clock })
     const controller = new AbortController()
     let wake: (why: string) => void = () => {}
-    let heard = 0
+    let wakeUps = 0
     const wakeOn = (called: typeof wake) => {
       wake = called
-      heard++
-      return () => heard--
+      wakeUps++
+      return () => wakeUps--
     }
     const [answered, woken, aborted] = [
       steps.wait('a', { signal, longestMs: 1_000 }),
@@ -55,7 +55,7 @@ describe('a wait with a maximum time', () => {
     expect(await answered).toEqual({ outcome: 'answered', answer: 'yes', waitedMs: 400, endedMs: 1_000_400 })
     expect(await woken).toEqual({ outcome: 'woken', why: 'retry', waitedMs: 400, endedMs: 1_000_400 })
     expect(await aborted).toEqual({ outcome: 'aborted', waitedMs: 400, endedMs: 1_000_400 })
-    expect([heard, steady.pending]).toEqual([0, 0])
+    expect([wakeUps, steady.pending]).toEqual([0, 0])
   })
 
   test('ends with a wake-up that arrives while it starts', async () => {

@@ -34,7 +34,7 @@ export const ofAgents = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'agent' ? [event] : []))
 
 /** A reply that arrives when it is released. */
-export function held(): { readonly reply: ScriptedReply; readonly free: Promise<void>; let: () => void } {
+export function heldReply(): { readonly reply: ScriptedReply; readonly free: Promise<void>; let: () => void } {
   let letGo: () => void = () => {}
   const free = new Promise<void>((resolve) => {
     letGo = resolve
@@ -62,7 +62,7 @@ export function openTokens(records: readonly StepRecord[]): number {
 }
 
 /** A process that runs tasks: those of a `Start` tool, which the test ends. */
-export function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>> = {}) {
+export function processWith(overrides: Partial<Pick<Background, 'atEnd' | 'waitMs'>> = {}) {
   const state = new Map<string, TaskEnded | 'running'>()
   const reported = new Set<string>()
   const listeners = new Set<() => void>()
@@ -70,7 +70,7 @@ export function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>>
   const background: Background = {
     atEnd: 'wait',
     waitMs: 600_000,
-    ...given,
+    ...overrides,
     running: () =>
       [...state].flatMap(([id, how]) =>
         how === 'running' ? [{ type: 'started', id, description: `task ${id}` }] : [],

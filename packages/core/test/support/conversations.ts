@@ -22,7 +22,7 @@ type Part =
       readonly paused: boolean
     }
   | { readonly kind: 'answers'; readonly length: number; readonly paused: boolean }
-  | { readonly kind: 'told'; readonly what: 'failure' | 'attachment' | 'media_removed' }
+  | { readonly kind: 'reported'; readonly what: 'failure' | 'attachment' | 'media_removed' }
 
 interface ResultPart {
   readonly length: number
@@ -64,7 +64,7 @@ const parts: fc.Arbitrary<Part> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant('told' as const),
+      kind: fc.constant('reported' as const),
       what: fc.constantFrom('failure' as const, 'attachment' as const, 'media_removed' as const),
     }),
   },
@@ -144,7 +144,7 @@ export function entriesOf(list: readonly Part[]): readonly TranscriptEntry[] {
         }
         break
       }
-      case 'told':
+      case 'reported':
         entries.push(reportEntry(part.what, id()))
     }
   }

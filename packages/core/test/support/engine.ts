@@ -40,14 +40,14 @@ export interface Made {
   readonly clock: FakeClock
 }
 
-export function engineOf(script: Script, given: EngineGiven = {}): Made {
-  const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
+export function engineOf(script: Script, overrides: EngineGiven = {}): Made {
+  const model = overrides.model === undefined ? scriptedModel(script) : (overrides.model as ScriptedModel)
   const clock = createFakeClock({ autoAdvance: true })
   const events: RunEvent[] = []
   const engine = new QueryEngine({
     clock,
     sessionId: 'session',
-    ...given,
+    ...overrides,
     model,
     onEvent: (event) => events.push(event),
   })
@@ -57,11 +57,11 @@ export function engineOf(script: Script, given: EngineGiven = {}): Made {
 /** Submits one prompt and returns its one result, which is the last message. */
 export async function ask(
   script: Script,
-  given: EngineGiven = {},
+  overrides: EngineGiven = {},
   during?: (engine: QueryEngine, message: SdkMessage) => void,
 ): Promise<Asked> {
-  const { engine, model, events } = engineOf(script, given)
-  const before = given.transcript ?? Transcript.empty()
+  const { engine, model, events } = engineOf(script, overrides)
+  const before = overrides.transcript ?? Transcript.empty()
   const messages: SdkMessage[] = []
   for await (const message of engine.submit('go')) {
     messages.push(message)

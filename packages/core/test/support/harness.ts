@@ -61,11 +61,11 @@ export interface Run {
 }
 
 /** Starts a run under a fake clock that advances by itself. */
-export function begin(script: Script, given: RunTestOptions = {}, start: StartOptions = { prompt: 'go' }): Going {
-  const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
-  const clock = given.clock ?? createFakeClock({ autoAdvance: true })
-  const steps = (given.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
-  const running = streamRun(startRun(start), { ...given, model, clock, steps })
+export function begin(script: Script, overrides: RunTestOptions = {}, start: StartOptions = { prompt: 'go' }): Going {
+  const model = overrides.model === undefined ? scriptedModel(script) : (overrides.model as ScriptedModel)
+  const clock = overrides.clock ?? createFakeClock({ autoAdvance: true })
+  const steps = (overrides.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
+  const running = streamRun(startRun(start), { ...overrides, model, clock, steps })
   const events: RunEvent[] = []
   const read = (async () => {
     for await (const event of running) events.push(event)
@@ -106,8 +106,8 @@ function resultsOf(entry: TranscriptEntry): readonly ToolResultBlock[] {
   return entry.message.content.flatMap((block) => (block.type === 'tool_result' ? [block] : []))
 }
 
-export function run(script: Script, given: RunTestOptions = {}, start?: StartOptions): Promise<Run> {
-  return begin(script, given, start).end()
+export function run(script: Script, overrides: RunTestOptions = {}, start?: StartOptions): Promise<Run> {
+  return begin(script, overrides, start).end()
 }
 
 /** Waits until a condition is true, without advancing the clock. */
@@ -194,7 +194,7 @@ export function attachments(run: Left): readonly Attachment[] {
 }
 
 /** Texts of user messages that the run wrote itself, with their reason. */
-export function said(run: Left): readonly (readonly [origin: string, text: string])[] {
+export function loopMessages(run: Left): readonly (readonly [origin: string, text: string])[] {
   return added(run).flatMap((entry) => {
     if (entry.kind !== 'user' || entry.origin === 'tool_results' || entry.origin === 'prompt') return []
     const { content } = entry.message

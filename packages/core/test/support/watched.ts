@@ -4,9 +4,9 @@ import { transcriptProblems } from '../../src/testing/index.ts'
 import { begin, type RunTestOptions, type Going, type Run, type Script } from './harness.ts'
 
 /** A run with the invariants of every end: one run result, and a transcript that the next run can begin with. */
-export function watched(script: Script, given: RunTestOptions = {}): Going {
+export function watched(script: Script, overrides: RunTestOptions = {}): Going {
   const runResults: RunResult[] = []
-  const going = begin(script, { ...given, onResult: (terminal) => runResults.push(terminal) })
+  const going = begin(script, { ...overrides, onResult: (terminal) => runResults.push(terminal) })
   return {
     ...going,
     async end() {
@@ -19,4 +19,4 @@ export function watched(script: Script, given: RunTestOptions = {}): Going {
   }
 }
 
-export const ended = (script: Script, given: RunTestOptions = {}): Promise<Run> => watched(script, given).end()
+export const ended = (script: Script, overrides: RunTestOptions = {}): Promise<Run> => watched(script, overrides).end()

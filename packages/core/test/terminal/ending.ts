@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { endings, type EndingReason } from '../../src/index.ts'
 import type { Asked } from '../support/engine.ts'
-import { attachments, failures, results, said } from '../support/harness.ts'
+import { attachments, failures, results, loopMessages } from '../support/harness.ts'
 import { table, type Row } from './table.ts'
 
 /** The messages and effects of an ending; a missing expectation means empty. */
@@ -35,7 +35,7 @@ export function expectEnding(asked: Asked, reason: EndingReason, expected: Expec
     source: terminal.signal.source,
     stands: terminal.signals.highest()?.reason,
     attachments: attachments(asked),
-    said: said(asked),
+    said: loopMessages(asked),
     failures: failures(asked),
     results: results(asked).map(
       ({ content, is_error }) =>

@@ -1,4 +1,4 @@
-// Tests R-GOAL-21, R-GOAL-22, R-GOAL-23: a run that said nothing since its prompt is no success, and what it said is its answer.
+// Tests R-GOAL-21, R-GOAL-22, R-GOAL-23: a run without text since its prompt is no success, and its text is its answer.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { afterRun, type Stage } from '../../src/after/index.ts'
@@ -21,9 +21,9 @@ import { ask, engineOf, resultOf as resultIn } from '../support/engine.ts'
 import { calls, hook, reader, results, run } from '../support/harness.ts'
 
 const tools = [reader('Look')]
-async function resultOf(given: AsyncIterable<SdkMessage>): Promise<SdkResult> {
+async function resultOf(stream: AsyncIterable<SdkMessage>): Promise<SdkResult> {
   const messages: SdkMessage[] = []
-  for await (const message of given) messages.push(message)
+  for await (const message of stream) messages.push(message)
   return resultIn(messages)
 }
 const look = calls('Look')
@@ -133,8 +133,8 @@ describe('the answer of a run whose last reply has no text', () => {
   })
 
   test('is in an error result, too', async () => {
-    const given = { tools, maxTurns: 1, wrapUp: true }
-    const { result } = await ask([{ text: 'So far: nothing.', ...look }, ...nothing], given)
+    const runOptions = { tools, maxTurns: 1, wrapUp: true }
+    const { result } = await ask([{ text: 'So far: nothing.', ...look }, ...nothing], runOptions)
     expect(result).toMatchObject({ terminal_reason: 'max_turns', last_answer: 'So far: nothing.' })
   })
 })
@@ -216,8 +216,8 @@ describe('consumers of a run without text', () => {
   test.each(['no_answer', 'stop_hook_unmet'] as const)(
     'a host reads %s as a success with its reason',
     async (reason) => {
-      const given = { stopHooks: [{ id: 'gate', handle: () => ({ block: 'no' }) }], stopHookBlockCap: 0 }
-      const { result } = reason === 'no_answer' ? await ask(nothing) : await ask(['the answer'], given)
+      const runOptions = { stopHooks: [{ id: 'gate', handle: () => ({ block: 'no' }) }], stopHookBlockCap: 0 }
+      const { result } = reason === 'no_answer' ? await ask(nothing) : await ask(['the answer'], runOptions)
       expect(result).toMatchObject({ is_error: true, terminal_reason: reason })
       const { errors: _errors, last_answer: answer, ...common } = result
       expect(resultForHosts(result)).toEqual({ ...common, subtype: 'success', is_error: false, result: answer ?? '' })
@@ -237,13 +237,13 @@ describe('consumers of a run without text', () => {
 test('a run is completed when it wrote any text, and the last text is its answer', async () => {
   const reply = fc.record({ text: fc.constantFrom('', ' ', 'one', 'two\n'), isCall: fc.boolean() })
   await fc.assert(
-    fc.asyncProperty(fc.array(reply, { maxLength: 4 }), async (given) => {
+    fc.asyncProperty(fc.array(reply, { maxLength: 4 }), async (drawnReplies) => {
       // The run ends at the first reply without a call; an empty one is requested again.
-      const script = given.flatMap(({ text, isCall }): ScriptedReply[] =>
+      const script = drawnReplies.flatMap(({ text, isCall }): ScriptedReply[] =>
         isCall ? [{ text, ...look }] : text.trim() === '' ? [text, text] : [text],
       )
-      const end = given.findIndex(({ isCall }) => !isCall)
-      const texts = (end === -1 ? given : given.slice(0, end + 1)).map(({ text }) => text)
+      const end = drawnReplies.findIndex(({ isCall }) => !isCall)
+      const texts = (end === -1 ? drawnReplies : drawnReplies.slice(0, end + 1)).map(({ text }) => text)
       const said = texts.findLast((text) => text.trim() !== '')
       const { result, terminal } = await ask([...script, ...(end === -1 ? nothing : [])], { tools })
       expect([terminal.reason, result.result]).toEqual(

@@ -21,7 +21,7 @@ import {
   hook,
   reader,
   resultTexts,
-  said,
+  loopMessages,
   tick,
   tool,
   toolEnds,
@@ -49,7 +49,7 @@ describe('an abort at either point', () => {
       going.loop.abort(cause)
       const { terminal, state } = await going.end()
       expect([terminal.reason, terminal.signal.message]).toEqual([streaming, message])
-      expect(said({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user]']] : [])
+      expect(loopMessages({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user]']] : [])
     },
   )
 
@@ -66,7 +66,9 @@ describe('an abort at either point', () => {
         message,
         ['Interrupted by user', 'Interrupted by user'],
       ])
-      expect(said({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user for tool use]']] : [])
+      expect(loopMessages({ state })).toEqual(
+        speaks ? [['interruption', '[Request interrupted by user for tool use]']] : [],
+      )
     },
   )
 
@@ -290,8 +292,8 @@ describe('the scope of an abort', () => {
   test('calls each listener once, also a late one, and unsubscribes from the outer signal', () => {
     const controller = new AbortController()
     const scope = following(controller.signal)
-    const heard: string[] = []
-    const listener = (name: string) => ({ onAbort: (cause: string) => void heard.push(`${name} ${cause}`) })
+    const notified: string[] = []
+    const listener = (name: string) => ({ onAbort: (cause: string) => void notified.push(`${name} ${cause}`) })
     const left = listener('b')
     scope.listen(listener('a'))
     scope.listen(left)
@@ -299,7 +301,11 @@ describe('the scope of an abort', () => {
     controller.abort('terminated')
     scope.abort('user')
     scope.listen(listener('c'))
-    expect([heard, scope.cause, scope.signal.aborted]).toEqual([['a terminated', 'c terminated'], 'terminated', true])
+    expect([notified, scope.cause, scope.signal.aborted]).toEqual([
+      ['a terminated', 'c terminated'],
+      'terminated',
+      true,
+    ])
     const other = following(new AbortController().signal)
     other.dispose()
     expect(other.cause).toBeUndefined()

@@ -133,7 +133,7 @@ describe('a limit of one agent', () => {
       asksModel: true,
     }
     const script = (request: ModelRequest): ScriptedReply => {
-      if (request.system === 'Tell.') return { text: 'told', usage: { input_tokens: 3_000, output_tokens: 100 } }
+      if (request.system === 'Tell.') return { text: 'reported', usage: { input_tokens: 3_000, output_tokens: 100 } }
       return looking({ input_tokens: 1_000, output_tokens: 50 })(request)
     }
     const options = () => ({

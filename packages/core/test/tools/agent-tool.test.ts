@@ -96,7 +96,8 @@ describe('an agent without spawn', () => {
 })
 
 describe('tools of its own', () => {
-  const look = (said: string): AnyTool => tool({ name: 'Look', description: said, readOnly: true, execute: () => said })
+  const look = (content: string): AnyTool =>
+    tool({ name: 'Look', description: content, readOnly: true, execute: () => content })
   const script = byPrompt({ go: [calls('Look', ask('Help')), 'done'], sub: [calls('Look', 'Other'), 'end of sub'] })
 
   test('exist only in its run, and replace those of the run with the same name', async () => {
@@ -311,8 +312,8 @@ describe('calls of agents in one message', () => {
         expect(['completed', 'max_budget_usd']).toContain(terminal.reason)
         const again = await replay(records, options())
         expect(json(again.terminal)).toEqual(json(terminal))
-        const said = again.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
-        expect(json(said)).toEqual(json(state.transcript.since(0)))
+        const entries = again.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+        expect(json(entries)).toEqual(json(state.transcript.since(0)))
       },
     )
     await fc.assert(cases)
@@ -347,8 +348,8 @@ describe('calls of agents in one message', () => {
       const { terminal, state } = await resume(before, after.options).loop.ended
       const texts = resultTexts({ state: { ...state, startLength: 0 } })
       expect([length, terminal.reason, texts]).toEqual([length, 'completed', ['{"ok":true}', '{"ok":false}']])
-      const begun = before.filter((record) => record.type === 'intent' && record.key.includes('/tool:')).length
-      expect([length, after.written.length]).toEqual([length, 2 - begun])
+      const startedCalls = before.filter((record) => record.type === 'intent' && record.key.includes('/tool:')).length
+      expect([length, after.written.length]).toEqual([length, 2 - startedCalls])
     }
   })
 })

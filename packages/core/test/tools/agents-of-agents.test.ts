@@ -51,10 +51,10 @@ const byPrompt =
     scripts[promptOf(request)]?.[turnOf(request)] ?? 'end'
 
 /** Prompts of all agents that began, with their depth. */
-function begun(events: readonly RunEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
+function startedAgents(events: readonly RunEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
   return events.flatMap((event) => {
     if (event.type !== 'agent') return []
-    const inner = begun([event.event], depth + 1)
+    const inner = startedAgents([event.event], depth + 1)
     return event.event.type === 'run_start' ? [[depth, event.callId] as const, ...inner] : inner
   })
 }
@@ -65,7 +65,7 @@ describe('a subagent that starts another', () => {
   test('has its answer as a result, and all their spending is in the figures of the run', async () => {
     const { state, events, terminal } = await run(script, { tools: [agent(), reader('Look')] })
     expect(resultTexts({ state })).toEqual(['a, with b'])
-    expect(begun(events).map(([depth]) => depth)).toEqual([1, 2])
+    expect(startedAgents(events).map(([depth]) => depth)).toEqual([1, 2])
     // Six requests, 15 tokens each.
     expect([state.spent.subagents, state.spent.totalTokens]).toEqual([2, 90])
     expect(terminal.summary.usage.input_tokens).toBe(20)
@@ -74,13 +74,13 @@ describe('a subagent that starts another', () => {
   test('is not shown the tool on the last level, and gets an error when it calls it anyway', async () => {
     const deep = byPrompt({ go: [asks('a'), 'done'], a: [asks('b'), 'end of a'], b: [asks('c'), 'end of b'] })
     const { model, events } = await run(deep, { tools: [agent(), reader('Look')], maxSubagentDepth: 2 })
-    const shown = model.requests.map((request) => [promptOf(request), request.tools.map(({ name }) => name)])
-    expect(shown.filter(([prompt]) => prompt === 'b')).toEqual([
+    const toolsShown = model.requests.map((request) => [promptOf(request), request.tools.map(({ name }) => name)])
+    expect(toolsShown.filter(([prompt]) => prompt === 'b')).toEqual([
       ['b', ['Look']],
       ['b', ['Look']],
     ])
-    expect(shown.find(([prompt]) => prompt === 'a')).toEqual(['a', ['Agent', 'Look']])
-    expect(begun(events)).toHaveLength(2)
+    expect(toolsShown.find(([prompt]) => prompt === 'a')).toEqual(['a', ['Agent', 'Look']])
+    expect(startedAgents(events)).toHaveLength(2)
     const toB = model.requests.findLast((request) => promptOf(request) === 'b')
     expect(JSON.stringify(toB?.messages.at(-1))).toContain('Agents at depth 2 cannot start other agents.')
   })
@@ -106,7 +106,7 @@ describe('a subagent that starts another', () => {
         maxSubagents,
         maxSubagentDepth: 4,
       })
-      const depths = begun(events).map(([depth]) => depth)
+      const depths = startedAgents(events).map(([depth]) => depth)
       expect(depths).toHaveLength(state.spent.subagents)
       expect(depths.length).toBeLessThanOrEqual(maxSubagents)
       expect(Math.max(...depths)).toBeLessThanOrEqual(4)
@@ -120,9 +120,9 @@ describe('a subagent that starts another', () => {
     let isRunning = false
     const running: typeof look = {
       ...look,
-      execute(...given) {
+      execute(...args) {
         isRunning = true
-        return look.execute(...given)
+        return look.execute(...args)
       },
     }
     const going = begin(script, { tools: [agent(), running] })

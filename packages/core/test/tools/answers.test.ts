@@ -1,4 +1,4 @@
-// Tests R-ASK-8, R-ASK-8a, R-PERM-7b: what is no answer is an error of the program, and runs nothing.
+// Tests R-ASK-8, R-ASK-8a, R-PERM-7b: an invalid answer is an error of the program, and runs nothing.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -47,11 +47,11 @@ const wrong: readonly (readonly [name: string, given: unknown, expectedError: st
   ],
 ]
 // Plain JavaScript code can return any value.
-const asAnswer = (given: unknown): PermissionDecision => given as PermissionDecision
-describe.each(wrong)('%s', (_name, given, expectedError) => {
+const asAnswer = (answer: unknown): PermissionDecision => answer as PermissionDecision
+describe.each(wrong)('%s', (_name, answer, expectedError) => {
   test('of canUseTool ends the run with that error, and a replay in the same way', async () => {
     const { done, options } = world()
-    const canUseTool: CanUseTool = () => asAnswer(given) as ReturnType<CanUseTool>
+    const canUseTool: CanUseTool = () => asAnswer(answer) as ReturnType<CanUseTool>
     const steps = createMemorySteps({ clock: createFakeClock() })
     const ended = await run(script, { ...options, canUseTool, steps })
     expect([ended.terminal.reason, ended.terminal.error?.code, ended.terminal.error?.message, done]).toEqual([
@@ -70,7 +70,7 @@ describe.each(wrong)('%s', (_name, given, expectedError) => {
     const { engine } = engineOf(script, options)
     for await (const _ of engine.submit('go'));
     const approving = async (): Promise<void> => {
-      for await (const _ of engine.approve({ a: asAnswer(given) }));
+      for await (const _ of engine.approve({ a: asAnswer(answer) }));
     }
     await expect(approving()).rejects.toThrow(ConfigurationError)
     await expect(approving()).rejects.toThrow(expectedError)
@@ -87,7 +87,7 @@ describe.each(wrong)('%s', (_name, given, expectedError) => {
       going.events.flatMap((event) => (event.type === 'approval_needed' && event.key !== null ? [event.key] : []))[0]
     await until(() => keyOf() !== undefined)
     const key = keyOf() ?? ''
-    expect(() => going.loop.answer(key, asAnswer(given))).toThrow(expectedError)
+    expect(() => going.loop.answer(key, asAnswer(answer))).toThrow(expectedError)
     expect(done).toEqual([])
     going.loop.answer(key, { behavior: 'allow' })
     expect([(await going.end()).terminal.reason, done]).toEqual(['completed', ['paid']])
@@ -98,7 +98,7 @@ describe.each(wrong)('%s', (_name, given, expectedError) => {
     const clock = createFakeClock({ autoAdvance: true })
     const agent = AgentBuilder.base({ model: scriptedModel(script), clock, ...options, onAsk: 'wait' }).build()
     const state = AgentState.empty().withUserMessage('go')
-    const ended = await agent.execute(state, { onApproval: () => asAnswer(given) })
+    const ended = await agent.execute(state, { onApproval: () => asAnswer(answer) })
     expect([ended.stopReason(), JSON.stringify(ended.stopSignals().highest()), done]).toEqual([
       'error',
       expect.stringContaining('An answer is'),

@@ -109,17 +109,17 @@ describe('a call that a person has to approve', () => {
           : { behavior: 'allow', updatedInput: { command: 'rm by rule' } },
     }
     const note = (input: unknown) => (ran.push(input), 'ran')
-    const given = { permissions, tools: [tool('Ask', note), tool('Changed', note)] }
-    const { state, terminal } = await run([calls('Changed', 'Ask')], given)
+    const runOptions = { permissions, tools: [tool('Ask', note), tool('Changed', note)] }
+    const { state, terminal } = await run([calls('Changed', 'Ask')], runOptions)
     expect([terminal.reason, resultTexts({ state })]).toEqual(['needs_approval', ['no rm']])
     const approvals = { call_0_1: { behavior: 'allow', updatedInput: { command: 'rm by hand' } } } as const
-    const result = await run(['done'], given, { approvals, transcript: state.transcript, runId: 'run2' })
+    const result = await run(['done'], runOptions, { approvals, transcript: state.transcript, runId: 'run2' })
     expect([result.terminal.reason, resultTexts(result), ran]).toEqual(['completed', ['no rm'], []])
     // Later rules do not change the past.
     const anything: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
     const replayed = await replay(
       result.steps.records,
-      { ...given, model: result.model, permissions: anything },
+      { ...runOptions, model: result.model, permissions: anything },
       state.transcript,
     )
     expect(replayed.terminal).toEqual(result.terminal)
@@ -134,8 +134,8 @@ describe('a call that a person has to approve', () => {
     )
     expect([terminal.reason, terminal.summary.toolResults]).toEqual(['completed', 2])
     expect(transcriptProblems(messages)).toEqual([])
-    const why = 'Not run: it was waiting for approval when a new message arrived'
-    expect(messages.at(-3)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0_1', content: why, is_error: true }, { type: 'tool_result', tool_use_id: 'call_0_2', content: why, is_error: true }] }) // prettier-ignore
+    const notRunReason = 'Not run: it was waiting for approval when a new message arrived'
+    expect(messages.at(-3)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0_1', content: notRunReason, is_error: true }, { type: 'tool_result', tool_use_id: 'call_0_2', content: notRunReason, is_error: true }] }) // prettier-ignore
   })
 
   test('is answered with approvals or with a prompt, never both: results come before any other message', async () => {
@@ -218,8 +218,8 @@ describe('a wait for a person', () => {
       const prompt = messages[0]?.content
       return prompt === 'go' ? calls(ofAgent('ask'), ofAgent('hang')) : calls(prompt === 'ask' ? 'AskA' : 'Hang')
     }
-    const given = { clock, steps, tools: [...tools, hanging('Hang'), agent], permissions: asks }
-    const going = begin(script, { ...given, onAsk: 'wait', maxDurationMs: 5_000 })
+    const runOptions = { clock, steps, tools: [...tools, hanging('Hang'), agent], permissions: asks }
+    const going = begin(script, { ...runOptions, onAsk: 'wait', maxDurationMs: 5_000 })
     const { terminal } = await going.end()
     expect([terminal.reason, clock.now()]).toEqual(['time_limit', 5_000])
   })

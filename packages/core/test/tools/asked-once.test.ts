@@ -1,4 +1,4 @@
-// Tests R-TOOL-17: a call's input is looked at once, and again only where somebody changed it.
+// Tests R-TOOL-17: a call's input is checked once, and again only after a change.
 import { describe, expect, test } from 'vitest'
 import type { Permissions, Tool } from '../../src/index.ts'
 import { calls, hook, resultTexts, run, tick, tool, type RunTestOptions } from '../support/harness.ts'
@@ -26,7 +26,7 @@ const later: Permissions = { ...rules, decide: async () => ({ behavior: 'allow' 
 const nothing = hook(['beforeToolUse', 'afterToolUse'], () => {})
 
 describe('the check and the predicate of a tool are called once for each call', () => {
-  const given: readonly (readonly [string, RunTestOptions])[] = [
+  const cases: readonly (readonly [string, RunTestOptions])[] = [
     ['by itself', {}],
     ['with rules', { permissions: rules }],
     ['with rules that take their time', { permissions: later }],
@@ -34,7 +34,7 @@ describe('the check and the predicate of a tool are called once for each call', 
     ['with rules and hooks', { permissions: rules, hooks: [nothing] }],
     ['one at a time', { toolConcurrency: 1 }],
   ]
-  test.each(given)('%s', async (_how, more) => {
+  test.each(cases)('%s', async (_how, more) => {
     for (const isReading of [true, false]) {
       const log: string[] = []
       const script = [calls(call(1), call(2), call(3)), 'done']
@@ -103,7 +103,7 @@ describe('rules are called once for a call that they see while its message strea
   ] as const)('and %s', async (_what, permissions, questions, texts) => {
     const log: string[] = []
     const script = [{ ...calls({ name: 'Read', id: 'c' }), before: tick }, 'done']
-    const given = { tools: [tool('Read', 'read', { readOnly: true })], permissions: asked(log, permissions) }
-    expect([resultTexts(await run(script, given)), log]).toEqual([texts, questions])
+    const runOptions = { tools: [tool('Read', 'read', { readOnly: true })], permissions: asked(log, permissions) }
+    expect([resultTexts(await run(script, runOptions)), log]).toEqual([texts, questions])
   })
 })

@@ -1,4 +1,4 @@
-// Tests R-TOOL-19 to R-TOOL-19c: what a tool asks a model is paid, counted and on record like any other request.
+// Tests R-TOOL-19 to R-TOOL-19c: the questions of a tool to a model are paid, counted and recorded like any other request.
 import { describe, expect, test } from 'vitest'
 import { textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
@@ -32,11 +32,11 @@ const question = (text: string) =>
 type Ask = NonNullable<ToolContext['ask']>
 type Work = (ask: Ask, input: Record<string, unknown>) => Promise<string>
 
-const said = (reply: CompactionReply): string =>
+const replyText = (reply: CompactionReply): string =>
   reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind
 
 /** The model that is asked replies with its question. The model of the run looks as often as configured, and answers. */
-function world(work: Work, names: readonly string[] = ['Look'], over: Partial<Tool> = {}) {
+function world(work: Work, names: readonly string[] = ['Look'], overrides: Partial<Tool> = {}) {
   const helper = scriptedModel(
     ({ messages }) => ({
       text: `on ${textOf(messages[0]?.content ?? '')}`,
@@ -51,7 +51,7 @@ function world(work: Work, names: readonly string[] = ['Look'], over: Partial<To
   const asking = (name: string): Tool => ({
     ...reader(name, async (input, { ask }) => (ask === undefined ? 'nobody to ask' : work(ask, { ...input, name }))),
     asksModel: true,
-    ...over,
+    ...overrides,
   })
   const options: RunOptions = {
     model,
@@ -66,16 +66,16 @@ function world(work: Work, names: readonly string[] = ['Look'], over: Partial<To
 const once =
   (helper: () => RunOptions['model']): Work =>
   async (ask, { name }) =>
-    said(await ask({ ...question(String(name)), model: helper() }))
+    replyText(await ask({ ...question(String(name)), model: helper() }))
 
 /** A world whose tools each ask one question, by their names. */
-function simple(names?: readonly string[], over?: Partial<Tool>) {
-  const made: ReturnType<typeof world> = world(
-    once(() => made.helper),
+function simple(names?: readonly string[], overrides?: Partial<Tool>) {
+  const setup: ReturnType<typeof world> = world(
+    once(() => setup.helper),
     names,
-    over,
+    overrides,
   )
-  return made
+  return setup
 }
 
 describe('a tool that asks a model', () => {
@@ -116,12 +116,12 @@ describe('a tool that asks a model', () => {
   })
 
   test('gets an error when the budget has no room for it, and nothing is asked', async () => {
-    const made: ReturnType<typeof world> = world(async (ask) =>
-      said(await ask({ ...question('x'.repeat(50_000)), model: made.helper })),
+    const setup: ReturnType<typeof world> = world(async (ask) =>
+      replyText(await ask({ ...question('x'.repeat(50_000)), model: setup.helper })),
     )
-    const { terminal, state } = await run([], { ...made.options, maxBudgetUsd: 20_000 } as never)
+    const { terminal, state } = await run([], { ...setup.options, maxBudgetUsd: 20_000 } as never)
     expect(resultTexts({ state })).toEqual(['over_budget'])
-    expect([made.helper.requests.length, terminal.reason, terminal.costUsd]).toEqual([0, 'completed', 30])
+    expect([setup.helper.requests.length, terminal.reason, terminal.costUsd]).toEqual([0, 'completed', 30])
   })
 
   test('never overshoots in parallel with others that ask', async () => {
@@ -181,7 +181,7 @@ describe('a tool that asks a model', () => {
     const before = simple()
     const records = await killedBefore((record) => 'key' in record && record.key.endsWith('/asked'), before.options)
     const after: ReturnType<typeof world> = world(async (ask) =>
-      said(await ask({ ...question('another'), model: after.helper })),
+      replyText(await ask({ ...question('another'), model: after.helper })),
     )
     const { terminal, state } = await resume(records, after.options).loop.ended
     expect(resultTexts({ state })).toEqual(['on another'])
@@ -194,7 +194,7 @@ describe('a tool that asks a model', () => {
     const isReply = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/asked/')
     const records = await killedBefore(isReply, before.options)
     const after: ReturnType<typeof world> = world(async (ask) =>
-      said(await ask({ ...question('another'), model: after.helper })),
+      replyText(await ask({ ...question('another'), model: after.helper })),
     )
     const { loop, steps } = resume(records, after.options)
     const { terminal, state } = await loop.ended
@@ -216,8 +216,8 @@ describe('a tool that asks a model', () => {
 
   test('is cut by an abort', async () => {
     const hanging = scriptedModel([{ hang: true }], { id: 'helper', maxOutputTokens: cap })
-    const made = world(async (ask) => said(await ask({ ...question('x'), model: hanging })))
-    const going = begin([], { ...made.options, models: [hanging] } as never)
+    const setup = world(async (ask) => replyText(await ask({ ...question('x'), model: hanging })))
+    const going = begin([], { ...setup.options, models: [hanging] } as never)
     while (hanging.requests.length === 0) await tick()
     going.loop.abort('user')
     const { terminal, state } = await going.end()
@@ -226,8 +226,8 @@ describe('a tool that asks a model', () => {
   })
 
   test('has no model to ask without the option, or when its call may not run again', async () => {
-    for (const over of [{ asksModel: false }, { readOnly: false }]) {
-      const { state } = await run([], simple(['Look'], over).options as never)
+    for (const overrides of [{ asksModel: false }, { readOnly: false }]) {
+      const { state } = await run([], simple(['Look'], overrides).options as never)
       expect(results({ state })[0]?.content).toBe('nobody to ask')
     }
     const written = simple(['Look'], { readOnly: false, onUnknownOutcome: 'rerun' })
@@ -236,8 +236,8 @@ describe('a tool that asks a model', () => {
 
   test('does not start while its message streams', async () => {
     let started = 0
-    const made = world(async () => `${++started}`)
-    const going = begin([], made.options as never)
+    const setup = world(async () => `${++started}`)
+    const going = begin([], setup.options as never)
     const { events } = await going.end()
     const reply = events.findIndex((event) => event.type === 'message' && event.entry.kind === 'assistant')
     expect(events.findIndex(({ type }) => type === 'tool_start')).toBeGreaterThan(reply)
@@ -245,8 +245,8 @@ describe('a tool that asks a model', () => {
   })
 
   test('can be made by tool() too', () => {
-    const made = makeTool({ name: 'T', description: 'd', asksModel: true, execute: () => 'x' })
-    expect(made.asksModel).toBe(true)
+    const askingTool = makeTool({ name: 'T', description: 'd', asksModel: true, execute: () => 'x' })
+    expect(askingTool.asksModel).toBe(true)
     expect(() => makeTool({ name: 'T', description: 'd', asksModel: 'yes' as never, execute: () => 'x' })).toThrow(/asksModel/)
   }) // prettier-ignore
 })

@@ -1,9 +1,9 @@
-// Tests R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
+// Tests R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: background agents of a process that ended.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { agent, byPrompt, chargesIn, notesIn, openTokens, processWith, start } from '../support/background.ts'
-import { begin, calls, json, run, said, tool } from '../support/harness.ts'
+import { begin, calls, json, run, loopMessages, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
 describe('a killed run with background agents', () => {
@@ -64,7 +64,7 @@ describe('a killed run with background agents', () => {
       const { loop, steps } = resume(records, { ...optionsFor([]), tools: [tool('Write')] })
       const { terminal, state } = await loop.ended
       expect([count, terminal.reason]).toEqual([count, 'completed'])
-      expect(said({ state: { ...state, startLength: 1 } }).map(([, text]) => text)).toContainEqual(
+      expect(loopMessages({ state: { ...state, startLength: 1 } }).map(([, text]) => text)).toContainEqual(
         expect.stringMatching(
           /was started by a process that no longer exists, so it cannot continue\. What it did is unknown/,
         ),
@@ -99,7 +99,7 @@ describe('a resumed agent', () => {
     const records = await killedAfter(count, options([]))
     const { terminal, state } = await resume(records, options(worked)).loop.ended
     expect([terminal.reason, worked]).toEqual(['completed', ['Work']])
-    expect(said({ state: { ...state, startLength: 1 } })[0]?.[1]).toContain('was stopped before it was done')
+    expect(loopMessages({ state: { ...state, startLength: 1 } })[0]?.[1]).toContain('was stopped before it was done')
   })
 
   test('has the limits that it was started with, whatever was set since', async () => {
@@ -127,7 +127,7 @@ describe('a resumed agent', () => {
     const { terminal, state } = await resume(records, options).loop.ended
     for (const ended of [whole, { terminal, state: { ...state, startLength: 1 } }]) {
       expect(ended.terminal.reason).toBe('completed')
-      expect(said(ended)).toEqual([['loop', expect.stringMatching(/has ended\..*\nfound it\n/s)]])
+      expect(loopMessages(ended)).toEqual([['loop', expect.stringMatching(/has ended\..*\nfound it\n/s)]])
     }
   })
 

@@ -1,4 +1,4 @@
-// Tests R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
+// Tests R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: the results of a run that breaks during its tools.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -78,10 +78,10 @@ describe('keeps the redactions of a hook when the run breaks', () => {
 
   test('also for the details', async () => {
     const detailed = reader('Detailed', () => ({ content: 'the secret', details: { secret: 'secret' } }))
-    const given = { tools: [detailed, failing], ...breaking }
-    const seen = await ended([calls('Detailed', 'Fail')], given)
+    const runOptions = { tools: [detailed, failing], ...breaking }
+    const seen = await ended([calls('Detailed', 'Fail')], runOptions)
     expect(detailsOf(seen)).toEqual({ call_0_0: { secret: 'secret' } })
-    const unseen = await ended([calls('Fail', 'Detailed')], { ...given, hooks: [redact] })
+    const unseen = await ended([calls('Fail', 'Detailed')], { ...runOptions, hooks: [redact] })
     expect(detailsOf(unseen)).toBeUndefined()
   })
 
@@ -179,14 +179,14 @@ describe('a run that breaks keeps its results', () => {
     })
     isBroken(result)
     const { summary, costUsd } = result.terminal
-    const said = [...result.state.transcript].flatMap((entry) =>
+    const hookTexts = [...result.state.transcript].flatMap((entry) =>
       entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
     )
     expect([summary.assistantMessages, summary.toolResults, summary.requests, summary.turns, costUsd]).toEqual([
       1, 2, 1, 1, 15,
     ])
     expect(result.state.spent.metadata).toEqual({ afterInference: true, beforeToolUse: true, afterToolUse: true })
-    expect(said.map(String).toSorted()).toEqual(
+    expect(hookTexts.map(String).toSorted()).toEqual(
       ['afterInference', 'afterToolUse', 'afterToolUse', 'beforeToolUse', 'beforeToolUse'].map(
         (at) => `noted at ${at}`,
       ),

@@ -82,8 +82,8 @@ describe('calls of one message with one id', () => {
       ['call', '', 'call'],
       ['call', 'call_2', 'call_3'],
     ],
-  ])('%j are made distinct as %j', async (given, distinctIds) => {
-    const result = await run([called(given), 'done'], { tools: [echo()] })
+  ])('%j are made distinct as %j', async (ids, distinctIds) => {
+    const result = await run([called(ids), 'done'], { tools: [echo()] })
     expect([calledIds(result), answersById(result)]).toEqual([
       distinctIds,
       distinctIds.map((id, n) => [id, `Echo ${n}`]),
@@ -371,17 +371,17 @@ describe('calls with one id that start early', () => {
     const script = scriptedModel(['done'])
     const log: unknown[] = []
     // It emits its blocks in another order than in its message, or emits others.
-    const confused = (emitted: readonly number[], given: readonly number[]): ScriptedModel => ({
+    const confused = (emitted: readonly number[], order: readonly number[]): ScriptedModel => ({
       ...script,
       async call(request, options) {
         if (request.messages.length > 1) return script.call(request, options)
         for (const [index, n] of emitted.entries())
           options.emit({ type: 'block', index, block: block(n), messageId: 'msg' })
         await tick()
-        return { message: { ...message, content: given.map(block) } }
+        return { message: { ...message, content: order.map(block) } }
       },
     })
-    for (const [emitted, given] of [
+    for (const [emitted, order] of [
       [
         [1, 2],
         [2, 1],
@@ -391,14 +391,14 @@ describe('calls with one id that start early', () => {
     ] as const) {
       log.length = 0
       const result = await run([], {
-        model: confused(emitted, given),
+        model: confused(emitted, order),
         tools: [reader('Look', ({ n }) => (log.push(n), `seen ${String(n)}`))],
       })
-      expect(results(result).map(({ content }) => content)).toEqual(given.map((n) => `seen ${n}`))
+      expect(results(result).map(({ content }) => content)).toEqual(order.map((n) => `seen ${n}`))
     }
   })
 
-  test.each(['the objects that were told', 'copies of them'])(
+  test.each(['the emitted objects', 'copies of them'])(
     'keep their streamed ids, in whatever order: %s',
     async (kind) => {
       const blockOf = (n: number): ContentBlock => ({ type: 'tool_use', id: 'same', name: 'Look', input: { n } })
@@ -464,7 +464,7 @@ describe('a record of calls with one id', () => {
     denies: ({ call }) => ((call.input as { n: number }).n === 1 ? 'not the second' : undefined),
     decide: () => ({ behavior: 'allow' }),
   }
-  const given = (): RunTestOptions => ({
+  const runOptions = (): RunTestOptions => ({
     tools: [echo(), look()],
     permissions,
     hooks: [hook('beforeToolUse', () => {})],
@@ -477,24 +477,24 @@ describe('a record of calls with one id', () => {
   ]
 
   test('replays to the same events and results', async () => {
-    const whole = await run(script, given())
+    const whole = await run(script, runOptions())
     expect(answersById(whole)).toEqual(denied)
     const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
-    const options: RunOptions = { ...given(), model: scriptedModel([]) }
+    const options: RunOptions = { ...runOptions(), model: scriptedModel([]) }
     const { events, terminal } = await replay(records, options)
     const live = whole.events.filter((event) => !isLive(event))
     expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
   })
 
   test('continues to the same results, cut anywhere', async () => {
-    const whole = await run(script, given())
+    const whole = await run(script, runOptions())
     for (let count = 1; count < whole.steps.records.length; count++) {
       const records = whole.steps.records.slice(0, count).map((record) => json(record) as unknown as StepRecord)
       const model = scriptedModel(({ messages }) => {
         const turn = messages.filter(({ role }) => role === 'assistant').length
         return script[turn] ?? 'done'
       })
-      const { terminal, state } = await resume(records, { ...given(), model }).loop.ended
+      const { terminal, state } = await resume(records, { ...runOptions(), model }).loop.ended
       const unknownOr = (text: unknown) =>
         expect.toSatisfy((resultText: unknown) => resultText === text || String(resultText).startsWith('The outcome'))
       expect([count, terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual([

@@ -139,8 +139,14 @@ test('another input replaces the whole input', async () => {
 
 test('a slow answer is awaited without the time limit, and given up at its own limit', async () => {
   const clock = createFakeClock()
-  const given = { tools, permissions: rules().permissions, clock, maxDurationMs: 1_000, canUseToolTimeoutMs: 60_000 }
-  const going = begin([twice[0] ?? '', 'done'], { ...given, canUseTool: () => new Promise(() => {}) })
+  const runOptions = {
+    tools,
+    permissions: rules().permissions,
+    clock,
+    maxDurationMs: 1_000,
+    canUseToolTimeoutMs: 60_000,
+  }
+  const going = begin([twice[0] ?? '', 'done'], { ...runOptions, canUseTool: () => new Promise(() => {}) })
   await until(() => going.events.some(({ type }) => type === 'approval_needed'))
   await tick()
   await clock.advance(59_000)
@@ -161,8 +167,8 @@ test('a question without an answer in time is withdrawn by its signal, without a
     signals.push(signal)
     return new Promise(() => {})
   }
-  const given = { tools, permissions: rules().permissions, clock, canUseToolTimeoutMs: 60_000, canUseTool }
-  const going = begin([twice[0] ?? '', 'done'], given)
+  const runOptions = { tools, permissions: rules().permissions, clock, canUseToolTimeoutMs: 60_000, canUseTool }
+  const going = begin([twice[0] ?? '', 'done'], runOptions)
   await until(() => signals.length > 0)
   expect(signals[0]?.aborted).toBe(false)
   await clock.advance(60_000)

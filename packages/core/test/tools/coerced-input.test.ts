@@ -48,7 +48,7 @@ describe('an unambiguous input', () => {
     [{ place: '{"line":"3"}' }, { place: { line: 3 } }],
     ['{"path":"a","count":"3"}', { path: 'a', count: 3 }],
   ]
-  test.each(cases)('%j becomes %j', (given, meant) => expect(coercedInput(schema, given)).toEqual(meant))
+  test.each(cases)('%j becomes %j', (input, expected) => expect(coercedInput(schema, input)).toEqual(expected))
 })
 
 describe('an ambiguous input stays unchanged', () => {
@@ -59,16 +59,16 @@ describe('an ambiguous input stays unchanged', () => {
     { names: {} }, { names: '[1' }, { place: 'somewhere' }, { any: '3' }, { any: null }, { unknown: '3' }, { unknown: null },
     7, null, 'text', [],
   ] // prettier-ignore
-  test.each(cases.map((given) => [given]))('%j', (given) => expect(coercedInput(schema, given)).toBe(given))
+  test.each(cases.map((input) => [input]))('%j', (input) => expect(coercedInput(schema, input)).toBe(input))
 })
 
 test('a valid input stays identical, and a coerced one is not coerced again', () => {
   fc.assert(
-    fc.property(fc.object({ key: fc.constantFrom(...Object.keys(schema['properties'] ?? {})) }), (given) => {
-      const value: Json = JSON.parse(JSON.stringify(given))
-      const taken = coercedInput(schema, value)
-      expect(schemaProblems(schema, value).length === 0 ? taken : value).toEqual(value)
-      expect(coercedInput(schema, taken)).toEqual(taken)
+    fc.property(fc.object({ key: fc.constantFrom(...Object.keys(schema['properties'] ?? {})) }), (input) => {
+      const value: Json = JSON.parse(JSON.stringify(input))
+      const coerced = coercedInput(schema, value)
+      expect(schemaProblems(schema, value).length === 0 ? coerced : value).toEqual(value)
+      expect(coercedInput(schema, coerced)).toEqual(coerced)
     }),
     { numRuns: isDeep ? 500 : 100 },
   )
@@ -92,10 +92,10 @@ describe('in a run', () => {
       permissions: rules(judged),
       hooks: [sees],
     })
-    const meant = { path: 'a', count: 3 }
-    expect(resultTexts(result)).toEqual([JSON.stringify(meant)])
-    expect(judged).toEqual(expect.arrayContaining([['denies', meant], ['beforeToolUse', meant], ['decides', meant], ['afterToolUse', meant]])) // prettier-ignore
-    expect(judged.filter((entry) => !JSON.stringify(entry).includes(JSON.stringify(meant)))).toEqual([])
+    const expected = { path: 'a', count: 3 }
+    expect(resultTexts(result)).toEqual([JSON.stringify(expected)])
+    expect(judged).toEqual(expect.arrayContaining([['denies', expected], ['beforeToolUse', expected], ['decides', expected], ['afterToolUse', expected]])) // prettier-ignore
+    expect(judged.filter((entry) => !JSON.stringify(entry).includes(JSON.stringify(expected)))).toEqual([])
     expect(JSON.stringify(result.state.transcript.messages())).toContain('"count":"3"')
   })
 
@@ -146,8 +146,8 @@ describe('in a run', () => {
     const choices = Array.from({ length: 3_000 }, (_, index) => `Choice ${index}`)
     const values = Array.from({ length: 30_000 }, (_, index) => (index === 1 ? 'CHOICE 7' : `none ${index}`))
     const began = performance.now()
-    const taken = coercedInput({ type: 'array', items: { type: 'string', enum: choices } }, values)
-    expect(taken).toEqual(values.with(1, 'Choice 7'))
+    const coerced = coercedInput({ type: 'array', items: { type: 'string', enum: choices } }, values)
+    expect(coerced).toEqual(values.with(1, 'Choice 7'))
     expect(performance.now() - began).toBeLessThan(1_500)
   })
 

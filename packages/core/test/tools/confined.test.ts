@@ -1,4 +1,4 @@
-// Tests R-PERM-1b: what rules allow only confined is on record as that.
+// Tests R-PERM-1b: a call that rules allow only with confinement is recorded as such.
 import { expect, test } from 'vitest'
 import { resume, type Permissions, type RunOptions, type StepRecord, type ToolContext } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -12,9 +12,9 @@ const named = { name: 'Read', description: 'Reads a file' } as const
 const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
 
 /** The errors that the model gets for calls with these inputs, without the appended schema. */
-async function answers(made: AnyTool, ...inputs: readonly unknown[]): Promise<readonly string[]> {
-  const asked = calls(...inputs.map((input) => ({ name: made.name, input })))
-  const texts = resultTexts(await run([asked, 'done'], { tools: [made] }))
+async function answers(definedTool: AnyTool, ...inputs: readonly unknown[]): Promise<readonly string[]> {
+  const asked = calls(...inputs.map((input) => ({ name: definedTool.name, input })))
+  const texts = resultTexts(await run([asked, 'done'], { tools: [definedTool] }))
   return texts.map((text) => String(text).replace(/ Nothing was run\..*/, ''))
 }
 
@@ -84,9 +84,9 @@ describe.each([
     const read = tool({
       ...named,
       inputSchema: input,
-      execute: (given) => {
-        seen.push(given)
-        return given.path.repeat(given.limit)
+      execute: (input) => {
+        seen.push(input)
+        return input.path.repeat(input.limit)
       },
     })
     expect(read.inputSchema).toMatchObject({

@@ -52,8 +52,8 @@ describe('calls of one message', () => {
     ] as const) {
       const names = Array.from({ length: 23 }, (_, index) => `T${index}`)
       const { log, tools, release } = gated(names, true)
-      const given = toolConcurrency === undefined ? {} : { toolConcurrency }
-      const going = begin([calls(...names), 'done'], { tools, ...given })
+      const rest = toolConcurrency === undefined ? {} : { toolConcurrency }
+      const going = begin([calls(...names), 'done'], { tools, ...rest })
       let running = 0
       let highest = 0
       for (const name of names) {
@@ -255,11 +255,11 @@ describe('early starts', () => {
   test('nothing starts early that rules do not allow at once, or that a hook must see', async () => {
     const log: string[] = []
     const tools = [reader('Look', () => (log.push('Look'), 'seen'))]
-    const first = (given: object) => {
+    const first = (rest: object) => {
       log.length = 0
       return run([{ ...calls('Look'), before: async () => (await tick(), void log.push('reply ends')) }, 'done'], {
         tools,
-        ...given,
+        ...rest,
       }).then(() => [...log])
     }
     expect(

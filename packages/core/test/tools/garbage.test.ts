@@ -1,4 +1,4 @@
-// Tests R-LOOP-4, R-TOOL-1, R-TOOL-2, R-TOOL-8, R-TOOL-9, R-TOOL-16: whatever a tool does is a result.
+// Tests R-LOOP-4, R-TOOL-1, R-TOOL-2, R-TOOL-8, R-TOOL-9, R-TOOL-16: whatever a tool does becomes a result.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, type AgentTool, type Tool } from '../../src/index.ts'
 import { bug, circle, deep, garbage, revoked, throwing } from '../support/garbage.ts'
@@ -161,15 +161,15 @@ describe('the report of garbage', () => {
 test('a tool that started early and returns garbage has its result', async () => {
   for (const [, make] of garbage) {
     for (const execute of [throws(make), gives(make), async () => untyped(make())]) {
-      const odd = reader('Odd', execute)
-      const result = await ended([{ ...calls('Odd'), before: tick }, 'done'], { tools: [odd], ...budget })
+      const garbageTool = reader('Odd', execute)
+      const result = await ended([{ ...calls('Odd'), before: tick }, 'done'], { tools: [garbageTool], ...budget })
       expect([result.terminal.reason, results(result).length]).toEqual(['completed', 1])
     }
   }
 })
 
 test('a thrown stop that contains garbage still stops the run', async () => {
-  const odd: readonly (() => AgentStopException)[] = [
+  const garbageTool: readonly (() => AgentStopException)[] = [
     () => new AgentStopException({ context: untyped({ c: circle(), n: 1n, f: bug }) }),
     () => new AgentStopException({ step: untyped({ c: circle() }) }),
     () => new AgentStopException({ signal: untyped({}) }),
@@ -177,7 +177,7 @@ test('a thrown stop that contains garbage still stops the run', async () => {
     () => throwing(new AgentStopException({ message: 'enough' }), 'context'),
     () => throwing(new AgentStopException({ message: 'enough' }), 'signal'),
   ]
-  for (const make of odd) {
+  for (const make of garbageTool) {
     const result = await ended([calls('Stop', 'Write')], { tools: [tool('Stop', throws(make)), tool('Write')] })
     expect([result.terminal.reason, results(result).length, toolEnds(result)]).toEqual([
       expect.toBeOneOf(['stop_requested', 'error']),
@@ -188,13 +188,13 @@ test('a thrown stop that contains garbage still stops the run', async () => {
 })
 
 describe.each(garbage)('a function of a tool that returns %s', (_what, make) => {
-  const odd = (parts: Partial<Tool>): Tool => ({ ...tool('Odd', 'ran'), ...parts })
+  const garbageTool = (parts: Partial<Tool>): Tool => ({ ...tool('Odd', 'ran'), ...parts })
 
   test.each([
     ['thrown by its check', { validate: throws(make) }],
     ['given by its check', { validate: gives(make) }],
   ] as const)('%s: the call is invalid, and not run', async (_way, parts) => {
-    const result = await ended([calls('Odd'), 'done'], { tools: [odd(parts)], ...budget })
+    const result = await ended([calls('Odd'), 'done'], { tools: [garbageTool(parts)], ...budget })
     expect([result.terminal.reason, toolEnds(result), resultTexts(result)]).toEqual([
       'completed',
       { call_0_0: 'invalid' },
@@ -208,7 +208,7 @@ describe.each(garbage)('a function of a tool that returns %s', (_what, make) => 
   ] as const)('%s: a call not known to be harmless counts as harmful', async (_way, parts) => {
     const log: string[] = []
     const execute = async () => (log.push('+'), await tick(), log.push('-'), 'ran')
-    const result = await ended([calls('Odd', 'Odd'), 'done'], { tools: [odd({ ...parts, execute })] })
+    const result = await ended([calls('Odd', 'Odd'), 'done'], { tools: [garbageTool({ ...parts, execute })] })
     expect([result.terminal.reason, resultTexts(result), log]).toEqual([
       'completed',
       ['ran', 'ran'],
@@ -235,15 +235,15 @@ test('an asynchronous input check is no answer', async () => {
 
 test('garbage progress is emitted as JSON', async () => {
   for (const [, make] of garbage) {
-    const odd = tool('Odd', (_input, { progress }) => (progress(untyped(make())), 'x'))
-    const result = await ended([calls('Odd'), 'done'], { tools: [odd] })
+    const garbageTool = tool('Odd', (_input, { progress }) => (progress(untyped(make())), 'x'))
+    const result = await ended([calls('Odd'), 'done'], { tools: [garbageTool] })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['x']])
     for (const event of result.events) if (event.type === 'tool_update') expectJson(event.data)
   }
 })
 
 test('progress that is a promise is emitted as JSON, and its rejection is ignored', async () => {
-  const odd = tool('Odd', (_input, { progress }) => (progress(untyped(Promise.reject(new Error('late')))), 'x'))
-  const result = await ended([calls('Odd'), 'done'], { tools: [odd] })
+  const garbageTool = tool('Odd', (_input, { progress }) => (progress(untyped(Promise.reject(new Error('late')))), 'x'))
+  const result = await ended([calls('Odd'), 'done'], { tools: [garbageTool] })
   expect(resultTexts(result)).toEqual(['x'])
 })

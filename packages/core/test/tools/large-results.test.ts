@@ -1,4 +1,4 @@
-// Tests R-TOOL-18: a result over the limit is kept whole elsewhere, and shown as head, tail and where the whole is.
+// Tests R-TOOL-18: a result over the limit is stored whole, and shown as head, tail and location.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -36,30 +36,30 @@ const long = lines(200)
 
 /** A port that records the results that it received. */
 function largeResultStore(more: Partial<LargeResults> = {}) {
-  const kept: LargeResult[] = []
+  const saved: LargeResult[] = []
   const largeResults: LargeResults = {
     limit: 600,
     save(result) {
-      kept.push(result)
+      saved.push(result)
       return `/kept/${result.callId}.txt`
     },
     ...more,
   }
-  return { kept, largeResults }
+  return { saved, largeResults }
 }
 
 const textsOf = (ended: Run): readonly string[] => results(ended).map(({ content }) => textOf(content))
 
 describe('a result over the limit', () => {
   test('is stored whole, and shown as head, tail and the location of the whole', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], {
       tools: [reader('Look', long)],
       largeResults,
     })
-    const [shown = ''] = textsOf(ended)
-    expect(shown.length).toBeLessThanOrEqual(600)
-    const [head = '', note = '', tail = ''] = shown.split('\n\n').filter((part) => part !== '')
+    const [shownText = ''] = textsOf(ended)
+    expect(shownText.length).toBeLessThanOrEqual(600)
+    const [head = '', note = '', tail = ''] = shownText.split('\n\n').filter((part) => part !== '')
     expect([long.startsWith(`${head}\n`), long.endsWith(`\n${tail}`)]).toEqual([true, true])
     const leftOut = long.length - head.length - 1 - tail.length
     const linesOut = 200 - `${head}\n${tail}`.split('\n').length + 1
@@ -67,7 +67,7 @@ describe('a result over the limit', () => {
       `[... ${leftOut} characters (${linesOut} lines) omitted. The complete result (${long.length} characters) is in /kept/c1.txt. ` +
         'Search it, or read the part that you need. ...]',
     )
-    expect(kept).toEqual([{ callId: 'c1', toolName: 'Look', text: long, idempotencyKey: 'session/run1/save:1:0:c1' }])
+    expect(saved).toEqual([{ callId: 'c1', toolName: 'Look', text: long, idempotencyKey: 'session/run1/save:1:0:c1' }])
     expect(ended.model.requests[1]?.messages.at(-1)?.content).toEqual(results(ended))
   })
 
@@ -76,9 +76,9 @@ describe('a result over the limit', () => {
     const { largeResults } = largeResultStore({ readCall })
     const script = [calls({ name: 'Look', id: 'c1' }), 'done']
     const ended = await run(script, { tools: [reader('Look', long), reader('Read', '')], largeResults })
-    const [shown = ''] = textsOf(ended)
-    const line = shown.split('\n\n')[0]?.split('\n').length ?? 0
-    expect(shown).toContain(`use Read with {"file_path":"/kept/c1.txt","offset":${line + 1}}.`)
+    const [shownText = ''] = textsOf(ended)
+    const line = shownText.split('\n\n')[0]?.split('\n').length ?? 0
+    expect(shownText).toContain(`use Read with {"file_path":"/kept/c1.txt","offset":${line + 1}}.`)
     const save = ended.steps.records.find((record) => 'key' in record && record.key.includes('save:'))
     expect(JSON.stringify(save)).toContain(JSON.stringify(readCall('/kept/c1.txt')))
   })
@@ -99,10 +99,10 @@ describe('a result over the limit', () => {
   })
 
   test('of exactly the limit is shown whole, and one more character is too many', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const tools = [reader('Fits', 'x'.repeat(600)), reader('Over', 'x'.repeat(601))]
     const ended = await run([calls('Fits', 'Over'), 'done'], { tools, largeResults })
-    expect([textsOf(ended)[0], kept.map(({ toolName }) => toolName)]).toEqual(['x'.repeat(600), ['Over']])
+    expect([textsOf(ended)[0], saved.map(({ toolName }) => toolName)]).toEqual(['x'.repeat(600), ['Over']])
   })
 
   test('is shown unchanged when nothing stores it', async () => {
@@ -114,7 +114,7 @@ describe('a result over the limit', () => {
   })
 
   test('may be an error, a rejected input, a stop or the answer of a subagent', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const tools: (Tool | AgentTool)[] = [
       tool('Fail', () => {
         throw new Error(long)
@@ -134,14 +134,14 @@ describe('a result over the limit', () => {
     const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
       messages[0]?.content === 'work' ? long : calls('Fail', 'Refuse', 'Task', 'Stop')
     const ended = await run(script, { tools, largeResults })
-    expect(kept.map(({ toolName }) => toolName)).toEqual(['Fail', 'Refuse', 'Task', 'Stop'])
+    expect(saved.map(({ toolName }) => toolName)).toEqual(['Fail', 'Refuse', 'Task', 'Stop'])
     expect(results(ended).map(({ is_error: isError }) => isError ?? false)).toEqual([true, true, false, false])
-    for (const shown of textsOf(ended))
-      expect([shown.length <= 600, shown.includes('is in /kept/')]).toEqual([true, true])
+    for (const shownText of textsOf(ended))
+      expect([shownText.length <= 600, shownText.includes('is in /kept/')]).toEqual([true, true])
   })
 
   test('of a tool that a subagent calls is stored under a separate key', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const task: AgentTool = {
       name: 'Task',
       description: '',
@@ -156,11 +156,11 @@ describe('a result over the limit', () => {
           ? calls({ name: 'Look', id: 'c1' })
           : calls({ name: 'Task', id: 'c1' })
     await run(script, { tools: [task, reader('Look', long)], largeResults })
-    expect(kept.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['session/run1/agent:1:0:c1/save:1:0:c1'])
+    expect(saved.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['session/run1/agent:1:0:c1/save:1:0:c1'])
   })
 
   test('keeps its images, in their place', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const
     const content: ContentBlock[] = [
       { type: 'text', text: 'first' },
@@ -170,11 +170,11 @@ describe('a result over the limit', () => {
       { type: 'text', text: 'last' },
     ]
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', () => ({ content }))], largeResults })
-    const [shown] = results(ended)
-    const blocks = shown?.content as readonly ContentBlock[]
+    const [shownText] = results(ended)
+    const blocks = shownText?.content as readonly ContentBlock[]
     expect(blocks.map(({ type }) => type)).toEqual(['text', 'image', 'text', 'image', 'text'])
     expect([blocks[0], blocks[1], blocks[3], blocks[4]]).toEqual([content[0], image, image, content[4]])
-    expect(kept[0]?.text).toBe(`first\n${long}\nlast`)
+    expect(saved[0]?.text).toBe(`first\n${long}\nlast`)
     expect(wholeTextOf(blocks).length).toBeLessThanOrEqual(600)
   })
 
@@ -200,7 +200,7 @@ describe('a result over the limit', () => {
 
 describe('the effect of hooks', () => {
   test('never lets removed text reach the file', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const redact = hook('afterToolUse', (context) =>
       context.withToolOutput(String(context.toolOutput?.text).replaceAll('line', '****')),
     )
@@ -213,33 +213,33 @@ describe('the effect of hooks', () => {
       hooks: [redact, look],
       largeResults,
     })
-    expect(kept.map(({ text }) => text)).toEqual([long.replaceAll('line', '****')])
+    expect(saved.map(({ text }) => text)).toEqual([long.replaceAll('line', '****')])
     expect(JSON.stringify([...ended.state.transcript])).not.toContain('line 1')
     // They see all of it.
     expect(seen).toEqual([long.length])
   })
 
   test('stores nothing when a hook makes a result short', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const shorten = hook('afterToolUse', (context) => context.withToolOutput('short'))
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], hooks: [shorten], largeResults })
-    expect([resultTexts(ended), kept]).toEqual([['short'], []])
+    expect([resultTexts(ended), saved]).toEqual([['short'], []])
   })
 
   test('shows onError hooks the whole failure', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const { largeResults } = largeResultStore()
     const failing = tool('Fail', () => {
       throw new Error(long)
     })
-    const listening = hook('onError', ({ error }) => void heard.push(error?.message))
+    const listening = hook('onError', ({ error }) => void received.push(error?.message))
     await run([calls('Fail'), 'done'], { tools: [failing], hooks: [listening], largeResults })
-    expect(heard).toEqual([long])
+    expect(received).toEqual([long])
   })
 })
 
 describe('a failed save', () => {
-  test.each<[what: string, save: LargeResults['save'], why: string]>([
+  test.each<[what: string, save: LargeResults['save'], failure: string]>([
     [
       'throws',
       () => {
@@ -258,12 +258,14 @@ describe('a failed save', () => {
     ['gives nothing', () => undefined as never, lostReasons.noName],
     ['gives an empty name', () => '', lostReasons.noName],
     ['gives a name without end', () => 'x'.repeat(5_000), lostReasons.noName],
-  ])('%s: the result is cut anyway, with the reason', async (_what, save, why) => {
+  ])('%s: the result is cut anyway, with the reason', async (_what, save, failure) => {
     const { largeResults } = largeResultStore({ save })
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], largeResults })
-    const [shown = ''] = textsOf(ended)
-    expect(shown).toContain(`omitted. They could not be saved: ${why}. If you need them, request a smaller part. ...]`)
-    expect([ended.terminal.reason, shown.length <= 600, long.startsWith(shown.slice(0, 50))]).toEqual([
+    const [shownText = ''] = textsOf(ended)
+    expect(shownText).toContain(
+      `omitted. They could not be saved: ${failure}. If you need them, request a smaller part. ...]`,
+    )
+    expect([ended.terminal.reason, shownText.length <= 600, long.startsWith(shownText.slice(0, 50))]).toEqual([
       'completed',
       true,
       true,
@@ -276,9 +278,12 @@ describe('a failed save', () => {
     })
     const going = begin([calls('Look', 'Write')], { tools: [reader('Look', long), tool('Write')], largeResults })
     const ended = await going.end()
-    const [shown = '', other] = textsOf(ended)
+    const [shownText = '', other] = textsOf(ended)
     expect([ended.terminal.reason, other]).toEqual(['aborted_tools', 'Interrupted by user'])
-    expect([shown.length <= 600, shown.includes('They could not be saved: the run was aborted.')]).toEqual([true, true])
+    expect([shownText.length <= 600, shownText.includes('They could not be saved: the run was aborted.')]).toEqual([
+      true,
+      true,
+    ])
     expect(ended.steps.records.some((record) => 'key' in record && record.key.includes('tool:1:1:'))).toBe(false)
     // The abort is in the record of the step: it is replayed as it was.
     const again = await replay(json(ended.steps.records) as never, {
@@ -289,12 +294,12 @@ describe('a failed save', () => {
   })
 
   test('is notified that the run is aborted', async () => {
-    let heard = false
+    let isNotified = false
     const { largeResults } = largeResultStore({
       save: (_result, { signal }) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => {
-            heard = true
+            isNotified = true
             reject(new Error('cut'))
           })
           queueMicrotask(() => going.loop.abort())
@@ -302,22 +307,25 @@ describe('a failed save', () => {
     })
     const going = begin([calls('Look')], { tools: [reader('Look', long)], largeResults })
     const ended = await going.end()
-    expect([heard, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([true, true])
+    expect([isNotified, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
+      true,
+      true,
+    ])
   })
 
   test('is not attempted after an abort', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const look = tool('Look', () => {
       going.loop.abort()
       return long
     })
     const going = begin([calls('Look')], { tools: [look], largeResults })
     const ended = await going.end()
-    expect([kept, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([[], true])
+    expect([saved, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([[], true])
   })
 
   test('nor for an early start whose message was aborted', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const going = begin(
       [
         {
@@ -333,8 +341,8 @@ describe('a failed save', () => {
     )
     let started = false
     const ended = await going.end()
-    const [shown = ''] = textsOf(ended)
-    expect([kept, shown.length <= 600, shown.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
+    const [shownText = ''] = textsOf(ended)
+    expect([saved, shownText.length <= 600, shownText.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
       [],
       true,
       true,
@@ -351,12 +359,12 @@ test('keeps the shown result within the limit when the run breaks before the sav
     ...failingAt('save:'),
   })
   const ended = await going.end()
-  const [shown = ''] = textsOf(ended)
+  const [shownText = ''] = textsOf(ended)
   expect(ended.terminal.reason).toBe('error')
   expect([
-    shown.length <= 600,
-    shown.includes(`could not be saved: ${lostReasons.failed}`),
-    shown.endsWith('redacted'),
+    shownText.length <= 600,
+    shownText.includes(`could not be saved: ${lostReasons.failed}`),
+    shownText.endsWith('redacted'),
   ]).toEqual([true, true, true])
 })
 
@@ -368,8 +376,11 @@ test('keeps the shown result of an ended call within the limit when the run brea
     largeResults,
     ...failingAt('hook:'),
   })
-  const [, shown = ''] = textsOf(await going.end())
-  expect([shown.length <= 600, shown.includes(`could not be saved: ${lostReasons.failed}`)]).toEqual([true, true])
+  const [, shownText = ''] = textsOf(await going.end())
+  expect([shownText.length <= 600, shownText.includes(`could not be saved: ${lostReasons.failed}`)]).toEqual([
+    true,
+    true,
+  ])
 })
 
 /** A step engine that cannot write the records of steps with this name. */
@@ -456,13 +467,13 @@ describe('the limit', () => {
   })
 
   test('is that of the model by default', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const { limit: _, ...port } = largeResults
     const model = scriptedModel([calls('Fits', 'Over'), 'done'], { contextWindow: 30_000 })
     const tools = [reader('Fits', 'x'.repeat(15_000)), reader('Over', 'x'.repeat(100_000))]
     const ended = await run([], { model, tools, largeResults: port })
     const [fits = '', over = ''] = textsOf(ended)
-    expect([kept.map(({ toolName }) => toolName), fits.length, over.length > 14_900, over.length <= 15_000]).toEqual([
+    expect([saved.map(({ toolName }) => toolName), fits.length, over.length > 14_900, over.length <= 15_000]).toEqual([
       ['Over'],
       15_000,
       true,
@@ -471,11 +482,11 @@ describe('the limit', () => {
   })
 
   test('follows the window that the options set', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const { limit: _, ...port } = largeResults
     const tools = [reader('Fits', 'x'.repeat(2_000)), reader('Over', 'x'.repeat(2_001))]
     await run([calls('Fits', 'Over'), 'done'], { tools, largeResults: port, contextWindow: 4_000 })
-    expect(kept.map(({ toolName }) => toolName)).toEqual(['Over'])
+    expect(saved.map(({ toolName }) => toolName)).toEqual(['Over'])
   })
 
   test.each([0, -1, Number.NaN, '5'])('of %s is a configuration error', (limit) => {
@@ -498,17 +509,18 @@ describe('the shown result', () => {
   test('is within the limit, head a prefix, tail a suffix, code points whole, and deterministic', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 2_500 }), (text, limit) => {
-        const shown = shortened(text, limit, whole) as string
-        expect(shortened(text, limit, whole)).toBe(shown)
+        const shownText = shortened(text, limit, whole) as string
+        expect(shortened(text, limit, whole)).toBe(shownText)
         fc.pre(text.length > limit)
-        expect(shown.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
-        expect(shown).not.toMatch(/\p{Surrogate}/u)
+        expect(shownText.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
+        expect(shownText).not.toMatch(/\p{Surrogate}/u)
         const {
           head = '',
           leftOut,
           tail = '',
-        } = /^(?<head>[^]*?)\n{0,2}\[\.\.\. (?<leftOut>\d+) characters[^]*?\.\.\.\](?:\n\n)?(?<tail>[^]*)$/.exec(shown)
-          ?.groups ?? {}
+        } = /^(?<head>[^]*?)\n{0,2}\[\.\.\. (?<leftOut>\d+) characters[^]*?\.\.\.\](?:\n\n)?(?<tail>[^]*)$/.exec(
+          shownText,
+        )?.groups ?? {}
         expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true])
         // The line ends before the note may belong to the head.
         expect(text.length - head.length - tail.length - Number(leftOut)).toBeOneOf([0, 1, 2])
@@ -536,17 +548,17 @@ describe('the shown result', () => {
     )
     fc.assert(
       fc.property(fc.array(anyBlock, { maxLength: 8 }), fc.integer({ min: 1, max: 5_000 }), (blocks, limit) => {
-        const shown = shortened(blocks, limit, whole) as readonly ContentBlock[]
+        const shownText = shortened(blocks, limit, whole) as readonly ContentBlock[]
         const text = wholeTextOf(blocks)
         fc.pre(text.length > limit)
-        const wholeText = wholeTextOf(shown)
+        const wholeText = wholeTextOf(shownText)
         expect(wholeText.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
         expect(wholeText).not.toMatch(/\p{Surrogate}/u)
         expect(wholeText.split('omitted.').length).toBe(2)
-        expect(shown.filter(({ type }) => type === 'image').length).toBe(
+        expect(shownText.filter(({ type }) => type === 'image').length).toBe(
           blocks.filter(({ type }) => type === 'image').length,
         )
-        expect(shown.every((block) => !('text' in block) || block.text !== '')).toBe(true)
+        expect(shownText.every((block) => !('text' in block) || block.text !== '')).toBe(true)
       }),
       { numRuns: 500 },
     )
@@ -560,9 +572,9 @@ describe('a result whose tool stored the whole elsewhere', () => {
   })
 
   test('is passed on with that location, however short it is, and names it', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], { tools: [spooling()], largeResults })
-    expect(kept).toEqual([expect.objectContaining({ callId: 'c1', text: 'head\ntail', spooled: '/spool/1' })])
+    expect(saved).toEqual([expect.objectContaining({ callId: 'c1', text: 'head\ntail', spooled: '/spool/1' })])
     expect(textsOf(ended)).toEqual([
       'head\ntail\n[The complete output is in /kept/c1.txt. Search it, or read the part that you need.]',
     ])
@@ -571,16 +583,16 @@ describe('a result whose tool stored the whole elsewhere', () => {
 
   test('is also shortened when it is over the limit', async () => {
     const { largeResults } = largeResultStore()
-    const [shown = ''] = textsOf(await run([calls('Look'), 'done'], { tools: [spooling(long)], largeResults }))
-    expect(shown.length).toBeLessThanOrEqual(600)
-    expect(shown).toMatch(/The complete result is in \/kept\//)
+    const [shownText = ''] = textsOf(await run([calls('Look'), 'done'], { tools: [spooling(long)], largeResults }))
+    expect(shownText.length).toBeLessThanOrEqual(600)
+    expect(shownText).toMatch(/The complete result is in \/kept\//)
   })
 
   test('is not passed on when a hook replaced the result', async () => {
-    const { kept, largeResults } = largeResultStore()
+    const { saved, largeResults } = largeResultStore()
     const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
     const ended = await run([calls('Look'), 'done'], { tools: [spooling()], largeResults, hooks: [replaces] })
-    expect([textsOf(ended), kept]).toEqual([['redacted'], []])
+    expect([textsOf(ended), saved]).toEqual([['redacted'], []])
   })
 
   test('reports why the rest was not stored, and is unchanged when nothing stores results', async () => {

@@ -25,7 +25,7 @@ test('the run ends, and no request is made without room in the current budget, w
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
       const clock = createFakeClock()
       const open: (() => void)[] = []
-      const hold = (): Promise<void> => new Promise((resolve) => void open.push(resolve))
+      const holdReply = (): Promise<void> => new Promise((resolve) => void open.push(resolve))
       let asked = 0
       const beyond: unknown[] = []
       const model = scriptedModel(
@@ -36,8 +36,11 @@ test('the run ends, and no request is made without room in the current budget, w
           if (asked * costOfOne > most) beyond.push([asked, most])
           const replies = messages.filter(({ role }) => role === 'assistant').length
           const isAgent = JSON.stringify(messages[0]).includes('sub')
-          if (!isAgent && replies === 0) return { ...calls(start('sub'), start('sub'), 'Look'), usage, before: hold }
-          return replies < 3 ? { ...calls('Look'), usage, before: hold } : { text: 'done', usage, before: hold }
+          if (!isAgent && replies === 0)
+            return { ...calls(start('sub'), start('sub'), 'Look'), usage, before: holdReply }
+          return replies < 3
+            ? { ...calls('Look'), usage, before: holdReply }
+            : { text: 'done', usage, before: holdReply }
         },
         { maxOutputTokens: 500 },
       )

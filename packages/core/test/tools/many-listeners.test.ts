@@ -1,4 +1,4 @@
-// Tests R-ABORT-10, R-ABORT-10a: many listen to one signal.
+// Tests R-ABORT-10, R-ABORT-10a: many listeners on one signal.
 import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 

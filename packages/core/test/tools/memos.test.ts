@@ -1,4 +1,4 @@
-// Tests R-TOOL-21, R-TOOL-21a: what a tool has to find again in later calls.
+// Tests R-TOOL-21, R-TOOL-21a: values that a tool stores for its later calls.
 import { describe, expect, test } from 'vitest'
 import { resume, Transcript, type Json, type RunOptions, type ToolContext } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

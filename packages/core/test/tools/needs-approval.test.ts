@@ -151,8 +151,8 @@ describe('rules decide before the tool', () => {
       [9_999],
     ],
   ])('an input of theirs that %s', async (_what, decision, reason, paid) => {
-    for (const given of [decision, Promise.resolve(decision)]) {
-      const { permissions } = rules(given)
+    for (const answer of [decision, Promise.resolve(decision)]) {
+      const { permissions } = rules(answer)
       const reached = await outcomeOf(({ usd }) => usd > 5, { permissions })
       expect([reached.outcome.reason, reached.paid]).toEqual([reason, paid])
     }

@@ -1,4 +1,4 @@
-// Tests R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
+// Tests R-PERM-12 to R-PERM-12c: no permission request is made for a call that cannot succeed.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,
@@ -17,11 +17,11 @@ import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } fro
 import { killedAfter } from '../support/killed.ts'
 
 /** A tool whose precheck fails as long as `why` has a text, and that records its calls. */
-function checked(why: Tool['precheck'] | undefined, log: string[] = []): Tool {
+function checked(failure: Tool['precheck'] | undefined, log: string[] = []): Tool {
   return tool('Edit', () => (log.push('ran'), 'edited'), {
     precheck(input, context) {
       log.push('checked')
-      return why?.(input, context)
+      return failure?.(input, context)
     },
   })
 }
@@ -74,22 +74,22 @@ describe('a call that cannot succeed', () => {
   test('fails also when a hook has asked about it', async () => {
     const log: string[] = []
     const asks = hook('beforeToolUse', (context) => context.withPermission('ask'))
-    const given = { tools: [checked(() => 'no', log)], hooks: [asks], permissions: rules({ behavior: 'allow' }) }
-    const result = await run([calls('Edit'), 'done'], { ...given, canUseTool: yes(log) })
+    const runOptions = { tools: [checked(() => 'no', log)], hooks: [asks], permissions: rules({ behavior: 'allow' }) }
+    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: yes(log) })
     expect([resultTexts(result), log]).toEqual([['no'], ['checked']])
   })
 
   test('counts as failed for hooks after tools', async () => {
     const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
-    const given = { tools: [checked(() => 'the secret')], hooks: [replaces], permissions: asking }
-    expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['redacted'])
+    const runOptions = { tools: [checked(() => 'the secret')], hooks: [replaces], permissions: asking }
+    expect(resultTexts(await run([calls('Edit'), 'done'], runOptions))).toEqual(['redacted'])
   })
 
   test('is asked about when hooks have to see results before the record does', async () => {
     const log: string[] = []
     const redacts = new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact' })
-    const given = { tools: [checked(() => 'the secret', log)], hooks: [redacts], permissions: asking }
-    const result = await run([calls('Edit'), 'done'], { ...given, canUseTool: yes(log) })
+    const runOptions = { tools: [checked(() => 'the secret', log)], hooks: [redacts], permissions: asking }
+    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: yes(log) })
     expect([resultTexts(result), log]).toEqual([['edited'], ['asked', 'ran']])
   })
 })
@@ -108,8 +108,8 @@ describe('a check', () => {
     ['gives an empty text', () => ''],
   ])('that %s leaves the call to the person', async (_what, precheck) => {
     const log: string[] = []
-    const given = { tools: [checked(precheck, log)], permissions: asking, canUseTool: yes(log) }
-    const result = await run([calls('Edit'), 'done'], given)
+    const runOptions = { tools: [checked(precheck, log)], permissions: asking, canUseTool: yes(log) }
+    const result = await run([calls('Edit'), 'done'], runOptions)
     expect([resultTexts(result), log]).toEqual([['edited'], ['checked', 'asked', 'ran']])
   })
 
@@ -143,8 +143,8 @@ describe('a check', () => {
       log.push(String(await precheck?.()))
       return { behavior: 'ask', message: 'well?' }
     }
-    const given = { tools: [checked(() => 'no', log)], permissions: rules({ behavior: 'allow' }, { decide }) }
-    expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['no'])
+    const runOptions = { tools: [checked(() => 'no', log)], permissions: rules({ behavior: 'allow' }, { decide }) }
+    expect(resultTexts(await run([calls('Edit'), 'done'], runOptions))).toEqual(['no'])
     expect(log).toEqual(['checked', 'no'])
   })
 
@@ -172,9 +172,9 @@ test('rules may report that a call fails, and an answer of a person may not', as
 
 // The answer of a check is on record: a later change of the file does not change it.
 test('has the same outcome whenever the process dies', async () => {
-  const optionsOf = (log: string[], why: string | undefined): RunOptions => ({
+  const optionsOf = (log: string[], failure: string | undefined): RunOptions => ({
     model: scriptedModel(({ messages }) => (messages.length < 3 ? calls('Edit') : 'done')),
-    tools: [checked(() => why, log)],
+    tools: [checked(() => failure, log)],
     permissions: asking,
     onAsk: 'wait',
     canUseTool: yes(log),
@@ -198,8 +198,8 @@ test('a replay checks nothing', async () => {
   const log: string[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
-  const given = { tools: [checked(() => 'no', log)], permissions: asking, clock }
-  const { model } = await run([calls('Edit'), 'done'], { ...given, steps })
-  const again = await replay(records, { ...given, model })
+  const runOptions = { tools: [checked(() => 'no', log)], permissions: asking, clock }
+  const { model } = await run([calls('Edit'), 'done'], { ...runOptions, steps })
+  const again = await replay(records, { ...runOptions, model })
   expect([again.terminal.reason, log]).toEqual(['completed', ['checked']])
 })

@@ -84,18 +84,18 @@ describe('a result that a hook replaced', () => {
   })
 
   test('is passed to onError hooks and the error policy for a failure', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const failing = tool('Fail', () => {
       throw new Error('the secret')
     })
-    const listening = hook('onError', ({ error }) => void heard.push(error?.message))
+    const listening = hook('onError', ({ error }) => void received.push(error?.message))
     const result = await run([calls('Fail')], {
       tools: [failing],
       hooks: [redact, listening],
-      errorPolicy: ({ message }) => (heard.push(message), true),
+      errorPolicy: ({ message }) => (received.push(message), true),
     })
     expect([result.terminal.reason, result.terminal.signal.message]).toEqual(['error', 'tool Fail failed: the ***'])
-    expect(heard).toEqual(['the ***', 'the ***', 'tool Fail failed: the ***'])
+    expect(received).toEqual(['the ***', 'the ***', 'tool Fail failed: the ***'])
     expect(readableOutput(result)).not.toContain('the secret')
   })
 })

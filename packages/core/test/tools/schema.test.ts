@@ -347,11 +347,11 @@ describe('a compiled schema', () => {
     let fitting = 0
     let wrong = 0
     fc.assert(
-      fc.property(schema, value, (given, input) => {
-        const expected = interpretedProblems(given, input)
+      fc.property(schema, value, (drawnSchema, input) => {
+        const expected = interpretedProblems(drawnSchema, input)
         if (expected.length === 0) fitting++
         else wrong++
-        expect(schemaProblems(given, input)).toEqual(expected)
+        expect(schemaProblems(drawnSchema, input)).toEqual(expected)
       }),
       { numRuns: 2_000 },
     )

@@ -1,4 +1,4 @@
-// Tests R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
+// Tests R-TOOL-15, R-HOOK-1, R-RES-7: one part of a run cannot change the values of another.
 import { describe, expect, test } from 'vitest'
 import {
   replay,
@@ -33,13 +33,13 @@ const script = () => [calls({ name: 'Edit', id: 'c1', input: input() }), 'done']
 
 /** Changes everything it can reach in an input; a frozen one stays unchanged. */
 function spoil(value: unknown): void {
-  const given = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
+  const fields = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
   for (const change of [
-    () => (given.path = 'spoilt'),
-    () => (given.more = 'spoilt'),
-    () => delete given.path,
-    () => (given.edits![0]!.to = 'spoilt'),
-    () => given.edits!.push({}),
+    () => (fields.path = 'spoilt'),
+    () => (fields.more = 'spoilt'),
+    () => delete fields.path,
+    () => (fields.edits![0]!.to = 'spoilt'),
+    () => fields.edits!.push({}),
   ]) {
     try {
       change()
@@ -57,9 +57,9 @@ const calledInput = ({ state }: Pick<Run, 'state'>): unknown => {
 }
 
 /** The same run, replayed from its record. */
-async function playedBack(whole: Run, given: RunTestOptions): Promise<void> {
+async function playedBack(whole: Run, overrides: RunTestOptions): Promise<void> {
   const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
-  const options: RunOptions = { ...given, model: scriptedModel([]) }
+  const options: RunOptions = { ...overrides, model: scriptedModel([]) }
   const { events, terminal } = await replay(records, options)
   const live = whole.events.filter((event) => !isLive(event))
   expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
@@ -67,18 +67,18 @@ async function playedBack(whole: Run, given: RunTestOptions): Promise<void> {
 
 describe('the input of a call on the transcript is not changed', () => {
   const spoiling: readonly (readonly [string, RunTestOptions])[] = [
-    ['a tool', { tools: [tool('Edit', (given) => (spoil(given), 'x'))] }],
-    ['a tool that ends later', { tools: [tool('Edit', async (given) => (await tick(), spoil(given), 'x'))] }],
-    ['a tool that starts early', { tools: [reader('Edit', (given) => (spoil(given), 'x'))] }],
+    ['a tool', { tools: [tool('Edit', (input) => (spoil(input), 'x'))] }],
+    ['a tool that ends later', { tools: [tool('Edit', async (input) => (await tick(), spoil(input), 'x'))] }],
+    ['a tool that starts early', { tools: [reader('Edit', (input) => (spoil(input), 'x'))] }],
     [
       "a tool's own check",
       {
         tools: [
-          { ...tool('Edit'), validate: (given: unknown) => (spoil(given), { valid: true, input: given as never }) },
+          { ...tool('Edit'), validate: (input: unknown) => (spoil(input), { valid: true, input: input as never }) },
         ],
       },
     ],
-    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (given: unknown) => (spoil(given), true) }] }],
+    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (input: unknown) => (spoil(input), true) }] }],
     [
       'a permission rule',
       {
@@ -109,10 +109,10 @@ describe('the input of a call on the transcript is not changed', () => {
       },
     ],
   ]
-  test.each(spoiling)('by %s', async (_who, given) => {
-    const result = await run(script(), given)
+  test.each(spoiling)('by %s', async (_who, overrides) => {
+    const result = await run(script(), overrides)
     expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
-    await playedBack(result, given)
+    await playedBack(result, overrides)
   })
 
   test('by a listener', async () => {
@@ -136,26 +136,26 @@ describe('the input of a call on the transcript is not changed', () => {
   })
 
   test('by the model that returned it', async () => {
-    const kept = input()
-    const result = await run([calls({ name: 'Edit', input: kept }), 'done'], {
-      tools: [tool('Edit', () => (spoil(kept), 'x'))],
+    const shared = input()
+    const result = await run([calls({ name: 'Edit', input: shared }), 'done'], {
+      tools: [tool('Edit', () => (spoil(shared), 'x'))],
     })
     expect(calledInput(result)).toEqual(input())
   })
 
   test('by a model that emitted a call before its reply was aborted', async () => {
-    const kept = input()
+    const shared = input()
     const model: Model = {
       ...scriptedModel([]),
       call(_request, call) {
         call.emit({
           type: 'block',
           index: 0,
-          block: { type: 'tool_use', id: 'c1', name: 'Edit', input: kept },
+          block: { type: 'tool_use', id: 'c1', name: 'Edit', input: shared },
           messageId: 'm',
         })
         going.loop.abort()
-        spoil(kept)
+        spoil(shared)
         return Promise.reject(call.signal.reason as Error)
       },
     }
@@ -166,10 +166,10 @@ describe('the input of a call on the transcript is not changed', () => {
 
   test('although a tool may change its own copy', async () => {
     const seen: unknown[] = []
-    const edit = tool('Edit', (given) => {
-      given['path'] = `${String(given['path'])}.bak`
-      ;(given['edits'] as object[]).push({ from: 'c', to: 'd' })
-      seen.push(given)
+    const edit = tool('Edit', (input) => {
+      input['path'] = `${String(input['path'])}.bak`
+      ;(input['edits'] as object[]).push({ from: 'c', to: 'd' })
+      seen.push(input)
       return 'x'
     })
     await run([calls({ name: 'Edit', input: input() }), calls({ name: 'Edit', input: input() }), 'done'], {
@@ -182,7 +182,7 @@ describe('the input of a call on the transcript is not changed', () => {
   test('and the hooks after it receive the original input', async () => {
     const seen: unknown[] = []
     await run(script(), {
-      tools: [tool('Edit', (given) => (spoil(given), 'x'))],
+      tools: [tool('Edit', (input) => (spoil(input), 'x'))],
       hooks: [hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input)))],
     })
     expect(seen).toEqual([input()])
@@ -191,17 +191,17 @@ describe('the input of a call on the transcript is not changed', () => {
   test('nor is one that a hook replaced', async () => {
     const kept = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     const seen: unknown[] = []
-    const given: RunTestOptions = {
+    const runOptions: RunTestOptions = {
       tools: [tool('Edit', (value) => (seen.push(json(value)), spoil(value), spoil(kept), 'x'))],
       hooks: [
         hook('beforeToolUse', (context: HookContext) => context.withToolInput(kept)),
         hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input))),
       ],
     }
-    const result = await run(script(), given)
+    const result = await run(script(), runOptions)
     const asked = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     expect(seen).toEqual([asked, asked])
-    await playedBack(result, given)
+    await playedBack(result, runOptions)
   })
 })
 
@@ -215,21 +215,21 @@ describe('a returned value is not changed', () => {
       details.lines = 2
       details.parts.push('spoilt')
     }
-    const given: RunTestOptions = {
+    const runOptions: RunTestOptions = {
       tools: [tool('Look', () => ({ content: blocks, details })), tool('Other', () => (change(), 'x'))],
     }
-    const result = await run([calls('Look', 'Other'), 'done'], given)
+    const result = await run([calls('Look', 'Other'), 'done'], runOptions)
     expect([results(result)[0]?.content, result.state.transcript.at(2)]).toMatchObject([
       [{ type: 'text', text: 'seen' }],
       { details: { call_0_0: { lines: 1, parts: [] } } },
     ])
-    await playedBack(result, given)
+    await playedBack(result, runOptions)
   })
 
   test('by a hook: messages, metadata', async () => {
     const content = [{ type: 'text', text: 'a note' }] as { type: 'text'; text: string }[]
     const kept: { n: number } = { n: 1 }
-    const given: RunTestOptions = {
+    const runOptions: RunTestOptions = {
       tools: [tool('Look')],
       hooks: [
         hook('beforeStep', (context) =>
@@ -241,7 +241,7 @@ describe('a returned value is not changed', () => {
         }),
       ],
     }
-    const result = await run([calls('Look'), 'done'], given)
+    const result = await run([calls('Look'), 'done'], runOptions)
     const notes = [...result.state.transcript].flatMap((entry) =>
       entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
     )
@@ -250,18 +250,18 @@ describe('a returned value is not changed', () => {
       [{ type: 'text', text: 'a note' }],
       { messages: [[{ type: 'text', text: 'a note' }]], metadata: { kept: { n: 1 } } },
     ])
-    await playedBack(result, given)
+    await playedBack(result, runOptions)
   })
 
   test('by a hook that keeps the state it returned', async () => {
-    let given: { [key: string]: Json } = {}
+    let metadata: { [key: string]: Json } = {}
     const result = await run([calls('Look'), 'done'], {
-      tools: [tool('Look', () => ((given['kept'] = 'spoilt'), 'x'))],
+      tools: [tool('Look', () => ((metadata['kept'] = 'spoilt'), 'x'))],
       hooks: [
         hook('beforeExecution', (context) => {
           const state = context.state().withMetadata('kept', 1)
           // Types do not stop plain JavaScript code.
-          given = state.metadata as { [key: string]: Json }
+          metadata = state.metadata as { [key: string]: Json }
           return context.withState(state)
         }),
       ],

@@ -21,7 +21,7 @@ import {
   resultTexts,
   results,
   run,
-  said,
+  loopMessages,
   tool,
   until,
 } from '../support/harness.ts'
@@ -240,8 +240,8 @@ describe('a subagent', () => {
     })
     const together = await run(script, { tools: [agent(), look] })
     expect(resultTexts(together)).toEqual(['from a', 'from b'])
-    const begun = together.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
-    expect(begun.lastIndexOf('call_0_0')).toBeGreaterThan(begun.indexOf('call_0_1'))
+    const startedCalls = together.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
+    expect(startedCalls.lastIndexOf('call_0_0')).toBeGreaterThan(startedCalls.indexOf('call_0_1'))
     const alone = await run(script, { tools: [agent(undefined, { concurrencySafe: false }), look] })
     const one = alone.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
     expect(one.lastIndexOf('call_0_0')).toBeLessThan(one.indexOf('call_0_1'))
@@ -359,7 +359,7 @@ describe('a subagent', () => {
       'tool_results',
       'assistant',
     ])
-    expect(said(result)).toEqual([
+    expect(loopMessages(result)).toEqual([
       ['steer', 'look here'],
       ['follow_up', 'and there'],
     ])

@@ -1,4 +1,4 @@
-// Tests R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
+// Tests R-TOOL-20, R-TOOL-20a: a call by an alias runs the target tool, and only the transcript shows the alias.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type Permissions } from '../../src/index.ts'
@@ -9,9 +9,9 @@ import { scriptedModel, createFakeClock } from '../../src/testing/index.ts'
 const names = ['A', 'B', 'C', 'D'] as const
 const name = fc.constantFrom(...names)
 
-const given = fc.record({
+const aliasCases = fc.record({
   toolAliases: fc.dictionary(name, name),
-  there: fc.uniqueArray(name, { minLength: 1 }),
+  toolNames: fc.uniqueArray(name, { minLength: 1 }),
   denied: fc.uniqueArray(name),
   written: fc.array(name, { minLength: 1, maxLength: 4 }),
   isReading: fc.boolean(),
@@ -19,7 +19,7 @@ const given = fc.record({
 
 test('runs the target of any alias in one step, unless it is denied; the transcript keeps what the model wrote', async () => {
   await fc.assert(
-    fc.asyncProperty(given, async ({ toolAliases, there, denied, written, isReading }) => {
+    fc.asyncProperty(aliasCases, async ({ toolAliases, toolNames, denied, written, isReading }) => {
       const ran: string[] = []
       const judged: (readonly [called: string, written: string])[] = []
       const hooked: string[] = []
@@ -32,22 +32,22 @@ test('runs the target of any alias in one step, unless it is denied; the transcr
         decide: () => ({ behavior: 'allow' }),
       }
       const ended = await run([calls(...written), 'done'], {
-        tools: there.map((each) => tool(each, () => (ran.push(each), each), { readOnly: isReading })),
+        tools: toolNames.map((each) => tool(each, () => (ran.push(each), each), { readOnly: isReading })),
         toolAliases,
         permissions,
         hooks: [hook('afterToolUse', ({ toolCall }) => void hooked.push(toolCall?.name ?? ''))],
       })
       const lead = written.map((each) => toolAliases[each] ?? each)
-      const known = lead.filter((each) => there.includes(each))
-      const running = known.filter((each) => !denied.includes(each))
+      const existing = lead.filter((each) => toolNames.includes(each))
+      const running = existing.filter((each) => !denied.includes(each))
       expect([ran, hooked]).toEqual([running, running])
       expect(new Set(judged.map((pair) => pair.join()))).toEqual(
-        new Set(written.flatMap((each, at) => (there.includes(lead[at] ?? 'A') ? [`${lead[at]},${each}`] : []))),
+        new Set(written.flatMap((each, at) => (toolNames.includes(lead[at] ?? 'A') ? [`${lead[at]},${each}`] : []))),
       )
       const missing = /^There is no tool named "(.)"/
       const texts = resultTexts(ended).map((text) => missing.exec(String(text))?.[1]?.toLowerCase() ?? text)
       expect(texts).toEqual(
-        lead.map((each) => (there.includes(each) ? (denied.includes(each) ? 'denied' : each) : each.toLowerCase())),
+        lead.map((each) => (toolNames.includes(each) ? (denied.includes(each) ? 'denied' : each) : each.toLowerCase())),
       )
       const [, reply] = ended.messages
       expect(json(reply?.content ?? [])).toMatchObject(written.map((each) => ({ type: 'tool_use', name: each })))
@@ -73,7 +73,7 @@ test('a resume after every record has the same result, also when the aliases are
     const same = await resume(records, options({ Bash: 'Own' })).loop.ended
     expect(texts(same)).toEqual(texts(whole))
     if (count <= asked) continue
-    const gone = await resume(records, options({})).loop.ended
-    expect(texts(gone)).toEqual(texts(whole))
+    const withoutAliases = await resume(records, options({})).loop.ended
+    expect(texts(withoutAliases)).toEqual(texts(whole))
   }
 })

@@ -1,4 +1,4 @@
-// Tests R-TOOL-22: names of tools that services refuse.
+// Tests R-TOOL-22: tool names that services refuse.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { agentTool, ConfigurationError, streamRun, startRun, type AnyTool, type Model } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Tests R-WAIT-1 to R-WAIT-4: calls of tools that wait.
+// Tests R-WAIT-1 to R-WAIT-4: tool calls that wait.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -20,7 +20,7 @@ import {
   results,
   resultTexts,
   run,
-  said,
+  loopMessages,
   subagent,
   until,
   type RunTestOptions,
@@ -44,7 +44,7 @@ function waiting(longestMs: number, seen: Seen[] = []): AnyTool {
       const { sinceMs, waitedMs, leftMs } = wait
       seen.push({ sinceMs, waitedMs, leftMs })
       return new Promise((resolve, reject) => {
-        const stop = wait.onEnd(longestMs, (why) => resolve(`${why} after ${wait.waitedMs}`))
+        const stop = wait.onEnd(longestMs, (endedBy) => resolve(`${endedBy} after ${wait.waitedMs}`))
         signal.addEventListener('abort', () => {
           stop()
           reject(signal.reason as Error)
@@ -258,15 +258,15 @@ describe('a call that waits, after a kill', () => {
 
 describe('the reminder of a run in a cycle', () => {
   const look = reader('Look')
-  const circles = (tools: readonly AnyTool[], given: RunTestOptions = {}) =>
-    run(() => calls('Look'), { tools, stopWhen: noProgress(), ...given })
+  const circles = (tools: readonly AnyTool[], overrides: RunTestOptions = {}) =>
+    run(() => calls('Look'), { tools, stopWhen: noProgress(), ...overrides })
 
   test('names the tool that waits, if there is one', async () => {
     const [with_, without] = [await circles([look, waiting(1)]), await circles([look])]
-    expect(said(with_)).toEqual([['loop', expect.stringContaining('call Wait instead')]])
-    expect(said(without)).toEqual([['loop', expect.stringContaining('`sleep 60`')]])
+    expect(loopMessages(with_)).toEqual([['loop', expect.stringContaining('call Wait instead')]])
+    expect(loopMessages(without)).toEqual([['loop', expect.stringContaining('`sleep 60`')]])
     // What-if assumes one length.
-    expect(said(with_)[0]?.[1].length).toBe(noProgressNudge.length)
+    expect(loopMessages(with_)[0]?.[1].length).toBe(noProgressNudge.length)
   })
 
   test('lets a run that obeys it keep waiting, and stops one whose waits return at once', async () => {

@@ -1,4 +1,4 @@
-// Tests R-SEARCH-1 to R-SEARCH-5: a question that lets its service search the web is reserved with all that it may be billed.
+// Tests R-SEARCH-1 to R-SEARCH-5: the reservation for a question with web search covers the maximum bill.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
@@ -36,14 +36,14 @@ const found: ContentBlock = {
 }
 
 /** A service that searches as often as it may for each request, and bills what it read each time. */
-function searching(over: Partial<Model> = {}) {
+function searching(modelParts: Partial<Model> = {}) {
   const requests: ModelRequest[] = []
   const model: Model = {
     id: 'searching',
     contextWindow: 3_000,
     maxOutputTokens: 500,
     webSearch: { domains: 'allowed and blocked' },
-    ...over,
+    ...modelParts,
     async call(request) {
       requests.push(request)
       const uses = request.webSearch?.maxUses ?? 0
@@ -74,7 +74,7 @@ const replyText = (reply: CompactionReply): string =>
       ? reply.error.message
       : reply.kind
 
-function world(webSearch: WebSearchUse | undefined, service = searching(), given: Partial<RunOptions> = {}) {
+function world(webSearch: WebSearchUse | undefined, service = searching(), overrides: Partial<RunOptions> = {}) {
   const search: Tool = {
     ...reader('Search', async (_input, { ask }) => {
       const question = { system: 'Search.', messages: [{ role: 'user', content: 'x' }], maxOutputTokens: 100 } as const
@@ -93,7 +93,7 @@ function world(webSearch: WebSearchUse | undefined, service = searching(), given
     prices,
     clock: createFakeClock({ autoAdvance: true }),
     tools: [search],
-    ...given,
+    ...overrides,
   }
   return { options, requests: service.requests, model }
 }
@@ -156,10 +156,10 @@ describe('a question that searches the web', () => {
     ['searches without end', {}, { maxUses: Infinity }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
     ['both lists', {}, { maxUses: 1, allowedDomains: ['a'], blockedDomains: ['b'] }, 'webSearch takes either allowedDomains or blockedDomains, not both.'],
     ['an empty list', {}, { maxUses: 1, allowedDomains: [] }, 'allowedDomains of webSearch must be a list of domains that is not empty.'],
-  ] as const)('%s is not asked, with the reason', async (_, over, webSearch, why) => {
-    const { options, requests } = world(webSearch, searching(over))
+  ] as const)('%s is not asked, with the reason', async (_, modelParts, webSearch, expectedError) => {
+    const { options, requests } = world(webSearch, searching(modelParts))
     const { state, terminal } = await run([], options as never)
-    expect([resultTexts({ state }), requests, terminal.reason]).toEqual([[why], [], 'completed'])
+    expect([resultTexts({ state }), requests, terminal.reason]).toEqual([[expectedError], [], 'completed'])
   }) // prettier-ignore
 
   test('a model with an invalid list of domains is rejected', async () => {

@@ -1,4 +1,4 @@
-// Tests R-LAP-8, R-LAP-8a: what a run that continues where another ended may not have a second time.
+// Tests R-LAP-8, R-LAP-8a: iterations that a continued run may not repeat.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -20,8 +20,8 @@ const cut: ScriptedReply = { text: 'part', stopReason: 'max_tokens' }
 const look = () => calls('Look')
 
 /** Another run over the transcript of one that ended, with its counters. */
-function continueRun(first: Run, script: Script, given: RunTestOptions): Promise<Run> {
-  return run(script, given, carriedFrom(first))
+function continueRun(first: Run, script: Script, overrides: RunTestOptions): Promise<Run> {
+  return run(script, overrides, carriedFrom(first))
 }
 
 const carriedFrom = ({ state }: Run) => ({
@@ -43,9 +43,9 @@ describe('a continued run does not repeat its once-per-run iterations', () => {
   })
 
   test('no_progress_nudge', async () => {
-    const given = { tools, stopWhen: noProgress({ repeats: 2 }) }
-    const first = await run(look, given)
-    const second = await continueRun(first, look, given)
+    const runOptions = { tools, stopWhen: noProgress({ repeats: 2 }) }
+    const first = await run(look, runOptions)
+    const second = await continueRun(first, look, runOptions)
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
       ['next_turn', 'no_progress_nudge'],
       ['next_turn', 'next_turn'],
@@ -112,10 +112,10 @@ describe('a continued run', () => {
   })
 
   test('makes the turn that was granted and never requested, at the same limit', async () => {
-    const given = { tools, prices: dollarATokenPrices, maxTurns: 3 }
+    const runOptions = { tools, prices: dollarATokenPrices, maxTurns: 3 }
     const dear = () => scriptedModel(() => ({ ...look(), usage: { output_tokens: 1_500 } }), { maxOutputTokens: 2_000 })
-    const first = await run([], { ...given, model: dear(), maxBudgetUsd: 3_500 })
-    const second = await continueRun(first, [], { ...given, model: dear() })
+    const first = await run([], { ...runOptions, model: dear(), maxBudgetUsd: 3_500 })
+    const second = await continueRun(first, [], { ...runOptions, model: dear() })
     expect([first, second].map(({ terminal }) => [terminal.reason, terminal.summary.turns])).toEqual([
       ['max_budget_usd', 1],
       ['max_turns', 3],
@@ -140,10 +140,10 @@ describe('a continued run', () => {
   })
 
   test('asks its token target no more often than one run would', async () => {
-    const given = { tokenBudget: 5_000 }
+    const runOptions = { tokenBudget: 5_000 }
     const idle: ScriptedReply = { text: 'answer', usage: { output_tokens: 0 } }
-    const first = await run(() => idle, given)
-    const second = await continueRun(first, () => idle, given)
+    const first = await run(() => idle, runOptions)
+    const second = await continueRun(first, () => idle, runOptions)
     const nudges = ['token_budget_continuation', 'token_budget_continuation', 'token_budget_continuation']
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([nudges, [], 'completed'])
   })
@@ -151,10 +151,10 @@ describe('a continued run', () => {
   test('has what is left of the budget: unreported costs count as spent', async () => {
     const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
     const sized = (script: readonly ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: 2_000 })
-    const given = { prices: dollarATokenPrices, maxBudgetUsd: 8_000 }
-    const first = await run([], { ...given, model: sized([lost, 'answer']) })
-    const second = await continueRun(first, [], { ...given, model: sized(['answer']) })
-    const third = await continueRun(first, [], { ...given, maxBudgetUsd: 4_000, model: sized(['never']) })
+    const runOptions = { prices: dollarATokenPrices, maxBudgetUsd: 8_000 }
+    const first = await run([], { ...runOptions, model: sized([lost, 'answer']) })
+    const second = await continueRun(first, [], { ...runOptions, model: sized(['answer']) })
+    const third = await continueRun(first, [], { ...runOptions, maxBudgetUsd: 4_000, model: sized(['never']) })
     expect([first, second, third].map(({ terminal, model }) => [terminal.reason, model.requests.length])).toEqual([
       ['completed', 2],
       ['completed', 1],
@@ -164,10 +164,10 @@ describe('a continued run', () => {
 
   test('has the time that was left', async () => {
     const clock = createFakeClock()
-    const given = { clock, maxDurationMs: 10_000 }
-    const first = await run([{ text: 'answer', before: () => clock.advance(3_000) }], given)
+    const runOptions = { clock, maxDurationMs: 10_000 }
+    const first = await run([{ text: 'answer', before: () => clock.advance(3_000) }], runOptions)
     await clock.advance(60_000)
-    const going = begin([{ hang: true }], given, carriedFrom(first))
+    const going = begin([{ hang: true }], runOptions, carriedFrom(first))
     await until(() => going.model.requests.length === 1)
     await clock.advance(6_999)
     expect(going.events.at(-1)?.type).not.toBe('run_end')

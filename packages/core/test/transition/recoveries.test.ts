@@ -4,7 +4,7 @@ import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import type { ContextManager, IterationReason } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { tinyImage } from '../support/images.ts'
-import { calls, failures, reader, run, said, tool } from '../support/harness.ts'
+import { calls, failures, reader, run, loopMessages, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 const times = (count: number, transition: IterationReason): IterationReason[] =>
@@ -47,7 +47,7 @@ describe('transition: pause_turn', () => {
   test('sends the reply back as it is 8 times, then model_error', async () => {
     const { transitions, terminal, model, state } = await run(() => paused)
     expect([transitions, terminal.reason, model.requests.length]).toEqual([times(8, 'pause_turn'), 'model_error', 9])
-    expect(said({ state })).toEqual([])
+    expect(loopMessages({ state })).toEqual([])
     expect(model.requests[1]?.messages).toEqual([
       { role: 'user', content: 'go' },
       { role: 'assistant', content: [{ type: 'text', text: 'searching' }], by: 'scripted' },

@@ -10,7 +10,7 @@ const tools = [reader('Look'), tool('Write')]
 const look = calls('Look')
 const write = calls('Write')
 
-/** Blocks each answer with the next of these reasons, and passes when there is none. */
+/** Blocks each answer with the next of these reasons, and passes once they are used up. */
 function gate(reasons: readonly string[], id = 'gate'): StopHook {
   let next = 0
   return { id, handle: () => ({ block: reasons[next++] ?? '' }) }
@@ -56,11 +56,11 @@ describe('a stop hook that blocks three times for the same reason', () => {
       readOnly: true,
       spawn: () => ({ prompt: 'sub' }),
     }
-    const given = { tools: [...tools, agent], stopHooks: [gate(['more', 'more', 'more'])] }
+    const runOptions = { tools: [...tools, agent], stopHooks: [gate(['more', 'more', 'more'])] }
     const script: readonly ScriptedReply[] = ['answer', 'answer', calls('Agent'), write, 'changed', 'answer', 'done']
-    expect((await run(script, given)).terminal.reason).toBe('completed')
+    expect((await run(script, runOptions)).terminal.reason).toBe('completed')
     const idle: readonly ScriptedReply[] = ['answer', 'answer', calls('Agent'), look, 'seen', 'answer', 'never']
-    const again = { ...given, stopHooks: [gate(['more', 'more', 'more'])] }
+    const again = { ...runOptions, stopHooks: [gate(['more', 'more', 'more'])] }
     expect((await run(idle, again)).terminal.reason).toBe('stop_hook_unmet')
   })
 

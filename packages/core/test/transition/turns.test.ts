@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { allowances } from '../../src/limits/allowance.ts'
 import { noProgress, type IterationReason } from '../../src/index.ts'
-import { begin, calls, hook, reader, run, said } from '../support/harness.ts'
+import { begin, calls, hook, reader, run, loopMessages } from '../support/harness.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 
 const tools = [reader('Look')]
@@ -35,7 +35,7 @@ describe('turns', () => {
     const going = begin(script, { maxTurns: 3 })
     const { transitions, terminal, model, state } = await going.end()
     expect([transitions, terminal.reason, model.requests.length]).toEqual([times(2, 'user_input'), 'max_turns', 3])
-    expect(said({ state })).toEqual(Array.from({ length: 3 }, () => ['follow_up', 'and then?']))
+    expect(loopMessages({ state })).toEqual(Array.from({ length: 3 }, () => ['follow_up', 'and then?']))
   })
 
   test('transition: user_input and next_turn share one retry limit', async () => {
@@ -101,7 +101,7 @@ describe('transition: stop_hook_blocking', () => {
     ])
     expect(active).toEqual([false, ...Array.from({ length: 8 }, () => true)])
     const feedback = Array.from({ length: 8 }, (_, index) => ['hook', `Stop hook feedback: run test ${index + 1}`])
-    expect(said({ state })).toEqual(feedback)
+    expect(loopMessages({ state })).toEqual(feedback)
     expect(terminal.signal.message).toBe(
       'The stop hook gate still blocks the answer, which was sent back 8 times in a row: run test 9',
     )
@@ -203,7 +203,7 @@ describe('transition: token_budget_continuation', () => {
 
   test('sends the nudge', async () => {
     const { state } = await run(script([1_000, 4_000]), { tokenBudget: 5_000 })
-    expect(said({ state })).toEqual([
+    expect(loopMessages({ state })).toEqual([
       [
         'loop',
         'You have used 1,000 of the 5,000 tokens (20 %) intended for this task. Keep working on it; do not summarize or stop yet.',
@@ -263,7 +263,7 @@ describe('transition: wrap_up', () => {
       'Reached maximum number of turns (2)',
     ])
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, 'none'])
-    expect(said({ state })).toEqual([
+    expect(loopMessages({ state })).toEqual([
       [
         'loop',
         'This run is ending: Reached maximum number of turns (2). Give your final answer now, without calling tools: what is done, what is not done, and what to do next.',

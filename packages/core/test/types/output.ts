@@ -25,7 +25,7 @@ expectTypeOf(new QueryEngine({ model, output: report })).toEqualTypeOf<QueryEngi
 for await (const message of query({ prompt: 'go', options: { model } }))
   if (message.type === 'result') expectTypeOf(message).toEqualTypeOf<SdkResult>()
 
-// A schema that cannot say its JSON Schema needs one beside it.
+// A schema without its own JSON Schema needs a separate one.
 // @ts-expect-error it is not given
 outputSchema(v.object({ bugs: v.number() }))
 expectTypeOf(outputSchema(v.object({ bugs: v.number() }), { jsonSchema: {} })).toEqualTypeOf<

@@ -102,10 +102,10 @@ tool({
   execute: (input) => expectTypeOf(input).toBeUnknown() && 'done',
 })
 
-// One that cannot say its JSON Schema has to be given it.
+// A schema without its own JSON Schema needs a separate one.
 // @ts-expect-error inputSchema is missing
 tool({ ...named, inputSchema: v.object({ path: v.string() }), execute: () => 'done' })
-// For a JSON Schema there is no second one.
+// A JSON Schema needs no second one.
 // @ts-expect-error the schema is there already
 tool({ ...named, inputSchema: path, modelSchema: path, execute: () => 'done' })
 
@@ -158,7 +158,7 @@ tool({
     return input.file
   },
 })
-// Shapes are no schemas.
+// Shapes are not schemas.
 // @ts-expect-error an object of schemas is not a schema
 tool({ ...named, inputSchema: { path: z.string() }, execute: () => 'done' })
 

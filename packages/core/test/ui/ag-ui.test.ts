@@ -20,7 +20,8 @@ const options = (replies: readonly ScriptedReply[], more: Partial<RunOptions> = 
   ...more,
 })
 
-const eventsOf = (given: RunOptions): Promise<readonly AgUiEvent[]> => collected(toAgUiEvents(started(given).run))
+const eventsOf = (runOptions: RunOptions): Promise<readonly AgUiEvent[]> =>
+  collected(toAgUiEvents(started(runOptions).run))
 
 /** The problems of events: by the schema, and where something does not end or begins twice. */
 function problemsIn(events: readonly AgUiEvent[]): readonly string[] {

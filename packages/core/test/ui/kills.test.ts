@@ -52,37 +52,37 @@ class SlowStore {
   }
 }
 
-const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
-const chunksIn = (sent: readonly Sent[]): readonly UIMessageChunk[] => sent.map(({ chunk }) => chunk)
+const visible = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
+const chunksIn = (sentChunks: readonly Sent[]): readonly UIMessageChunk[] => sentChunks.map(({ chunk }) => chunk)
 
 test('a client has what the record contains, whenever the process was killed', { timeout: 60_000 }, async () => {
   const log = new SlowStore()
   const clock = createFakeClock({ autoAdvance: true })
   const steps = new DurableStepEngine({ log, clock })
   const run = streamRun(startRun({ prompt: 'go' }), { ...optionsOf(script), clock, steps })
-  const sent: Sent[] = []
+  const sentChunks: Sent[] = []
   const kills: (readonly StepRecord[])[] = []
   const shared = shareRun(run, { flush: () => log.flush() })
   for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {
-    sent.push({ id: eventIdOf(chunk) ?? '', chunk })
+    sentChunks.push({ id: eventIdOf(chunk) ?? '', chunk })
     kills.push(log.left())
   }
-  expect(sent.length).toBeGreaterThan(30)
+  expect(sentChunks.length).toBeGreaterThan(30)
   const isOver = (records: readonly StepRecord[]): boolean => records.some(({ type }) => type === 'end')
   for (const [cut, records] of kills.entries()) {
     // A client that received anything has a run to reconnect to.
     expect(records.length).toBeGreaterThan(0)
     if (isOver(records)) continue
-    const had = await messageOf(chunksIn(sent.slice(0, cut + 1)))
+    const had = await messageOf(chunksIn(sentChunks.slice(0, cut + 1)))
     for (const replies of otherScripts) {
       const options = optionsOf(replies)
       const resumed = resume(structuredClone(records), options)
       const going = shareRun(resumed.loop, { past: await recordedEvents(records, options) })
-      const whole = shown(await messageOf(chunksIn(await sentBy(toUIMessageStream(going)))))
-      const after = sent[cut]?.id
+      const whole = visible(await messageOf(chunksIn(await sentBy(toUIMessageStream(going)))))
+      const after = sentChunks[cut]?.id
       for (const source of [going, await recordedEvents(resumed.steps.records, options)]) {
         const rest = await collected(toUIMessageStream(source, { after }))
-        expect([after, shown(await messageOf(rest, had))]).toEqual([after, whole])
+        expect([after, visible(await messageOf(rest, had))]).toEqual([after, whole])
       }
     }
   }

@@ -21,7 +21,7 @@ async function chat(
 }
 
 /** Removes what a client cannot know, such as the model of an answer, and makes user text a list of blocks. */
-function known(messages: RunOutcome['messages']): unknown {
+function withoutModels(messages: RunOutcome['messages']): unknown {
   return messages.map(({ role, content }) => ({
     role,
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
@@ -36,7 +36,7 @@ test('a streamed run is restored unchanged, through JSON', async () => {
   const { answer, outcome } = await chat({ model, tools: [look, fail], prompt: 'Pay the bill.' })
   // A JSON round trip returns the same value.
   const stored = JSON.parse(JSON.stringify([question, answer])) as UIMessage[]
-  expect(modelMessagesOf(stored)).toEqual(known(outcome.messages))
+  expect(modelMessagesOf(stored)).toEqual(withoutModels(outcome.messages))
 })
 
 test('a pending call is approved in the chat, and the next run executes it', async () => {

@@ -37,10 +37,10 @@ const textOfRun = (text: string) =>
 describe('a stream as server-sent events', () => {
   test('has an event with its id for each chunk', async () => {
     const shared = shareRun(textOfRun('Hi'))
-    const sent = await sentBy(toUIMessageStream(shared))
+    const sentEvents = await sentBy(toUIMessageStream(shared))
     await shared.done
     const late = await sentBy(toUIMessageStream(shared))
-    expect(late.length).toBeLessThanOrEqual(sent.length)
+    expect(late.length).toBeLessThanOrEqual(sentEvents.length)
     const text = await textOf(toSse(toUIMessageStream(shared)))
     expect(text).toBe(late.map(({ id, chunk }) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`).join(''))
     expect(text.startsWith('id: run1:1\ndata: {"type":"start","messageId":"run1"}\n\n')).toBe(true)
@@ -72,8 +72,8 @@ describe('a stream as server-sent events', () => {
         .map((parts) => parts.join('')),
     )
     await fc.assert(
-      fc.asyncProperty(text, text, async (given, id) => {
-        const item = { type: 'error', errorText: given } as const
+      fc.asyncProperty(text, text, async (data, id) => {
+        const item = { type: 'error', errorText: data } as const
         const bytes = toSse(streamOf([item, item]), { idOf: () => id })
         expect(await collected(new WireReader().read(bytes))).toEqual([item, item])
       }),
@@ -91,7 +91,7 @@ describe('a stream as server-sent events', () => {
   test('fills silence with comments, and stops with the stream', async () => {
     const clock = createFakeClock({})
     let controller: ReadableStreamDefaultController<object> | undefined
-    const items = new ReadableStream<object>({ start: (given) => void (controller = given) })
+    const items = new ReadableStream<object>({ start: (streamController) => void (controller = streamController) })
     const reader = toSse(items, { heartbeatMs: 1_000, clock }).getReader()
     const lines: string[] = []
     const reading = (async () => {

@@ -45,8 +45,8 @@ export async function checkedChunks(chunks: readonly object[]): Promise<readonly
   const schema = uiMessageChunkSchema()
   const checked: AiChunk[] = []
   for (const chunk of chunks) {
-    const given: unknown = JSON.parse(JSON.stringify(chunk))
-    const result = await schema.validate?.(given)
+    const parsed: unknown = JSON.parse(JSON.stringify(chunk))
+    const result = await schema.validate?.(parsed)
     if (result?.success !== true) throw new Error(`ai refuses ${JSON.stringify(chunk)}: ${String(result?.error)}`)
     checked.push(result.value)
   }

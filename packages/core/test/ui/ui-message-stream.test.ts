@@ -78,8 +78,8 @@ describe('a run as a UI message stream', () => {
   })
 
   test('retracts the output of a failed attempt', async () => {
-    const said: ScriptedReply = { hang: true, text: 'Half of' }
-    const run = started(options([said])).run
+    const reply: ScriptedReply = { hang: true, text: 'Half of' }
+    const run = started(options([reply])).run
     const chunks: UIMessageChunk[] = []
     for await (const chunk of toUIMessageStream(run) as unknown as AsyncIterable<UIMessageChunk>) {
       chunks.push(chunk)
@@ -162,25 +162,25 @@ describe('an approval', () => {
 })
 
 /** The parts of a message that matter to a person, without those that only this process knows. */
-const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
+const visible = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
 
 /** Without the figures of the ending: a kill charges what it interrupts. */
-const said = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
+const withoutTotals = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
 
 /** The message of a client that was cut off after some chunks and has read the rest. */
 async function continued(before: readonly Sent[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
   const first = before.length === 0 ? undefined : await messageOf(before.map(({ chunk }) => chunk))
-  return shown(await messageOf(await collected(rest), first))
+  return visible(await messageOf(await collected(rest), first))
 }
 
 describe('a client that reconnects', () => {
   test('builds the same message, wherever it was cut off: from the record', async () => {
     const { run, steps } = started(options())
-    const sent = await sentBy(toUIMessageStream(run))
-    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+    const sentChunks = await sentBy(toUIMessageStream(run))
+    const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
     const events = await recordedEvents(steps.records, options())
-    for (let cut = 0; cut <= sent.length; cut++) {
-      const before = sent.slice(0, cut)
+    for (let cut = 0; cut <= sentChunks.length; cut++) {
+      const before = sentChunks.slice(0, cut)
       const rest = toUIMessageStream(events, { after: before.at(-1)?.id })
       expect([cut, await continued(before, rest)]).toEqual([cut, whole])
     }
@@ -191,14 +191,14 @@ describe('a client that reconnects', () => {
     const [first, ...others] = await eventsOf(started(options(['After.'])).run)
     const notice: RunEvent = { type: 'notice', message: 'Careful.' }
     const events = [...(first === undefined ? [] : [first]), notice, ...others]
-    const given = { continuesMessage: true, messageId: 'm1' }
-    const sent = await sentBy(toUIMessageStream(events, given))
-    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk), before)) // prettier-ignore
+    const runOptions = { continuesMessage: true, messageId: 'm1' }
+    const sentChunks = await sentBy(toUIMessageStream(events, runOptions))
+    const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk), before)) // prettier-ignore
     expect(JSON.stringify(whole)).toMatch(/Before.*After/)
-    for (const [cut, { id }] of sent.entries()) {
-      const had = await messageOf(sent.slice(0, cut + 1).map(({ chunk }) => chunk), before) // prettier-ignore
-      const rest = await collected(toUIMessageStream(events, { ...given, after: id }))
-      expect([id, shown(await messageOf(rest, had))]).toEqual([id, whole])
+    for (const [cut, { id }] of sentChunks.entries()) {
+      const had = await messageOf(sentChunks.slice(0, cut + 1).map(({ chunk }) => chunk), before) // prettier-ignore
+      const rest = await collected(toUIMessageStream(events, { ...runOptions, after: id }))
+      expect([id, visible(await messageOf(rest, had))]).toEqual([id, whole])
     }
   })
 
@@ -228,12 +228,12 @@ describe('a client that reconnects', () => {
         fc.array(reply, { maxLength: 3 }),
         fc.array(fc.nat(60), { maxLength: 5 }),
         async (replies, cuts) => {
-          const given = (): RunOptions => options([...(replies as readonly ScriptedReply[]), 'end'])
-          const { run, steps } = started(given())
+          const runOptions = (): RunOptions => options([...(replies as readonly ScriptedReply[]), 'end'])
+          const { run, steps } = started(runOptions())
           const shared = shareRun(run)
-          const sent = await sentBy(toUIMessageStream(shared))
-          const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
-          const sources = [shared, await recordedEvents(steps.records, given())]
+          const sentChunks = await sentBy(toUIMessageStream(shared))
+          const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
+          const sources = [shared, await recordedEvents(steps.records, runOptions())]
           let message: UIMessage | undefined
           let after: string | undefined
           for (const [index, cut] of [...cuts, 1_000].entries()) {
@@ -246,7 +246,7 @@ describe('a client that reconnects', () => {
               )
             after = read.at(-1)?.id ?? after
           }
-          expect(shown(message)).toEqual(whole)
+          expect(visible(message)).toEqual(whole)
         },
       ),
       { numRuns: 60 },
@@ -255,8 +255,8 @@ describe('a client that reconnects', () => {
 
   test('continues with a run that another process resumed, after a kill at any record', async () => {
     const { run, steps } = started(options())
-    const sent = await sentBy(toUIMessageStream(run))
-    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+    const sentChunks = await sentBy(toUIMessageStream(run))
+    const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
     const end = steps.records.findIndex(({ type }) => type === 'end')
     for (let count = 1; count < end; count++) {
       const records = steps.records.slice(0, count)
@@ -266,22 +266,22 @@ describe('a client that reconnects', () => {
       const past = await recordedEvents(records, options())
       const resumed = shareRun(resume(records, { ...options(), model }).loop, { past })
       const rest = await sentBy(toUIMessageStream(resumed))
-      const again = shown(await messageOf(rest.map(({ chunk }) => chunk)))
+      const again = visible(await messageOf(rest.map(({ chunk }) => chunk)))
       // The part of the open turn that the previous process had sent.
-      const known = (await sentBy(toUIMessageStream(past))).at(-1)?.id
-      const from = sent.findIndex(({ id }) => id === known) + 1
-      const open = sent.slice(
+      const lastId = (await sentBy(toUIMessageStream(past))).at(-1)?.id
+      const from = sentChunks.findIndex(({ id }) => id === lastId) + 1
+      const open = sentChunks.slice(
         from,
-        sent.findIndex(({ chunk }, index) => index > from && chunk.type === 'finish-step'),
+        sentChunks.findIndex(({ chunk }, index) => index > from && chunk.type === 'finish-step'),
       )
       for (const more of [0, 1, 2, 3, 5, 8, 13, open.length]) {
-        const before = [...sent.slice(0, from), ...open.slice(0, more)]
+        const before = [...sentChunks.slice(0, from), ...open.slice(0, more)]
         const rest = toUIMessageStream(resumed, { after: before.at(-1)?.id })
         expect([count, more, await continued(before, rest)]).toEqual([count, more, again])
       }
       // A writing call that had begun is unknown then: the message says so, to every client.
       const isKnown = !JSON.stringify(again).includes('unknown')
-      expect([count, isKnown ? said(again) : '']).toEqual([count, isKnown ? said(whole) : ''])
+      expect([count, isKnown ? withoutTotals(again) : '']).toEqual([count, isKnown ? withoutTotals(whole) : ''])
     }
   })
 
@@ -323,7 +323,7 @@ describe('clients of a shared run', () => {
         return chunks
       })(),
     ])
-    expect(shown(await messageOf(slow))).toEqual(shown(await messageOf(fast.map(({ chunk }) => chunk))))
+    expect(visible(await messageOf(slow))).toEqual(visible(await messageOf(fast.map(({ chunk }) => chunk))))
   })
 
   test('that connect after the end get whole texts', async () => {
@@ -332,12 +332,15 @@ describe('clients of a shared run', () => {
     await shared.done
     const late = await collected(toUIMessageStream(shared))
     expect(late.length).toBeLessThan(live.length)
-    expect(shown(await messageOf(late))).toEqual(shown(await messageOf(live)))
+    expect(visible(await messageOf(late))).toEqual(visible(await messageOf(live)))
   })
 
   test('do not store what a subagent streamed, once its reply is complete', async () => {
-    const said = Array.from({ length: 4 }, (_, turn): ScriptedReply => ({ text: `${turn}`, toolCalls: [look(turn)] }))
-    const model = scriptedModel([calls('Agent'), ...said, 'sub done', { text: 'Half', hang: true }])
+    const replies = Array.from({ length: 4 }, (_, turn): ScriptedReply => ({
+      text: `${turn}`,
+      toolCalls: [look(turn)],
+    }))
+    const model = scriptedModel([calls('Agent'), ...replies, 'sub done', { text: 'Half', hang: true }])
     const { run } = started({ ...options(), model, tools: [subagent, reader('Look', 'seen')] })
     const shared = shareRun(run)
     for await (const event of shared) if (event.type === 'model_update' && event.request === 2) break
@@ -392,8 +395,8 @@ describe('a client that disconnects', () => {
 
 test('delivers a large output whole', async () => {
   const large = 'x'.repeat(2_500_000)
-  const given = { ...options([calls('Big'), 'ok']), tools: [tool('Big', large)] }
-  const message = await messageOf(await collected(toUIMessageStream(started(given).run)))
+  const runOptions = { ...options([calls('Big'), 'ok']), tools: [tool('Big', large)] }
+  const message = await messageOf(await collected(toUIMessageStream(started(runOptions).run)))
   expect(message?.parts[1]).toMatchObject({ type: 'tool-Big', output: large })
 })
 

@@ -23,7 +23,7 @@ describe("a tool's report about files", () => {
     ...[{ check: { command: ' ', passed: true } }, { check: { command: 'x', passed: 1 } }].map(
       (each) => [each, undefined] as [unknown, unknown],
     ),
-  ])('%j is read as %j', (given, read) => expect(fileWorkOf(given)).toEqual(read))
+  ])('%j is read as %j', (value, read) => expect(fileWorkOf(value)).toEqual(read))
 
   test('has its command cut', () => {
     expect(
@@ -82,15 +82,15 @@ describe('the verification state', () => {
 })
 
 describe('the answer stays the same', () => {
-  const answer: TranscriptEntry = said('Fixed.')
+  const answer: TranscriptEntry = assistantEntry('Fixed.')
   const question: TranscriptEntry = { ...user('check', 'loop'), keepsAnswer: true }
   const call: TranscriptEntry = {
     kind: 'assistant',
     id: 'c',
-    message: { ...said('').message, content: [{ type: 'tool_use', id: 'c1', name: 'Do', input: {} }] },
+    message: { ...assistantEntry('').message, content: [{ type: 'tool_use', id: 'c1', name: 'Do', input: {} }] },
   }
 
-  function said(text: string): Extract<TranscriptEntry, { kind: 'assistant' }> {
+  function assistantEntry(text: string): Extract<TranscriptEntry, { kind: 'assistant' }> {
     const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
     const content = [{ type: 'text', text }] as const
     return {
@@ -119,29 +119,37 @@ describe('the answer stays the same', () => {
 
   test.each<[string, readonly TranscriptEntry[], boolean]>([
     ['before the reply', [], true],
-    ['behind a reply', [said('No.')], true],
-    ['behind a reply in two pieces', [said('N'), said('o.')], true],
-    ['behind one that was cut and finished', [said('N'), { ...question, id: 'q2' }, said('o.')], true],
-    ['after a failure that people are shown', [{ ...said('failed'), error: 'unknown' }], true],
-    ['behind an interruption', [said('N'), user('cut', 'interruption')], true],
-    ['when limits are reported before the reply', [user('left', 'loop'), said('No.')], true],
-    ['where a hook says something before the reply', [user('noon', 'hook', 'clock'), said('No.')], true],
-    ['where a hook says something behind the reply', [said('No.'), user('noon', 'hook', 'clock')], true],
+    ['behind a reply', [assistantEntry('No.')], true],
+    ['behind a reply in two pieces', [assistantEntry('N'), assistantEntry('o.')], true],
+    [
+      'behind one that was cut and finished',
+      [assistantEntry('N'), { ...question, id: 'q2' }, assistantEntry('o.')],
+      true,
+    ],
+    ['after a failure that people are shown', [{ ...assistantEntry('failed'), error: 'unknown' }], true],
+    ['behind an interruption', [assistantEntry('N'), user('cut', 'interruption')], true],
+    ['when limits are reported before the reply', [user('left', 'loop'), assistantEntry('No.')], true],
+    ['where a hook says something before the reply', [user('noon', 'hook', 'clock'), assistantEntry('No.')], true],
+    ['where a hook says something behind the reply', [assistantEntry('No.'), user('noon', 'hook', 'clock')], true],
     ['and not behind a call of a tool', [call], false],
-    ['and not behind results', [call, user('done', 'tool_results'), said('Checked.')], false],
-    ['and not behind a person', [user('which?', 'steer'), said('That.')], false],
-    ['and not behind the next prompt', [said('No.'), user('and?', 'prompt')], false],
-    ['and not where a hook got another reply', [said('No.'), user('sum', 'hook', 'h'), said('Sum.')], false],
-    ['and not where a stop hook sent it back', [said('No.'), user('3 failed', 'hook')], false],
-    ['and not where the loop sent it back', [said('No.'), user('goal', 'loop')], false],
-  ])('%s', (_name, behind, stands) => {
+    ['and not behind results', [call, user('done', 'tool_results'), assistantEntry('Checked.')], false],
+    ['and not behind a person', [user('which?', 'steer'), assistantEntry('That.')], false],
+    ['and not behind the next prompt', [assistantEntry('No.'), user('and?', 'prompt')], false],
+    [
+      'and not where a hook got another reply',
+      [assistantEntry('No.'), user('sum', 'hook', 'h'), assistantEntry('Sum.')],
+      false,
+    ],
+    ['and not where a stop hook sent it back', [assistantEntry('No.'), user('3 failed', 'hook')], false],
+    ['and not where the loop sent it back', [assistantEntry('No.'), user('goal', 'loop')], false],
+  ])('%s', (_name, behind, isUnchanged) => {
     const transcript = Transcript.of([user('go', 'prompt'), answer, question, ...behind])
-    expect(answerStands(transcript)).toBe(stands)
-    expect(endOfAnswer(transcript)).toBe(stands ? 2 : transcript.length)
+    expect(answerStands(transcript)).toBe(isUnchanged)
+    expect(endOfAnswer(transcript)).toBe(isUnchanged ? 2 : transcript.length)
   })
 
   test('and none does without a question, or with one before the start position', () => {
-    const transcript = Transcript.of([user('go', 'prompt'), answer, question, said('No.')])
+    const transcript = Transcript.of([user('go', 'prompt'), answer, question, assistantEntry('No.')])
     expect([answerStands(transcript, 3), answerStands(Transcript.empty())]).toEqual([false, false])
     expect(answerStands(Transcript.of([user('go', 'prompt'), answer]))).toBe(false)
   })

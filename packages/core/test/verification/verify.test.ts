@@ -21,7 +21,7 @@ import {
   dollarATokenPrices,
   hook,
   run,
-  said,
+  loopMessages,
   subagent,
   tool,
   type RunTestOptions,
@@ -39,7 +39,7 @@ const doing = (name: string, ...work: readonly FileWork[]) => {
 const asks: Verification = { mode: 'ask', checks: () => ['npm test'] }
 const tools = [doing('Edit', lines(12)), doing('Test', check(true)), doing('Fail', check(false, 'make'))]
 const question = verifyRequest(12, 'npm test')
-const given: RunTestOptions = { tools, verification: asks }
+const runOptions: RunTestOptions = { tools, verification: asks }
 
 /** The run, with its answer and how often the model was asked to verify. */
 async function verified(
@@ -47,7 +47,7 @@ async function verified(
   more: RunTestOptions = {},
   start?: Parameters<typeof run>[2],
 ) {
-  const ended = await run([...script], { ...given, ...more }, start)
+  const ended = await run([...script], { ...runOptions, ...more }, start)
   const asked = ended.transitions.filter((transition) => transition === 'unverified_change').length
   const { reason, verified: isVerified } = ended.terminal
   return { ...ended, asked, text: lastAnswer(ended.state), short: [reason, asked, lastAnswer(ended.state), isVerified] }
@@ -57,7 +57,7 @@ describe('an answer after an unchecked change', () => {
   test('is sent back once, and stays the answer', async () => {
     const ended = await verified([calls('Edit'), 'Fixed.', 'Only a comment changed.'])
     expect(ended.short).toEqual(['completed', 1, 'Fixed.', false])
-    expect([ended.transitions, said(ended)]).toEqual([['next_turn', 'unverified_change'], [['loop', question]]])
+    expect([ended.transitions, loopMessages(ended)]).toEqual([['next_turn', 'unverified_change'], [['loop', question]]])
     expect([ended.terminal.signal.message, ended.terminal.summary.turns]).toEqual(['The model gave its answer', 3])
   })
 
@@ -85,13 +85,13 @@ describe('an answer after an unchecked change', () => {
 
   test('is asked about when the check failed, by the check that ran', async () => {
     const ended = await verified([calls('Edit'), calls('Fail'), 'Fixed.', 'It fails for another reason.'])
-    expect(said(ended)).toEqual([['loop', verifyRequest(12, 'make')]])
+    expect(loopMessages(ended)).toEqual([['loop', verifyRequest(12, 'make')]])
     expect(ended.short).toEqual(['completed', 1, 'Fixed.', false])
   })
 
   test('counts lines of all changes since the last check that passed', async () => {
     const ended = await verified([calls('Edit'), calls('Test'), calls('Edit'), calls('Edit'), 'Fixed.', 'No.'])
-    expect(said(ended)).toEqual([['loop', verifyRequest(24, 'npm test')]])
+    expect(loopMessages(ended)).toEqual([['loop', verifyRequest(24, 'npm test')]])
   })
 })
 
@@ -136,13 +136,13 @@ describe('no question is asked', () => {
     await verified([calls('Edit'), calls('Fail'), 'Fixed.', 'No.'], { verification })
     expect(times).toBe(0)
     const ended = await verified([calls('Edit'), 'Fixed.', 'No.'], { verification })
-    expect([times, said(ended)[0]?.[1]]).toEqual([1, verifyRequest(12, '1')])
+    expect([times, loopMessages(ended)[0]?.[1]]).toEqual([1, verifyRequest(12, '1')])
   })
 
   test('a check of many lines is named in one line', async () => {
     const verification: Verification = { mode: 'ask', checks: () => ['', ' npm test \\\n  --all '] }
     const ended = await verified([calls('Edit'), 'Fixed.', 'No.'], { verification })
-    expect(said(ended)[0]?.[1]).toBe(verifyRequest(12, 'npm test \\ --all'))
+    expect(loopMessages(ended)[0]?.[1]).toBe(verifyRequest(12, 'npm test \\ --all'))
   })
 })
 
@@ -171,8 +171,8 @@ describe('while the answer is on hold', () => {
   })
 
   test('a budget leaves it, and the ending that it would have been is in the context', async () => {
-    const given = { prices: dollarATokenPrices, maxBudgetUsd: 100_000 }
-    const { short, terminal } = await verified(script('No.'), given)
+    const runOptions = { prices: dollarATokenPrices, maxBudgetUsd: 100_000 }
+    const { short, terminal } = await verified(script('No.'), runOptions)
     expect(short).toEqual(['completed', 1, 'Fixed.', false])
     expect(terminal.signal.context['endedBy']).toBe('max_budget_usd')
   })
@@ -251,7 +251,7 @@ describe('while the answer is on hold', () => {
       if (model.requests.length === 3) going.loop.followUp('Which file?')
       return replies.shift() ?? (model.requests.length === 3 ? 'No check needed.' : 'calc.ts')
     })
-    const going = begin([], { ...given, model })
+    const going = begin([], { ...runOptions, model })
     const { terminal, state, transitions } = await going.end()
     expect([terminal.reason, lastAnswer(state)]).toEqual(['completed', 'calc.ts'])
     expect(transitions).toEqual(['next_turn', 'unverified_change', 'user_input'])
@@ -276,7 +276,7 @@ describe('while the answer is on hold', () => {
       if (model.requests.length === 3) going.loop.set({ until: [{ name: 'lint' }] })
       return replies.shift() ?? 'No.'
     })
-    const going = begin([], { ...given, model, goalNamed: () => until, maxGoalTries: 1 })
+    const going = begin([], { ...runOptions, model, goalNamed: () => until, maxGoalTries: 1 })
     expect((await going.end()).terminal.reason).toBe('goal_unmet')
   })
 })
@@ -306,7 +306,7 @@ describe('work of subagents', () => {
       if (/check/.test(prompt)) return isFirst ? edits('check') : 'Passes.'
       return isFirst ? calls(...['edit', 'check'].map((of) => ({ name: 'Agent', input: { of } }))) : 'Fixed.'
     })
-    const ended = await begin([], { ...given, tools: [...tools, agents], model }).end()
+    const ended = await begin([], { ...runOptions, tools: [...tools, agents], model }).end()
     expect([ended.terminal.reason, ended.terminal.verified]).toEqual(['completed', false])
   })
 
@@ -317,7 +317,7 @@ describe('work of subagents', () => {
 })
 
 describe('the answer of a run that was asked to verify', () => {
-  const options = () => ({ ...given, model: scriptedModel([calls('Edit'), 'Fixed.', 'No.']) }) as RunOptions
+  const options = () => ({ ...runOptions, model: scriptedModel([calls('Edit'), 'Fixed.', 'No.']) }) as RunOptions
 
   test('is that of `run`, with whether it was verified', async () => {
     const outcome = await runAgent({ ...options(), prompt: 'go' })
@@ -358,7 +358,7 @@ describe('a run that waits for a person', () => {
   async function approved(script: readonly ScriptedReply[]) {
     const model = scriptedModel([...script])
     const engine = new QueryEngine({
-      ...given,
+      ...runOptions,
       model,
       permissions: approves,
       clock: createFakeClock({ autoAdvance: true }),
@@ -390,7 +390,7 @@ describe('a run that waits for a person', () => {
 
 test('a run that continues at a limit is asked at most once about earlier changes', async () => {
   const model = scriptedModel([calls('Edit'), calls('Edit'), 'Fixed.', calls('Edit'), 'Now.', 'No.'])
-  const engine = new QueryEngine({ ...given, model, maxTurns: 2 })
+  const engine = new QueryEngine({ ...runOptions, model, maxTurns: 2 })
   for await (const _ of engine.submit('go'));
   expect([engine.lastTerminal?.reason, engine.lastTerminal?.verified]).toEqual(['max_turns', false])
   engine.set({ limits: { maxTurns: 10 } })

@@ -66,10 +66,10 @@ function problemsIn(folder: string, turns: number): readonly string[] {
     const isTrue = id.startsWith('look')
       ? text.includes(`seen by ${id}`)
       : text.includes('outcome of this call is unknown') || (text.includes(`paid by ${id}`) && effects.includes(id))
-    if (!isTrue) problems.push(`the model was told of ${id}: ${text}`)
+    if (!isTrue) problems.push(`the model got an invalid report of ${id}: ${text}`)
   }
   for (const id of effects)
-    if (!calls.includes(id)) problems.push(`${id} took effect, and the model was not told of it`)
+    if (!calls.includes(id)) problems.push(`${id} took effect, and the model got no report of it`)
   if (calls.length === 0 && turns > 1) problems.push('it has no calls')
   return [...problems, ...askedAgain(folder)]
 }
