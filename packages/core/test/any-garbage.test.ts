@@ -80,7 +80,7 @@ const { recipe } = fc.letrec<{ recipe: Recipe }>((tie) => ({
   ),
 }))
 
-function make(from: Recipe): unknown {
+function valueOf(from: Recipe): unknown {
   switch (from.kind) {
     case 'listed':
       return garbage.find(([what]) => what === from.what)?.[1]()
@@ -89,9 +89,9 @@ function make(from: Recipe): unknown {
     case 'says':
       return from.answer
     case 'list':
-      return from.parts.map(make)
+      return from.parts.map(valueOf)
     case 'fields':
-      return throwing(Object.fromEntries(from.parts.map(([name, part]) => [name, make(part)])), ...from.throws)
+      return throwing(Object.fromEntries(from.parts.map(([name, part]) => [name, valueOf(part)])), ...from.throws)
   }
 }
 
@@ -125,10 +125,14 @@ const behaviour: fc.Arbitrary<Behaviour> = fc.record({
 const untyped = (value: unknown): never => value as never
 
 /** A callback that behaves as drawn, and correctly otherwise. */
-function acts(drawn: readonly Behaviour[], where: string, otherwise: (...callArgs: never[]) => unknown): () => never {
+function callbackFor(
+  drawn: readonly Behaviour[],
+  where: string,
+  otherwise: (...callArgs: never[]) => unknown,
+): () => never {
   const found = drawn.find((each) => each.where === where)
   if (found === undefined) return otherwise as () => never
-  const value = () => make(found.recipe)
+  const value = () => valueOf(found.recipe)
   return (...callArgs: readonly unknown[]) => {
     switch (found.how) {
       case 'throws':
@@ -140,7 +144,7 @@ function acts(drawn: readonly Behaviour[], where: string, otherwise: (...callArg
       case 'stops':
         throw new AgentStopException({ message: untyped(value()), context: untyped(value()), source: untyped(value()) })
       case 'changes':
-        return untyped(changed(callArgs[0], value()))
+        return untyped(withGarbage(callArgs[0], value()))
       case 'gives':
         return untyped(value())
     }
@@ -148,7 +152,7 @@ function acts(drawn: readonly Behaviour[], where: string, otherwise: (...callArg
 }
 
 /** For hooks, a context with garbage in every field. For other callbacks, the garbage itself. */
-function changed(original: unknown, value: unknown): unknown {
+function withGarbage(original: unknown, value: unknown): unknown {
   const context = original as HookContext
   if (typeof context !== 'object' || !('withToolInput' in context)) return value
   const state = context
@@ -174,11 +178,12 @@ function world(
   drawn: readonly Behaviour[],
   runResults: RunResult[],
 ): { runOptions: RunTestOptions; model: ScriptedModel } {
-  const answers = (where: string, otherwise: (...runOptions: never[]) => unknown) => acts(drawn, where, otherwise)
+  const answers = (where: string, otherwise: (...runOptions: never[]) => unknown) =>
+    callbackFor(drawn, where, otherwise)
   const isOdd = (where: string) => drawn.some((each) => each.where === where)
   const garbled = (where: string, otherwise: unknown): unknown => {
     const found = drawn.find((each) => each.where === where)
-    return found === undefined ? otherwise : make(found.recipe)
+    return found === undefined ? otherwise : valueOf(found.recipe)
   }
   const isTooLong = isOdd('drain') || isOdd('compact') || isOdd('compaction')
   const script = scriptedModel(
@@ -295,7 +300,7 @@ test(
           const { runOptions } = world(drawn, runResults)
           const going = begin([], runOptions)
           const steered = drawn.find(({ where }) => where === 'steer')
-          if (steered !== undefined) going.loop.steer(untyped(make(steered.recipe)))
+          if (steered !== undefined) going.loop.steer(untyped(valueOf(steered.recipe)))
           // Checks the one `run_end`, the transcript of the run and that of every request.
           const { terminal, state, steps } = await going.end()
           expect(runResults).toEqual([terminal])

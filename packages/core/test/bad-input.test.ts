@@ -13,8 +13,10 @@ type Methods = {
   ]: Untyped
 }
 // Each export can be called or constructed.
-const js = { ...core, ...compat } as unknown as { readonly [name in keyof typeof core | keyof typeof compat]: Untyped }
-const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = js
+const untypedApi = { ...core, ...compat } as unknown as {
+  readonly [name in keyof typeof core | keyof typeof compat]: Untyped
+}
+const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = untypedApi
 const {
   certificate,
   createMemorySteps,
@@ -27,8 +29,8 @@ const {
   all,
   any,
   finishReason,
-} = js
-const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = js
+} = untypedApi
+const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = untypedApi
 
 const model = () => scriptedModel(['answer'])
 const execute = () => 'x'

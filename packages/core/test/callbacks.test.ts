@@ -26,15 +26,16 @@ import {
   toolEnds,
   until,
   type RunTestOptions,
-  type Going,
+  type RunningRun,
   type Script,
 } from './support/harness.ts'
-import { ended, watched } from './support/watched.ts'
+import { runChecked, beginChecked } from './support/watched.ts'
 
 const never = <T>() => new Promise<T>(() => {})
 /** A value that plain JavaScript code can return where the types forbid it. */
 const untyped = (value: unknown): never => value as never
-const toolsAtWork = (going: Going) => until(() => going.events.some(({ type }) => type === 'tool_start')).then(tick)
+const toolsAtWork = (going: RunningRun) =>
+  until(() => going.events.some(({ type }) => type === 'tool_start')).then(tick)
 
 describe('the return value of a tool', () => {
   test.each([
@@ -50,7 +51,7 @@ describe('the return value of a tool', () => {
       tool('Later', async () => untyped(returned)),
       reader('Read', async () => untyped(returned)),
     ]
-    const result = await ended([calls('Now', 'Later', 'Read'), 'done'], { tools })
+    const result = await runChecked([calls('Now', 'Later', 'Read'), 'done'], { tools })
     expect([result.terminal.reason, resultTexts(result), Object.values(toolEnds(result))]).toEqual([
       'completed',
       [text, text, text],
@@ -63,7 +64,7 @@ describe('the return value of a tool', () => {
     ['a circle', () => { const circle: { self?: unknown } = {}; circle.self = circle; return circle }], // prettier-ignore
   ])('%s, which JSON cannot represent, fails one call and not the run', async (_what, give) => {
     for (const execute of [() => untyped(give()), async () => untyped(give())]) {
-      const result = await ended([calls('Odd'), 'done'], { tools: [tool('Odd', execute)] })
+      const result = await runChecked([calls('Odd'), 'done'], { tools: [tool('Odd', execute)] })
       expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.any(String)]])
     }
   })
@@ -71,7 +72,7 @@ describe('the return value of a tool', () => {
 
 test('fails one call and not the run when a tool that started early returns what JSON cannot represent', async () => {
   const odd = reader('Odd', async () => untyped(10n))
-  const result = await ended([{ ...calls('Odd'), before: tick }, 'done'], { tools: [odd] })
+  const result = await runChecked([{ ...calls('Odd'), before: tick }, 'done'], { tools: [odd] })
   expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.any(String)]])
 })
 
@@ -84,7 +85,7 @@ describe('the return value of a hook', () => {
         hook(trigger, () => untyped({}), { id: 'odd' }),
         hook('onError', (context: HookContext) => void errors.push(context.error)),
       ]
-      const result = await ended([calls('Write'), 'done'], { tools: [tool('Write', 'written')], hooks })
+      const result = await runChecked([calls('Write'), 'done'], { tools: [tool('Write', 'written')], hooks })
       const message = 'A hook must return the context it was given, or nothing.'
       const outcomes = result.events.flatMap((event) =>
         event.type === 'hook_end' && event.hook === 'odd' ? [event.outcome] : [],
@@ -101,7 +102,7 @@ describe('the return value of a hook', () => {
 
   test.each([7, true, {}, null])('a stop hook that blocks with %j blocks nothing', async (block) => {
     const outcome: StopHookOutcome = { block: untyped(block) }
-    const { terminal, model } = await ended(['done'], { stopHooks: [{ id: 'odd', handle: () => outcome }] })
+    const { terminal, model } = await runChecked(['done'], { stopHooks: [{ id: 'odd', handle: () => outcome }] })
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
   })
 
@@ -129,7 +130,7 @@ describe('the return value of a model', () => {
     ],
   ])('%s, is not a reply: the run ends and says what is needed', async (_what, reply) => {
     for (const call of [() => untyped(reply), async () => untyped(reply)] as const) {
-      const { terminal } = await ended([], { model: giving(call) })
+      const { terminal } = await runChecked([], { model: giving(call) })
       expect([terminal.reason, terminal.signal.message]).toEqual([
         'model_error',
         expect.stringContaining('expected { message: { content, usage, … } }'),
@@ -140,7 +141,7 @@ describe('the return value of a model', () => {
   test('above the requested length ends the run at its token limit, and runs none of its calls', async () => {
     for (const reply of [{ text: 'long' }, { text: 'long', ...calls('Write') }]) {
       const ran: string[] = []
-      const result = await ended([{ ...reply, usage: { output_tokens: 50_000 } }], {
+      const result = await runChecked([{ ...reply, usage: { output_tokens: 50_000 } }], {
         tools: [tool('Write', () => (ran.push('Write'), 'x'))],
         maxTotalTokens: 40_000,
       })
@@ -156,7 +157,7 @@ describe('the return value of a model', () => {
   test('that requests a wait of 25 hours ends the run at once', async () => {
     const clock = createFakeClock()
     const retryAfterMs = 25 * 3_600_000
-    const { terminal, model, events } = await ended(
+    const { terminal, model, events } = await runChecked(
       [{ error: { kind: 'rate_limit', message: 'Come back tomorrow', status: 429, retryAfterMs } }, 'never'],
       { clock },
     )
@@ -175,7 +176,7 @@ describe('the return value of a model', () => {
 describe('a promise that never settles', () => {
   test('from a permission rule is not awaited after an abort, and nothing runs', async () => {
     const ran: string[] = []
-    const going = watched([calls('Write', 'Write', 'Read')], {
+    const going = beginChecked([calls('Write', 'Write', 'Read')], {
       tools: [tool('Write', () => (ran.push('Write'), 'x')), reader('Read', () => (ran.push('Read'), 'x'))],
       permissions: { denies: () => undefined, decide: () => never() },
     })
@@ -188,7 +189,7 @@ describe('a promise that never settles', () => {
 
   test('from a cancellation source is not awaited after an abort', async () => {
     const asked: string[] = []
-    const going = watched(['never'], {
+    const going = beginChecked(['never'], {
       cancellation: [{ cancellationSignal: () => (asked.push('asked'), never()) }],
     })
     const reading = going.loop.ended
@@ -209,7 +210,7 @@ describe('a callback that throws', () => {
   test('in prices is reported in a notice, and the request still counts', async () => {
     const runOptions: RunTestOptions = { prices: { ...dollarATokenPrices, cost: bug }, tools }
     for (const script of [['done'], [calls('Write'), 'done']]) {
-      const { terminal, events } = await ended(script, runOptions)
+      const { terminal, events } = await runChecked(script, runOptions)
       expect([terminal.reason, terminal.summary.requests]).toEqual(['completed', script.length])
       expect(events.filter(({ type }) => type === 'notice')).toHaveLength(script.length)
     }
@@ -226,7 +227,7 @@ describe('a callback that throws', () => {
       checkpoints: [checkpoint],
       evaluate: () => (requests > 0 ? bug() : undefined),
     }
-    const result = await ended(() => (requests++ === 0 ? calls('Write') : 'done'), {
+    const result = await runChecked(() => (requests++ === 0 ? calls('Write') : 'done'), {
       prices: dollarATokenPrices,
       stopWhen: guard,
       tools,
@@ -242,17 +243,17 @@ describe('a callback that throws', () => {
   })
 
   test('in an error policy keeps the outcome of each call', async () => {
-    const result = await ended([calls('Write', 'Fail', 'Write')], { tools, errorPolicy: bug })
+    const result = await runChecked([calls('Write', 'Fail', 'Write')], { tools, errorPolicy: bug })
     expect([result.terminal.reason, resultTexts(result)]).toEqual([
       'error',
       ['written', 'bug', 'Not run: the run failed before this call'],
     ])
-    const two = await ended([calls('Fail', 'Write')], { tools, errorPolicy: bug })
+    const two = await runChecked([calls('Fail', 'Write')], { tools, errorPolicy: bug })
     expect(resultTexts(two)).toEqual(['bug', 'Not run: the run failed before this call'])
   })
 
   test('in an error policy keeps the results of calls that ran in parallel', async () => {
-    const result = await ended([calls('FailRead', 'Read')], { tools, errorPolicy: bug })
+    const result = await runChecked([calls('FailRead', 'Read')], { tools, errorPolicy: bug })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['error', ['bug', 'read']])
   })
 })
@@ -267,7 +268,7 @@ describe('an answer of a person', () => {
   const event = { type: 'approval_needed', callId: 'call_0_0', name: 'Write', input: {}, message: 'May I?' }
 
   test('is given by the key of the event', async () => {
-    const going = watched([calls('Write'), 'done'], { ...asking, onAsk: 'wait' })
+    const going = beginChecked([calls('Write'), 'done'], { ...asking, onAsk: 'wait' })
     await until(() => needed(going.events).length === 1)
     const key = 'run1/approval:1:0:call_0_0'
     expect(needed(going.events)).toEqual([{ ...event, key }])
@@ -277,7 +278,7 @@ describe('an answer of a person', () => {
   })
 
   test('has no key when the run ends instead', async () => {
-    const { terminal, events } = await ended([calls('Write')], asking)
+    const { terminal, events } = await runChecked([calls('Write')], asking)
     expect([terminal.reason, needed(events)]).toEqual(['needs_approval', [{ ...event, key: null }]])
   })
 })
@@ -289,7 +290,7 @@ test('names a hanging tool that started early when the message is cut', async ()
     })
   const started: string[] = []
   const deaf = reader('Deaf', () => (started.push('Deaf'), never<ToolOutput>()))
-  const going = watched([{ ...calls('Deaf'), before: cut }], { tools: [deaf, hanging('Hang')] })
+  const going = beginChecked([{ ...calls('Deaf'), before: cut }], { tools: [deaf, hanging('Hang')] })
   await until(() => started.length === 1)
   going.loop.abort()
   const result = await going.end()
@@ -331,7 +332,7 @@ test.each([
 
 test('a run that breaks calls nothing more: no hook, no stop hook, no task after the run', async () => {
   const asked: string[] = []
-  const result = await ended(['answer'], {
+  const result = await runChecked(['answer'], {
     stopWhen: { name: 'broken', checkpoints: ['after_reply'], evaluate: () => { throw new Error('bug') } }, // prettier-ignore
     hooks: [hook(['onError', 'afterExecution', 'onStop'], ({ trigger }) => void asked.push(trigger))],
     stopHooks: [{ id: 'gate', handle: () => void asked.push('stop hook') }],
@@ -344,7 +345,7 @@ test('starts tasks after the run only when it completed', async () => {
   const started = async (script: Script, overrides: RunTestOptions = {}) => {
     const tasks: string[] = []
     const start = async () => void tasks.push('memory')
-    const { terminal } = await ended(script, {
+    const { terminal } = await runChecked(script, {
       tools: [reader('Read')],
       postRun: [{ name: 'memory', start }],
       ...overrides,

@@ -26,7 +26,7 @@ import {
   loopMessages,
   tool,
   until,
-  type Going,
+  type RunningRun,
 } from './support/harness.ts'
 
 const tools = [reader('Look')]
@@ -71,7 +71,7 @@ describe('the iteration of a last answer', () => {
 
   test('is not made after an abort by the budget', async () => {
     const look = reader('Look', () => (going.loop.abort('budget'), 'read'))
-    const going: Going = begin([calls('Look'), 'never'], { tools: [look], wrapUp: true })
+    const going: RunningRun = begin([calls('Look'), 'never'], { tools: [look], wrapUp: true })
     const { transitions, terminal, model, state } = await going.end()
     expect([transitions, terminal.reason, model.requests.length, loopMessages({ state })]).toEqual([
       [],

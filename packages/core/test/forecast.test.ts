@@ -9,7 +9,7 @@ import { dollarATokenPrices as prices, run, type RunTestOptions } from './suppor
 const model = scriptedModel(['answer'], { maxOutputTokens: 4_000 })
 /** The maximum input of the first request, and the minimum reply. */
 const needed = 1_000 + 16 + 2 + 2 + 1_024
-const of = (options: RunTestOptions) => forecast({ model, prices, ...options }, 'go')
+const forecastOf = (options: RunTestOptions) => forecast({ model, prices, ...options }, 'go')
 
 describe('predicts what the first request needs', () => {
   test.each<[string, RunTestOptions, number]>([
@@ -17,19 +17,19 @@ describe('predicts what the first request needs', () => {
     ['tokens', { maxTotalTokens: 500 }, needed],
     ['a budget with a last answer', { maxBudgetUsd: 500, wrapUp: true }, needed + needed + 1_000 + 1_024],
   ])('by %s', async (_what, limits, expected) => {
-    const { first, canBegin, likely } = of(limits)
+    const { first, canBegin, likely } = forecastOf(limits)
     expect([first, canBegin, likely.turns]).toEqual([{ usd: expected, tokens: expected }, false, 0])
     const { terminal } = await run([], { model, prices, ...limits })
     const { needed: tokens, neededUsd = tokens, limitNeeded, limitNeededUsd = limitNeeded } = terminal.signal.context
     expect([neededUsd, limitNeededUsd]).toEqual([expected, expected])
     const enough = limits.maxTotalTokens === undefined ? { maxBudgetUsd: expected } : { maxTotalTokens: expected }
-    expect(of({ ...limits, ...enough }).canBegin).toBe(true)
+    expect(forecastOf({ ...limits, ...enough }).canBegin).toBe(true)
     expect((await run([], { model, prices, ...limits, ...enough })).model.requests.length).toBeGreaterThan(0)
   })
 
   test('and includes what the session has spent', () => {
-    expect(of({ maxBudgetUsd: needed, spentBeforeUsd: 1 }).canBegin).toBe(false)
-    expect(of({ maxBudgetUsd: needed }).canBegin).toBe(true)
+    expect(forecastOf({ maxBudgetUsd: needed, spentBeforeUsd: 1 }).canBegin).toBe(false)
+    expect(forecastOf({ maxBudgetUsd: needed }).canBegin).toBe(true)
   })
 
   test('without dollars for a model without a price', () => {
@@ -43,7 +43,7 @@ describe('the likely course names the limit that ends it', () => {
     ['maxBudgetUsd', { maxBudgetUsd: 100_000 }],
     ['maxTokens', { maxTotalTokens: 100_000 }],
   ])('%s', (endsBy, limits) => {
-    const { likely } = of(limits)
+    const { likely } = forecastOf(limits)
     expect(likely.endsBy).toBe(endsBy)
     expect(likely.turns).toBeGreaterThan(4)
     const { usd, tokens } = certificate({ model, prices, ...limits })
@@ -53,28 +53,28 @@ describe('the likely course names the limit that ends it', () => {
 
   test('and is long when nothing ends it', () => {
     const context = { ...plainContext, autoCompact: true }
-    expect(of({ context, maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
-    expect(of({ context }).likely).toMatchObject({ turns: 1_000, endsBy: 'maxTurns' })
+    expect(forecastOf({ context, maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
+    expect(forecastOf({ context }).likely).toMatchObject({ turns: 1_000, endsBy: 'maxTurns' })
   })
 })
 
 test('also estimates runs of 10 and of 50 turns when no limit ends them earlier', () => {
-  const turnsOf = (options: RunTestOptions) => of(options).shorter.map(({ turns }) => turns)
+  const turnsOf = (options: RunTestOptions) => forecastOf(options).shorter.map(({ turns }) => turns)
   expect([turnsOf({}), turnsOf({ maxTurns: 50 }), turnsOf({ maxTurns: 10 }), turnsOf({ maxBudgetUsd: 1 })]).toEqual([
     [10, 50],
     [10],
     [],
     [],
   ])
-  const { shorter, likely } = of({ maxTurns: 80 })
+  const { shorter, likely } = forecastOf({ maxTurns: 80 })
   const sizes = [...shorter, likely].map(({ usd, tokens }) => [usd ?? 0, tokens])
   expect(sizes).toEqual(sizes.toSorted(([a = 0], [b = 0]) => a - b))
-  const tenTurns = of({ maxTurns: 10 }).likely
+  const tenTurns = forecastOf({ maxTurns: 10 }).likely
   expect(shorter[0]).toEqual({ turns: tenTurns.turns, usd: tenTurns.usd, tokens: tenTurns.tokens })
 })
 
 test('names the limit of a run that is lower than what the session has left', () => {
-  const endsBy = (options: RunTestOptions) => of(options).likely.endsBy
+  const endsBy = (options: RunTestOptions) => forecastOf(options).likely.endsBy
   const stopWhen = new CostLimitHook(100_000)
   expect([
     endsBy({ stopWhen, maxBudgetUsd: 200_000 }),
@@ -84,7 +84,7 @@ test('names the limit of a run that is lower than what the session has left', ()
 
 describe('a conversation that gets too long', () => {
   const context = (threshold: number) => ({ ...plainContext, autoCompact: true, compactionThreshold: () => threshold })
-  const tokens = (options: RunTestOptions) => of({ maxTurns: 400, ...options }).likely.tokens
+  const tokens = (options: RunTestOptions) => forecastOf({ maxTurns: 400, ...options }).likely.tokens
 
   test('is assumed to be compacted, which is paid for', () => {
     const [shortened, atTheWindow] = [tokens({ context: context(50_000) }), tokens({ context: context(1e9) })]
@@ -92,7 +92,7 @@ describe('a conversation that gets too long', () => {
     // When a summary would free nothing, none is made.
     expect(tokens({ context: context(1) })).toBeGreaterThan(0)
     const written = { ...prices, cost: (_model: string, usage: Usage) => usage.output_tokens }
-    const { likely } = of({ maxTurns: 60, context: context(50_000), prices: written })
+    const { likely } = forecastOf({ maxTurns: 60, context: context(50_000), prices: written })
     const summaries = ((likely.usd ?? 0) - 60 * 400) / 4_000
     expect(summaries).toBe(2)
   })
@@ -106,11 +106,11 @@ describe('a conversation that gets too long', () => {
   })
 
   test('ends the run when nothing compacts it', () => {
-    const { likely, shorter } = of({})
+    const { likely, shorter } = forecastOf({})
     expect(likely.endsBy).toBe('contextWindow')
     expect(likely.turns).toBeLessThan(200_000 / 1_900)
     expect(shorter.map(({ turns }) => turns)).toEqual([10, 50])
-    expect(of({ maxTurns: 20 }).likely.endsBy).toBe('maxTurns')
+    expect(forecastOf({ maxTurns: 20 }).likely.endsBy).toBe('maxTurns')
   })
 })
 

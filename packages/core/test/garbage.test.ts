@@ -26,36 +26,38 @@ import {
   type RunTestOptions,
   type Run,
 } from './support/harness.ts'
-import { ended } from './support/watched.ts'
+import { runChecked } from './support/watched.ts'
 import { isDeep, sampled } from './support/deep.ts'
 
 /** A value that plain JavaScript code can return where the types forbid it. */
 const untyped = (value: unknown): never => value as never
 const tools = [tool('Write', 'written'), tool('Fail', bug)]
 const script = () => [calls('Write', 'Fail'), 'done']
-const go = (overrides: RunTestOptions): Promise<Run> => ended(script(), { tools, ...overrides })
+const runWith = (overrides: RunTestOptions): Promise<Run> => runChecked(script(), { tools, ...overrides })
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isNothing = (value: unknown): boolean => value === undefined || value === null
 
 /** Checks that the record survives a JSON round trip; undefined fields count as absent. */
 function expectRecorded({ steps, terminal }: Run): void {
-  for (const record of steps.records) expect(json(record)).toEqual(plain(record))
-  expect(json(terminal)).toEqual(plain(terminal))
+  for (const record of steps.records) expect(json(record)).toEqual(plainJson(record))
+  expect(json(terminal)).toEqual(plainJson(terminal))
 }
 
 /** Classes of the record define their own JSON. */
-function plain(value: unknown): unknown {
+function plainJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(plain)
-  if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON())
+  if (Array.isArray(value)) return value.map(plainJson)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return plainJson(value.toJSON())
   if (value instanceof Error) return {}
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]))
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plainJson(part)]))
 }
 
 const anError = { error: expect.any(String) as string }
 
 /** Throws at once, rejects later, returns at once, returns later. */
-const ways = (make: () => unknown): readonly (readonly [failed: boolean, work: () => never, later: boolean])[] => [
+const returnWays = (
+  make: () => unknown,
+): readonly (readonly [failed: boolean, work: () => never, later: boolean])[] => [
   [true, () => { throw make() }, false], // prettier-ignore
   [true, () => untyped(Promise.reject(make())), true],
   [false, () => untyped(make()), false],
@@ -82,8 +84,8 @@ describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run continues when it
   test.each(runTriggers.filter((_trigger, at) => isDeep || (at + index) % 5 === 0))(
     'from a hook at %s',
     async (trigger) => {
-      for (const [failed, work] of ways(make)) {
-        const result = await go({ hooks: [hook(trigger, work, { id: 'odd' })] })
+      for (const [failed, work] of returnWays(make)) {
+        const result = await runWith({ hooks: [hook(trigger, work, { id: 'odd' })] })
         const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
         expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
         const expectedOutcome = failed || !isNothing(make()) ? anError : {}
@@ -94,26 +96,26 @@ describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run continues when it
   )
 
   test('from a stop hook', async () => {
-    for (const [, work] of ways(make)) {
-      const result = await go({ stopHooks: [{ id: 'odd', handle: work }] })
+    for (const [, work] of returnWays(make)) {
+      const result = await runWith({ stopHooks: [{ id: 'odd', handle: work }] })
       expect(result.terminal.reason).toBe('completed')
       expectRecorded(result)
     }
   })
 
   test('from a task after the run', async () => {
-    for (const [, work] of ways(make)) {
-      const result = await go({ postRun: [{ name: 'odd', start: work }] })
+    for (const [, work] of returnWays(make)) {
+      const result = await runWith({ postRun: [{ name: 'odd', start: work }] })
       expect(result.terminal.reason).toBe('completed')
     }
   })
 
   test('from permission rules, which then allow nothing', async () => {
-    for (const [failed, work, later] of ways(make)) {
-      const decides = await go({ permissions: { denies: () => undefined, decide: work } })
+    for (const [failed, work, later] of returnWays(make)) {
+      const decides = await runWith({ permissions: { denies: () => undefined, decide: work } })
       expect([decides.terminal.reason, Object.values(toolEnds(decides))]).toEqual(['completed', ['denied', 'denied']])
       expectRecorded(decides)
-      const denies = await go({ permissions: { denies: work, decide: () => ({ behavior: 'allow' }) } })
+      const denies = await runWith({ permissions: { denies: work, decide: () => ({ behavior: 'allow' }) } })
       const none = !failed && isNothing(make()) && !later
       expect([denies.terminal.reason, Object.values(toolEnds(denies))]).toEqual([
         'completed',
@@ -124,15 +126,15 @@ describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run continues when it
   })
 
   test('from an error policy that answers neither yes nor no', async () => {
-    const result = await go({ errorPolicy: () => untyped(make()) })
+    const result = await runWith({ errorPolicy: () => untyped(make()) })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
   })
 })
 
 describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when it receives %s', (_what, make) => {
   test('from a cancellation source, which cannot decide whether to stop', async () => {
-    for (const [failed, work] of ways(make)) {
-      const result = await go({ cancellation: [{ cancellationSignal: work }] })
+    for (const [failed, work] of returnWays(make)) {
+      const result = await runWith({ cancellation: [{ cancellationSignal: work }] })
       const nothing = !failed && (isNothing(make()) || make() === false)
       expect([result.terminal.reason, result.terminal.signal.source]).toEqual(
         nothing ? ['completed', 'loop'] : ['error', 'Object'],
@@ -143,14 +145,14 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
 
   test('from a source without a prototype', async () => {
     const source = Object.assign(Object.create(null) as object, { cancellationSignal: () => { throw make() } }) // prettier-ignore
-    const { terminal } = await go({ cancellation: [untyped(source)] })
+    const { terminal } = await runWith({ cancellation: [untyped(source)] })
     expect(terminal.reason).toBe('error')
   })
 
   test.each(['before_turn', 'after_reply', 'after_tools'] as const)('from a guard at %s', async (checkpoint) => {
-    for (const [failed, work, later] of ways(make)) {
+    for (const [failed, work, later] of returnWays(make)) {
       const guard: Guard = { name: 'odd', checkpoints: [checkpoint], evaluate: work }
-      const result = await go({ stopWhen: guard })
+      const result = await runWith({ stopWhen: guard })
       const nothing = !failed && isNothing(make()) && !later
       const { reason, error } = result.terminal
       expect([reason, error?.code]).toEqual(nothing ? ['completed', undefined] : ['error', 'callback'])
@@ -159,8 +161,8 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
   })
 
   test('from the check of the answer, which cannot decide whether it fits', async () => {
-    for (const [failed, work] of ways(make)) {
-      const result = await go({ output: { check: work } })
+    for (const [failed, work] of returnWays(make)) {
+      const result = await runWith({ output: { check: work } })
       expect([failed, result.terminal.reason, result.terminal.error?.code]).toEqual([failed, 'error', 'callback'])
       expectRecorded(result)
     }
@@ -171,13 +173,13 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
       ['beforeRequest', true],
       ['blockingLimit', false],
     ]
-    for (const [failed, work, later] of ways(make)) {
-      const odd: readonly RunTestOptions[] = [
+    for (const [failed, work, later] of returnWays(make)) {
+      const garbageOptions: readonly RunTestOptions[] = [
         ...layers.map(([layer, autoCompact]) => ({ context: { ...plainContext, autoCompact, [layer]: work } })),
         { tokens: { estimate: work } },
       ]
-      for (const [index, runOptions] of odd.entries()) {
-        const result = await go(runOptions)
+      for (const [index, runOptions] of garbageOptions.entries()) {
+        const result = await runWith(runOptions)
         const isMissing = index === 0 && isNothing(make())
         const isNumber = index > 0 && make() === 7
         const { reason, error } = result.terminal
@@ -193,13 +195,13 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
   })
 
   test('from a compaction, which then gives up', async () => {
-    for (const [, work] of ways(make)) {
+    for (const [, work] of returnWays(make)) {
       const context: ContextManager = {
         ...plainContext,
         autoCompact: true,
         beforeRequest: () => ({ trigger: 'auto', run: work }),
       }
-      const result = await go({ context })
+      const result = await runWith({ context })
       const ends = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.compacted] : []))
       expect([result.terminal.reason, ends]).toEqual(['completed', [false, false]])
       expectRecorded(result)
@@ -207,9 +209,9 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
   })
 
   test('from a model', async () => {
-    for (const [, work] of ways(make)) {
+    for (const [, work] of returnWays(make)) {
       const model = { ...scriptedModel([]), call: untyped(work) as Model['call'] }
-      const result = await ended([], { model, tools })
+      const result = await runChecked([], { model, tools })
       expect(result.terminal.reason).toBe('model_error')
       expectRecorded(result)
     }
@@ -220,7 +222,7 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
     for (const content of [[make()], make()]) {
       const message = { role: 'assistant', id: 'm', model: 'x', stop_reason: 'end_turn', content, usage }
       const model = { ...scriptedModel([]), call: async () => untyped({ message }) }
-      const result = await ended([], { model, tools })
+      const result = await runChecked([], { model, tools })
       expect(result.terminal.reason).toBeOneOf(['model_error', 'completed', 'no_answer'])
       expectRecorded(result)
     }
@@ -236,7 +238,7 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when
         return scripted.call(request, options)
       },
     }
-    const result = await ended([], { model: untyped(model), tools })
+    const result = await runChecked([], { model: untyped(model), tools })
     expect(result.terminal.reason).toBeOneOf(['model_error', 'completed', 'no_answer'])
   })
 
@@ -261,14 +263,14 @@ describe('a change of a hook that contains garbage', () => {
   ]
   test.each(changes)('%s, is shown or omitted, and breaks nothing', async (_what, trigger, change) => {
     for (const [, make] of garbage) {
-      const result = await go({ hooks: [hook(trigger, (context) => change(context, untyped(make())))] })
+      const result = await runWith({ hooks: [hook(trigger, (context) => change(context, untyped(make())))] })
       expect(result.terminal.error?.code).toBeOneOf([undefined])
       expectRecorded(result)
     }
   })
 
   const changed = async (trigger: HookTrigger, change: (context: HookContext) => HookContext) => {
-    const result = await ended([calls('Write'), 'done'], {
+    const result = await runChecked([calls('Write'), 'done'], {
       tools: [tool('Write', (input) => `wrote ${JSON.stringify(input)}`)],
       hooks: [hook(trigger, change)],
     })
@@ -311,7 +313,7 @@ describe('a change of a hook that contains garbage', () => {
 describe('a stop hook that returns garbage', () => {
   const stopped = async (outcome: unknown) => {
     const stopHook: StopHook = { id: 'odd', handle: () => untyped(outcome) }
-    const result = await ended(['done'], { stopHooks: [stopHook] })
+    const result = await runChecked(['done'], { stopHooks: [stopHook] })
     expectRecorded(result)
     return [result.terminal.reason, result.terminal.signal.message]
   }
@@ -374,7 +376,7 @@ describe('a garbage answer of a person', () => {
         denies: () => undefined,
         decide: () => ({ behavior: 'allow', updatedInput: make() }),
       }
-      const result = await go({ permissions })
+      const result = await runWith({ permissions })
       expect(result.terminal.reason).toBe('completed')
       expectRecorded(result)
     }
@@ -394,7 +396,7 @@ test('with a garbage message is shown as text', async () => {
 })
 
 test('keeps a circular value of a hook out of the record', async () => {
-  const result = await go({
+  const result = await runWith({
     hooks: [hook('beforeStep', (context) => context.withState(context.state().withMetadata('odd', untyped(circle()))))],
   })
   expect(result.state.spent.metadata).toEqual({ odd: { self: '[circular]' } })

@@ -13,7 +13,7 @@ const throwing = {
 }
 
 /** Values that JSON cannot represent, and what replaces them. */
-const strange = () => {
+const strangeValues = () => {
   const circular: Record<string, unknown> = { name: 'a' }
   circular['self'] = { of: circular }
   const revoked = Proxy.revocable({}, {})
@@ -67,7 +67,7 @@ const strange = () => {
 
 describe('the JSON of a value', () => {
   test('is what JSON.stringify makes of it; where that would throw, a text replaces the value', () => {
-    const { original, becomes } = strange()
+    const { original, becomes } = strangeValues()
     const copied = jsonOf(original)
     expect(copied).toEqual(becomes)
     expect(JSON.parse(JSON.stringify(copied))).toEqual(becomes)
@@ -100,7 +100,7 @@ describe('the JSON of a value', () => {
 })
 
 describe('the values that a run stores are JSON, whatever was passed in', () => {
-  const { original, becomes } = strange()
+  const { original, becomes } = strangeValues()
   // Plain JavaScript code can pass any value.
   const anything = original as never
 

@@ -5,7 +5,7 @@ import type { ModelErrorInit, ModelErrorJson } from '../src/entries/adapters.ts'
 import { overloadsBeforeFallback, retryDelayMs } from '../src/request/ask-model.ts'
 import { run } from './support/harness.ts'
 
-const record = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>
+const recordedError = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>
   new ModelError({ kind: 'server_error', message: 'x', ...init }).toRecord()
 
 describe('the delay before a retry', () => {
@@ -18,20 +18,20 @@ describe('the delay before a retry', () => {
     [10, 2_000],
   ])('after attempt %i is %i ms and up to a quarter more', (attempt, base) => {
     for (const key of ['a', 'b', 'c', 'run1/retry:1.1']) {
-      const delay = retryDelayMs(attempt, record(), key)
+      const delay = retryDelayMs(attempt, recordedError(), key)
       expect(delay).toBeGreaterThanOrEqual(base)
       expect(delay).toBeLessThan(base * 1.25)
-      expect(retryDelayMs(attempt, record(), key)).toBe(delay)
+      expect(retryDelayMs(attempt, recordedError(), key)).toBe(delay)
     }
     expect(
-      new Set(Array.from({ length: 20 }, (_, index) => retryDelayMs(attempt, record(), `key ${index}`))).size,
+      new Set(Array.from({ length: 20 }, (_, index) => retryDelayMs(attempt, recordedError(), `key ${index}`))).size,
     ).toBeGreaterThan(5)
   })
 
   test("is what the service requested, and never less than the policy's own wait", () => {
-    expect(retryDelayMs(1, record({ retryAfterMs: 30_000 }), 'k')).toBe(30_000)
-    const own = retryDelayMs(9, record(), 'k')
-    const asked = [0, -5, Number.NaN, 1_999, null].map((retryAfterMs) => record({ retryAfterMs }))
+    expect(retryDelayMs(1, recordedError({ retryAfterMs: 30_000 }), 'k')).toBe(30_000)
+    const own = retryDelayMs(9, recordedError(), 'k')
+    const asked = [0, -5, Number.NaN, 1_999, null].map((retryAfterMs) => recordedError({ retryAfterMs }))
     expect(asked.map((error) => retryDelayMs(9, error, 'k'))).toEqual([own, own, own, own, own])
   })
 
@@ -135,11 +135,11 @@ test('a model error is data on record, and an error for the code that catches it
     usage: null,
     billed: 'nothing',
   })
-  expect([record().billed, record({ status: 500 }).billed, record({ status: 500, billed: 'unknown' }).billed]).toEqual([
-    'unknown',
-    'nothing',
-    'unknown',
-  ])
+  expect([
+    recordedError().billed,
+    recordedError({ status: 500 }).billed,
+    recordedError({ status: 500, billed: 'unknown' }).billed,
+  ]).toEqual(['unknown', 'nothing', 'unknown'])
   const details = { kind: error.kind, status: error.status, requestId: error.requestId }
   expect([error.code, error.name, error.toJSON()]).toEqual([
     'model',

@@ -23,7 +23,7 @@ function waitingModel() {
 
 const clock = () => createFakeClock({ autoAdvance: true })
 const asked = () => AgentState.empty().withUserMessage('go')
-const go = [{ role: 'user', content: 'go' }]
+const runWith = [{ role: 'user', content: 'go' }]
 
 test("parallel executions of one state do not see each other's messages", async () => {
   const { model, prompts, answer } = waitingModel()
@@ -33,13 +33,13 @@ test("parallel executions of one state do not see each other's messages", async 
   await until(() => prompts.length === 2)
   answer(0)
   await until(() => prompts.length === 3)
-  expect(prompts[1]).toEqual(go)
+  expect(prompts[1]).toEqual(runWith)
   answer(2)
   answer(1)
   await until(() => prompts.length === 4)
   answer(3)
   const [left, right] = await both
-  expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, go])
+  expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, runWith])
 })
 
 test('a run that breaks before its first message does not take the messages of another run', async () => {
@@ -56,7 +56,7 @@ test('a run that breaks before its first message does not take the messages of a
     },
   })
   const { terminal, state: ended } = await broken.ended
-  expect([terminal.reason, ended.transcript.messages()]).toEqual(['error', go])
+  expect([terminal.reason, ended.transcript.messages()]).toEqual(['error', runWith])
 })
 
 test('a message that a tool appends to its state is not in the request in flight', async () => {
@@ -71,7 +71,7 @@ test('a message that a tool appends to its state is not in the request in flight
     {
       ...calls('Look'),
       before: () => {
-        expect([wrote, prompts[0]]).toEqual([2, go])
+        expect([wrote, prompts[0]]).toEqual([2, runWith])
       },
     },
     'answer',

@@ -18,7 +18,7 @@ const anyText = fc
   .map((parts) => parts.join(''))
 
 /** Every text in a value, including keys. `escape` finds a lone half in its JSON, independent of the product's own check. */
-const isSound = (value: unknown): boolean => !/\p{Surrogate}/u.test(everyText(value))
+const isWellFormed = (value: unknown): boolean => !/\p{Surrogate}/u.test(everyText(value))
 function everyText(value: unknown): string {
   if (typeof value === 'string') return `${value}\n`
   if (typeof value !== 'object' || value === null) return ''
@@ -55,7 +55,7 @@ describe('the text that is sent', () => {
       content: [result(first), result(second)],
     })
     expect(transcriptProblems(sentRequest)).toEqual([])
-    expect(isSound(sentRequest)).toBe(true)
+    expect(isWellFormed(sentRequest)).toBe(true)
     expect(sentRequest[1]?.content[0]).toMatchObject({ name: 'Look', input: { '\ufffd': '\ufffd' } })
   })
 
@@ -98,7 +98,7 @@ describe('the text that is sent', () => {
     const sentRequest = wellFormedRequest(
       request([], { system: high, tools: [{ name: `T${high}`, description: low, input_schema }] }),
     )
-    expect(isSound(sentRequest)).toBe(true)
+    expect(isWellFormed(sentRequest)).toBe(true)
     expect(sentRequest.tools[0]?.name).toBe('T\ufffd')
   })
 
@@ -149,7 +149,7 @@ describe('in a run', () => {
         )
         expect(ended.terminal.reason).toBe('completed')
         expect(ended.model.requests.length).toBe(3)
-        for (const sentRequest of ended.model.requests) expect(isSound(sentRequest)).toBe(true)
+        for (const sentRequest of ended.model.requests) expect(isWellFormed(sentRequest)).toBe(true)
         // The record contains what was received, unchanged.
         expect(ended.messages[0]?.content).toBe(`p${prompt}`)
         const again = await replay(ended.steps.records, { ...options, model: ended.model })
@@ -167,8 +167,8 @@ describe('texts and JSON', () => {
       fc.property(fc.jsonValue({ stringUnit: fc.constantFrom('a', high, low, '__proto__') }), (value) => {
         const before = JSON.stringify(value)
         const repaired = wellFormedJson(json(value) as never)
-        expect(isSound(repaired)).toBe(true)
-        expect(JSON.stringify(repaired) === before).toBe(isSound(value))
+        expect(isWellFormed(repaired)).toBe(true)
+        expect(JSON.stringify(repaired) === before).toBe(isWellFormed(value))
       }),
     )
   })
@@ -181,8 +181,8 @@ describe('texts and JSON', () => {
           const hex = unit.toString(16).padStart(4, '0')
           return `\\u${digits === 'upper' ? hex.toUpperCase() : hex}`
         })
-        expect(hasLoneEscape(`"${escaped.join('')}"`)).toBe(!isSound(text))
-        expect(hasLoneEscape(JSON.stringify(text))).toBe(!isSound(text))
+        expect(hasLoneEscape(`"${escaped.join('')}"`)).toBe(!isWellFormed(text))
+        expect(hasLoneEscape(JSON.stringify(text))).toBe(!isWellFormed(text))
       }),
     )
   })

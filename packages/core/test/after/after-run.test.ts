@@ -4,7 +4,7 @@ import { afterRun, runStages, type Stage, type StageContext, type StageReport } 
 import { QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
 import { foldRun, foldSession, recordedSpending, type StoredSession, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
+import { engineOf, resultOf, type EngineOverrides } from '../support/engine.ts'
 import { hanging, reader, type Script } from '../support/harness.ts'
 
 /** Prices input and output at a thousandth of a dollar a token. */
@@ -26,10 +26,10 @@ async function submit(engine: QueryEngine): Promise<readonly SdkMessage[]> {
 }
 
 /** The clock stands still, so that nothing ends by its time limit. */
-const still = () => createFakeClock()
+const newStillClock = () => createFakeClock()
 
 /** Runs to completion, and then runs the stages. */
-async function after(stages: readonly Stage[], script: Script = ['done'], overrides: EngineGiven = {}) {
+async function runWithStages(stages: readonly Stage[], script: Script = ['done'], overrides: EngineOverrides = {}) {
   const engineParts = engineOf(script, overrides)
   const messages = [...(await submit(engineParts.engine))]
   const running = afterRun(engineParts.engine, stages)
@@ -57,7 +57,7 @@ function storedSession(records: StepRecord[] = []): StoredSession {
 }
 
 test('starts a stage after the result, and reports its end after it', async () => {
-  const { messages, stageMessages, model, reports } = await after([asks('memory')], ['answer', 'noted'])
+  const { messages, stageMessages, model, reports } = await runWithStages([asks('memory')], ['answer', 'noted'])
   expect(resultOf(messages).result).toBe('answer')
   expect(stageMessages).toMatchObject([
     { type: 'system', subtype: 'stage_ended', stage: 'memory', run_id: 'run1', reason: 'completed', message: 'noted' },
@@ -69,7 +69,7 @@ test('starts a stage after the result, and reports its end after it', async () =
 
 test('asks the model of the stage, else that of the list of stages, else that of the session', async () => {
   const [small, own] = [scriptedModel(['small'], { id: 'small' }), scriptedModel(['own'], { id: 'own' })]
-  const { engine } = engineOf(['answer', 'that of the session'], { clock: still() })
+  const { engine } = engineOf(['answer', 'that of the session'], { clock: newStillClock() })
   await submit(engine)
   const messagesOf = async (stages: readonly Stage[], options = {}): Promise<readonly unknown[]> =>
     (await afterRun(engine, stages, options).ended).map(({ message }) => message)
@@ -83,7 +83,7 @@ test('stages under one budget wait for what the others have reserved (spec R-BUD
   const stages = ['a', 'b', 'c'].map((name) => asks(name, { limits }))
   const usage = { input_tokens: 10, output_tokens: 10 }
   const script = () => ({ text: 'noted', usage })
-  const { reports, engine } = await after(stages, script, { prices, maxBudgetUsd: 6 })
+  const { reports, engine } = await runWithStages(stages, script, { prices, maxBudgetUsd: 6 })
   expect(reports.map(({ reason, costUsd }) => [reason, costUsd])).toEqual([
     ['completed', 0.02],
     ['completed', 0.02],
@@ -94,7 +94,7 @@ test('stages under one budget wait for what the others have reserved (spec R-BUD
 
 test('requests replies no longer than the model can write', async () => {
   const [short, long] = [1_000, 64_000].map((maxOutputTokens) => scriptedModel(['noted'], { maxOutputTokens }))
-  await after([asks('a', { model: short }), asks('b', { model: long })])
+  await runWithStages([asks('a', { model: short }), asks('b', { model: long })])
   expect([short, long].map((model) => model?.requests[0]?.maxOutputTokens)).toEqual([1_000, 4_096])
 })
 
@@ -105,10 +105,10 @@ test('starts stages only after a completed run', async () => {
     run: ({ terminal }) => (started.push(String(terminal?.reason)), { kind: 'done' }),
   }
   const tools = [reader('Read')]
-  await after([stage], [{ toolCalls: [{ name: 'Read' }] }], { tools, maxTurns: 1 })
-  await after([stage], [{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }])
-  await after([stage], ['answer'], { stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }] })
-  await after([stage], ['answer'], { stopWhen: { name: 'silent', checkpoints: ['after_reply'], evaluate: () => undefined } }) // prettier-ignore
+  await runWithStages([stage], [{ toolCalls: [{ name: 'Read' }] }], { tools, maxTurns: 1 })
+  await runWithStages([stage], [{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }])
+  await runWithStages([stage], ['answer'], { stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }] })
+  await runWithStages([stage], ['answer'], { stopWhen: { name: 'silent', checkpoints: ['after_reply'], evaluate: () => undefined } }) // prettier-ignore
   expect(started).toEqual(['completed'])
 })
 
@@ -123,21 +123,21 @@ test('starts no stage before a run or during one', async () => {
   await running
 })
 
-const endless =
+const endlessStage =
   (tools: readonly ReturnType<typeof reader>[]) =>
   async ({ ask }: StageContext) => {
     for (;;) await ask({ prompt: 'again', tools })
   }
 
 test.each<[string, Partial<Stage>, Script, string]>([
-  ['turns', { run: endless([]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } }, () => 'more', 'max_turns'],
+  ['turns', { run: endlessStage([]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } }, () => 'more', 'max_turns'],
   [
     'turns with tools',
-    { run: endless([reader('Read')]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } },
+    { run: endlessStage([reader('Read')]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } },
     (_request, index) => (index === 0 ? 'answer' : { toolCalls: [{ name: 'Read' }] }),
     'max_turns',
   ],
-  ['tokens', { run: endless([]), limits: { maxTurns: 99, maxTotalTokens: 2_000 } }, () => 'more', 'token_limit'],
+  ['tokens', { run: endlessStage([]), limits: { maxTurns: 99, maxTotalTokens: 2_000 } }, () => 'more', 'token_limit'],
   ['time', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true }], 'time_limit'],
   ['a deaf model', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true, deaf: true }], 'time_limit'],
   [
@@ -156,15 +156,18 @@ test.each<[string, Partial<Stage>, Script, string]>([
 ])('%s ends a stage, and neither the others nor the session', async (_what, parts, script, reason) => {
   const quiet: Stage = { name: 'other', run: () => ({ kind: 'done', message: 'fine' }) }
   const clock = createFakeClock({ autoAdvance: reason === 'time_limit' })
-  const { reports, engine } = await after([asks('stage', parts), quiet], script, { clock })
+  const { reports, engine } = await runWithStages([asks('stage', parts), quiet], script, { clock })
   expect(reports.map((report) => report.reason)).toEqual([reason, 'completed'])
   expect(reports[0]?.turns).toBeLessThanOrEqual(parts.limits?.maxTurns ?? 1)
   expect(engine.lastTerminal?.reason).toBe('completed')
 })
 
 test('keeps the cost of a stage below its own limit', async () => {
-  const stage = asks('memory', { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 2, maxTotalTokens: 1e9 } })
-  const { reports, model } = await after([stage], () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }), { prices, clock: still() }) // prettier-ignore
+  const stage = asks('memory', {
+    run: endlessStage([]),
+    limits: { maxTurns: 99, maxBudgetUsd: 2, maxTotalTokens: 1e9 },
+  })
+  const { reports, model } = await runWithStages([stage], () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }), { prices, clock: newStillClock() }) // prettier-ignore
   expect(reports[0]?.reason).toBe('max_budget_usd')
   expect(reports[0]?.committedUsd).toBeGreaterThan(0.5)
   expect(reports[0]?.committedUsd).toBeLessThanOrEqual(2)
@@ -172,9 +175,13 @@ test('keeps the cost of a stage below its own limit', async () => {
 })
 
 test('keeps the cost of all stages together within the budget of the session', async () => {
-  const stage = (name: string) => asks(name, { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } }) // prettier-ignore
+  const stage = (name: string) => asks(name, { run: endlessStage([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } }) // prettier-ignore
   const script: Script = () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } })
-  const { reports, engine } = await after([stage('a'), stage('b')], script, { prices, maxBudgetUsd: 4, clock: still() })
+  const { reports, engine } = await runWithStages([stage('a'), stage('b')], script, {
+    prices,
+    maxBudgetUsd: 4,
+    clock: newStillClock(),
+  })
   expect(reports.map(({ reason }) => reason)).toEqual(['max_budget_usd', 'max_budget_usd'])
   expect(engine.totalCostUsd).toBeGreaterThan(2)
   expect(engine.totalCostUsd).toBeLessThanOrEqual(4)
@@ -186,15 +193,18 @@ test('asks no model without a price in a session with a budget', async () => {
     cost: (model, usage) => (model === 'unpriced' ? undefined : prices.cost(model, usage)),
     worstCase: (model, bound) => (model === 'unpriced' ? undefined : prices.worstCase(model, bound)),
   }
-  const limited = await after([asks('memory', { model: small })], ['answer'], { prices: some, maxBudgetUsd: 500 })
+  const limited = await runWithStages([asks('memory', { model: small })], ['answer'], {
+    prices: some,
+    maxBudgetUsd: 500,
+  })
   expect([limited.reports[0]?.reason, small.requests.length]).toEqual(['failed', 0])
   expect(limited.reports[0]?.message).toContain('There is no price for unpriced')
-  const free = await after([asks('memory', { model: small })], ['answer'], { prices: some })
+  const free = await runWithStages([asks('memory', { model: small })], ['answer'], { prices: some })
   expect(free.reports.map(endOf)).toEqual([['completed', 'no', 1]])
 })
 
 test('reports the cost of a stage in its message and in the totals of the session, not in the earlier result', async () => {
-  const { engine, messages, stageMessages } = await after([asks('memory')], ['answer', 'noted', 'second'], {
+  const { engine, messages, stageMessages } = await runWithStages([asks('memory')], ['answer', 'noted', 'second'], {
     prices: { cost: () => 0.001, worstCase: () => 0.002 },
   })
   expect(resultOf(messages).total_cost_usd).toBe(0.001)
@@ -217,7 +227,7 @@ test('ends the stages on an abort, and leaves the finished run unchanged', async
 
 test('ends the stages when the session ends', async () => {
   const session = new AbortController()
-  const { engine } = engineOf(['answer', { hang: true }], { signal: session.signal, clock: still() })
+  const { engine } = engineOf(['answer', { hang: true }], { signal: session.signal, clock: newStillClock() })
   await submit(engine)
   const { ended } = afterRun(engine, [asks('a')])
   session.abort('terminated')
@@ -245,7 +255,7 @@ test('ends the stages when the consumer stops reading messages', async () => {
 test('a stage that has ended asks nothing any more', async () => {
   let late: StageContext['ask'] | undefined
   const stage: Stage = { name: 'early', run: ({ ask }) => ((late = ask), void ask({ prompt: 'alone' }).catch(() => {}), { kind: 'done' }) } // prettier-ignore
-  const { reports, model } = await after([stage], ['answer', { hang: true }])
+  const { reports, model } = await runWithStages([stage], ['answer', { hang: true }])
   expect(reports.map(({ reason }) => reason)).toEqual(['completed'])
   const asked = model.requests.length
   await expect(late?.({ prompt: 'late' })).rejects.toMatchObject({ name: 'StageStop', reason: 'aborted' })
@@ -261,7 +271,7 @@ test('makes parallel questions wait for their turn before they are asked', async
       return { kind: 'done', message: asked.map(({ status }) => status).join() }
     },
   }
-  const { reports } = await after([stage], () => 'answer', { clock: still() })
+  const { reports } = await runWithStages([stage], () => 'answer', { clock: newStillClock() })
   expect(reports.map(endOf)).toEqual([['completed', 'fulfilled,fulfilled,rejected,rejected', 2]])
 })
 
@@ -282,7 +292,7 @@ test('bounds the output of a stage', async () => {
       tells: [large, alien, opening, ...tells],
     }),
   }
-  const { stageMessages } = await after([flood])
+  const { stageMessages } = await runWithStages([flood])
   expect(stageMessages.map((message) => ('subtype' in message ? message.subtype : message.type))).toEqual([
     ...Array.from({ length: 17 }, () => 'prompt_suggestion'),
     'stage_ended',
@@ -296,7 +306,7 @@ test.each([
   [undefined, 'completed'],
   [{ kind: 'skipped', message: 'too early' }, 'skipped'],
 ])('a stage that returns %j has %s', async (returned, reason) => {
-  const { reports } = await after([{ name: 'odd', run: () => returned as never }])
+  const { reports } = await runWithStages([{ name: 'odd', run: () => returned as never }])
   expect(reports.map((report) => report.reason)).toEqual([reason])
 })
 
@@ -327,7 +337,11 @@ test('records a stage before it asks, and counts its cost in the next process', 
       return { kind: 'done', message: text }
     },
   })
-  await after([stage], ['answer', 'noted'], { session: storedSession(records), sessionId: 'session', prices: money })
+  await runWithStages([stage], ['answer', 'noted'], {
+    session: storedSession(records),
+    sessionId: 'session',
+    prices: money,
+  })
   expect(seen).toEqual([0, 1])
   const session = storedSession(records)
   expect(session.stages).toMatchObject([
@@ -342,7 +356,7 @@ test('reports what a cut attempt may have cost as committed and not settled, als
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const stage = asks('memory', { limits: { maxDurationMs: 50 } })
-  const { reports } = await after([stage], ['answer', { hang: true }], {
+  const { reports } = await runWithStages([stage], ['answer', { hang: true }], {
     session: storedSession(records),
     prices: money,
   })
@@ -397,7 +411,7 @@ test('applies the maximum of a stage to every model that it asks', async () => {
       return { kind: 'done' }
     },
   })
-  await after([stage], ['answer', 'free'], { session: storedSession(records), prices: money })
+  await runWithStages([stage], ['answer', 'free'], { session: storedSession(records), prices: money })
   const most = records.flatMap((record) =>
     record.type === 'stage' && record.stage.phase === 'began' ? [record.stage.most.nanos] : [],
   )
@@ -441,14 +455,14 @@ test('asks nothing when the start of the stage cannot be recorded', async () => 
       },
     },
   }
-  const { reports, model } = await after([asks('memory')], ['answer', 'never'], { session: broken })
+  const { reports, model } = await runWithStages([asks('memory')], ['answer', 'never'], { session: broken })
   expect(reports.map(endOf)).toEqual([['failed', expect.stringContaining('disk full'), 0]])
   expect(model.requests).toHaveLength(1)
 })
 
 test('leaves no record for a stage that had nothing to do, and keeps stages of one name apart', async () => {
   const records: StepRecord[] = []
-  const skippedRun = await after(
+  const skippedRun = await runWithStages(
     [{ name: 'dream', run: () => ({ kind: 'skipped', message: 'too early' }) }],
     ['a', 'b'],
     {
@@ -468,8 +482,8 @@ test('leaves no record for a stage that had nothing to do, and keeps stages of o
 
 test('runs stages without a session under the same bounds', async () => {
   const model = scriptedModel(() => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }))
-  const clock = still()
-  const stage = asks('dream', { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } })
+  const clock = newStillClock()
+  const stage = asks('dream', { run: endlessStage([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } })
   const [report] = await runStages([stage], { model, clock, prices, sessionId: 's', maxBudgetUsd: 2 }).ended
   expect(report).toMatchObject({ id: 'alone/dream', runId: '', reason: 'max_budget_usd' })
   expect(report?.committedUsd).toBeLessThanOrEqual(2)
@@ -477,14 +491,14 @@ test('runs stages without a session under the same bounds', async () => {
 
 test('leaves a hanging tool behind together with its stage', async () => {
   const stage = asks('memory', { limits: { maxDurationMs: 50, maxTurns: 2 }, run: async ({ ask }) => ({ kind: 'done', message: (await ask({ prompt: 'x', tools: [hanging('Deaf', { deaf: true })] })).text }) }) // prettier-ignore
-  const { reports } = await after([stage], ['answer', { toolCalls: [{ name: 'Deaf' }] }])
+  const { reports } = await runWithStages([stage], ['answer', { toolCalls: [{ name: 'Deaf' }] }])
   expect(reports.map(({ reason }) => reason)).toEqual(['time_limit'])
 })
 
 test('a stage that ends during the next run is no step of that run (spec R-AFTER-7)', async () => {
   const records: StepRecord[] = []
   const stage: Stage = { name: 'title', run: async () => ({ kind: 'done' }) }
-  await after([stage], ['answer'], { session: storedSession(records), sessionId: 'session' })
+  await runWithStages([stage], ['answer'], { session: storedSession(records), sessionId: 'session' })
   const stages = records.filter(({ type }) => type === 'stage')
   const open = records.filter(({ type }) => type !== 'stage' && type !== 'end')
   const folded = foldRun([...open, ...stages])

@@ -21,7 +21,7 @@ import { calls, hook, json, reader, tool } from '../support/harness.ts'
 import { drawn } from '../support/deep.ts'
 
 const dollarsATimes = 1_000
-const honest: Prices = {
+const honestPrices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + 5 * usage.output_tokens) / dollarsATimes,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + 5 * outputTokens) / dollarsATimes,
 }
@@ -145,12 +145,12 @@ function optionsOf(plan: Plan): RunOptions {
   }
   let priced = 0
   const cost: Prices['cost'] = (id, usage) =>
-    plan.brokenPrices && priced++ % 3 === 1 ? Number.NaN : honest.cost(id, usage)
+    plan.brokenPrices && priced++ % 3 === 1 ? Number.NaN : honestPrices.cost(id, usage)
   return {
     model,
     fallbackModel: service('other', plan),
     clock: createFakeClock({ autoAdvance: true }),
-    prices: { ...honest, cost },
+    prices: { ...honestPrices, cost },
     tools: [agent, reader('Look', 'x'.repeat(300)), tool('Write', 'y'.repeat(200))],
     hooks: [hook('onStop', (context_) => context_.withState(context_.state().withExecutionContinued('more')))],
     maxTurns: 8,

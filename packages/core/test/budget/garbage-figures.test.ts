@@ -29,10 +29,10 @@ import { killedBefore } from '../support/killed.ts'
 const cap = 4_000
 /** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
 const firstInput = 1_000 + 16 + 2 + 2
-const worst = firstInput + cap
+const worstCaseUsd = firstInput + cap
 
 /** A model whose reply has this usage, whatever its type. */
-function telling(usage: unknown, text = 'answer'): ReturnType<typeof scriptedModel> {
+function modelReporting(usage: unknown, text = 'answer'): ReturnType<typeof scriptedModel> {
   const model = scriptedModel(() => text, { maxOutputTokens: cap })
   const call: Model['call'] = async (request, options) => {
     const reply = await model.call(request, options)
@@ -128,11 +128,11 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
 
 describe.each(garbage)('a usage with %s', (_what, usage, named) => {
   test('counts as missing: the reply is charged at its worst case, with a notice', async () => {
-    const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
+    const whole = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
     const { terminal, state } = whole
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worst])
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worstCaseUsd])
     expect(terminal.summary.usage).toEqual(noUsage)
-    expect(state.spent.totalTokens).toBe(worst)
+    expect(state.spent.totalTokens).toBe(worstCaseUsd)
     expect(notices(whole)).toEqual([expect.stringContaining(named)])
     // Figures are numbers, and the stored reply survives a JSON round trip unchanged.
     expect(json(state.spent)).toEqual(state.spent)
@@ -140,13 +140,13 @@ describe.each(garbage)('a usage with %s', (_what, usage, named) => {
   })
 
   test('counts as missing without a limit too', async () => {
-    const whole = await run([], { model: telling(usage), prices })
-    expect([whole.terminal.costUsd, whole.terminal.committedUsd]).toEqual([0, worst])
+    const whole = await run([], { model: modelReporting(usage), prices })
+    expect([whole.terminal.costUsd, whole.terminal.committedUsd]).toEqual([0, worstCaseUsd])
     expect(notices(whole)).toHaveLength(1)
   })
 
   test('produces the same notice in a replay', async () => {
-    const options = { model: telling(usage), prices, maxBudgetUsd: 100_000 }
+    const options = { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 }
     const whole = await run([], options)
     const again = await replay(whole.steps.records, options)
     expect(notices(again)).toEqual(notices(whole))
@@ -160,7 +160,7 @@ describe.each(garbage)('a usage with %s', (_what, usage, named) => {
       { maxOutputTokens: cap },
     )
     const { terminal } = await run([], { model, prices, maxBudgetUsd: 100_000 })
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['model_error', 0, worst])
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['model_error', 0, worstCaseUsd])
   })
 })
 
@@ -173,12 +173,12 @@ test('accepts parts of a usage that a service leaves empty', async () => {
     server_tool_use: null,
     iterations: null,
   }
-  const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
+  const whole = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
   expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
 })
 
 test('enforces a budget with a service that reports negative counts', async () => {
-  const model = telling({ ...noUsage, input_tokens: 10, output_tokens: -100_000 }, '')
+  const model = modelReporting({ ...noUsage, input_tokens: 10, output_tokens: -100_000 }, '')
   const tools = [reader('Look')]
   const looking = {
     ...model,
@@ -210,7 +210,7 @@ describe('charges a request whose prices fail after the reply', () => {
       maxBudgetUsd: 100_000,
     })
     const { terminal, state } = whole
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worst])
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worstCaseUsd])
     expect([terminal.summary.requests, terminal.summary.turns, state.spent.totalTokens]).toEqual([1, 1, 15])
     expect(terminal.summary.modelUsage).toEqual({
       scripted: { usage: { ...noUsage, input_tokens: 10, output_tokens: 5 }, costUsd: 0 },
@@ -292,9 +292,9 @@ describe('an open request of a run without a limit', () => {
     const records = await killedBefore(({ type }) => type === 'result', options())
     expect(records.map(({ type }) => type)).toEqual(['start', 'intent'])
     const unlimited = await resume(records, options()).loop.ended
-    expect([unlimited.terminal.costUsd, unlimited.terminal.committedUsd]).toEqual([15, worst + 15])
-    const limited = await resume(records, options({ maxBudgetUsd: worst + firstInput })).loop.ended
-    expect([limited.terminal.reason, limited.terminal.committedUsd]).toEqual(['max_budget_usd', worst])
+    expect([unlimited.terminal.costUsd, unlimited.terminal.committedUsd]).toEqual([15, worstCaseUsd + 15])
+    const limited = await resume(records, options({ maxBudgetUsd: worstCaseUsd + firstInput })).loop.ended
+    expect([limited.terminal.reason, limited.terminal.committedUsd]).toEqual(['max_budget_usd', worstCaseUsd])
   })
 })
 

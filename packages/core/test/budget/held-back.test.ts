@@ -13,7 +13,7 @@ import {
 } from '../support/harness.ts'
 
 /** The main loop starts agents that write as much as they may and never finish. */
-const greedy =
+const greedyModel =
   (agents: number) =>
   ({ messages, maxOutputTokens, toolChoice }: ModelRequest): ScriptedReply => {
     if (messages[0]?.content !== 'go')
@@ -22,8 +22,11 @@ const greedy =
     return calls(...Array.from({ length: agents }, () => 'Agent'))
   }
 
-async function ending(agents: number, overrides: RunTestOptions & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>) {
-  const model = scriptedModel(greedy(agents), { maxOutputTokens: 100_000 })
+async function endingOf(
+  agents: number,
+  overrides: RunTestOptions & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>,
+) {
+  const model = scriptedModel(greedyModel(agents), { maxOutputTokens: 100_000 })
   const options = { model, prices, tools: [agent, reader('Look')], wrapUp: true, ...overrides }
   const { terminal, transitions } = await run([], options)
   const last = model.requests.at(-1)
@@ -34,15 +37,15 @@ async function ending(agents: number, overrides: RunTestOptions & Pick<RunOption
 
 describe('a subagent leaves the cost of the last answer of its parent', () => {
   test.each([12_000, 20_000, 60_000, 300_000])('of a budget of $%i', async (maxBudgetUsd) => {
-    expect(await ending(1, { maxBudgetUsd })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
+    expect(await endingOf(1, { maxBudgetUsd })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
   })
 
   test('of a limit on tokens', async () => {
-    expect(await ending(1, { maxTotalTokens: 30_000 })).toEqual(['token_limit', 'wrap_up', 'none', true])
+    expect(await endingOf(1, { maxTotalTokens: 30_000 })).toEqual(['token_limit', 'wrap_up', 'none', true])
   })
 
   test('also with agents in parallel', async () => {
-    expect(await ending(3, { maxBudgetUsd: 60_000 })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
+    expect(await endingOf(3, { maxBudgetUsd: 60_000 })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
   })
 
   test('on the ledger of its parent, and not from a limit of its own (spec R-BACK-12a)', async () => {
@@ -56,7 +59,7 @@ describe('a subagent leaves the cost of the last answer of its parent', () => {
   })
 
   test('reserves nothing when no last answer is wanted', async () => {
-    const model = scriptedModel(greedy(1), { maxOutputTokens: 100_000 })
+    const model = scriptedModel(greedyModel(1), { maxOutputTokens: 100_000 })
     const runOptions = { model, prices, tools: [agent, reader('Look')], maxBudgetUsd: 20_000 }
     const { terminal } = await run([], runOptions)
     // The agent uses everything that fits: less than a useful answer is left.

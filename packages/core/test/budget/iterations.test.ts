@@ -48,7 +48,7 @@ const prices: Prices = {
 }
 
 const cap = 4_000
-const telling = (usage: Usage, more: Partial<Model> = {}): ScriptedModel => ({
+const modelReporting = (usage: Usage, more: Partial<Model> = {}): ScriptedModel => ({
   ...scriptedModel([{ text: 'answer', usage }, 'more'], { maxOutputTokens: cap }),
   ...more,
 })
@@ -65,14 +65,14 @@ const reserved = ({ steps }: Run): readonly unknown[] =>
 
 describe('bills the sum over the passes, each at the price of its model', () => {
   test('with a compaction by the service', async () => {
-    const { terminal, state } = await run([], { model: telling(compacted), prices })
+    const { terminal, state } = await run([], { model: modelReporting(compacted), prices })
     const billed = 612 + 2_819 + 60_385 + 522
     expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([billed, billed, billed])
     expect(terminal.summary.usage).toEqual({ ...noUsage, input_tokens: 612 + 60_385, output_tokens: 2_819 + 522 })
   })
 
   test('with an adviser', async () => {
-    const whole = await run([], { model: telling(advised), prices })
+    const whole = await run([], { model: modelReporting(advised), prices })
     const { terminal, state } = whole
     expect(terminal.costUsd).toBe(1_300 + 10 * 6_608)
     expect(state.spent.totalTokens).toBe(1_300 + 6_608)
@@ -86,7 +86,7 @@ describe('bills the sum over the passes, each at the price of its model', () => 
 
   test.each(['__proto__', 'constructor', 'toString'])('with an adviser that is called %s', async (adviser) => {
     const usage = usageOf(1, 2, [pass('message', 1, 2), pass('advisor_message', 3, 4, { model: adviser })])
-    const options = { model: telling(usage), prices }
+    const options = { model: modelReporting(usage), prices }
     const whole = await run([], options)
     expect([whole.terminal.reason, whole.terminal.costUsd]).toEqual(['completed', 10])
     expect(Object.entries(whole.terminal.summary.modelUsage)).toEqual([
@@ -95,7 +95,7 @@ describe('bills the sum over the passes, each at the price of its model', () => 
     ])
     expect(json((await replay(whole.steps.records, options)).terminal)).toEqual(json(whole.terminal))
 
-    const engine = new QueryEngine({ ...options, model: telling(usage) })
+    const engine = new QueryEngine({ ...options, model: modelReporting(usage) })
     for (const _ of ['first', 'second']) {
       for await (const message of engine.submit('hi')) {
         if (message.type !== 'result') continue
@@ -105,13 +105,13 @@ describe('bills the sum over the passes, each at the price of its model', () => 
   })
 
   test('and a replay has the same result', async () => {
-    const options = { model: telling(advised), prices }
+    const options = { model: modelReporting(advised), prices }
     const whole = await run([], options)
     expect(json((await replay(whole.steps.records, options)).terminal)).toEqual(json(whole.terminal))
   })
 
   test('and the message stores the usage as received', async () => {
-    const { state } = await run([], { model: telling(compacted), prices })
+    const { state } = await run([], { model: modelReporting(compacted), prices })
     expect(state.transcript.lastReply()).toMatchObject({ usage: compacted })
   })
 })
@@ -243,7 +243,7 @@ describe('a pass of a model without a price', () => {
   const strange = usageOf(10, 5, [pass('message', 10, 5), pass('advisor_message', 7, 8, { model: 'stranger' })])
 
   test('is charged at the worst case under a dollar budget, with a notice', async () => {
-    const whole = await run([], { model: telling(strange), prices, maxBudgetUsd: 100_000 })
+    const whole = await run([], { model: modelReporting(strange), prices, maxBudgetUsd: 100_000 })
     const { terminal } = whole
     const [[nanos] = []] = reserved(whole) as readonly (readonly number[])[]
     expect([terminal.costUsd, terminal.committedUsd]).toEqual([0, (nanos ?? 0) / 1e9])
@@ -251,14 +251,14 @@ describe('a pass of a model without a price', () => {
   })
 
   test('costs nothing without one', async () => {
-    const whole = await run([], { model: telling(strange), prices })
+    const whole = await run([], { model: modelReporting(strange), prices })
     expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
   })
 })
 
 describe('a bill above the reservation', () => {
   test('is settled as billed, ends the run, and reports the figures', async () => {
-    const model = telling(compacted)
+    const model = modelReporting(compacted)
     const whole = await run([], { model, prices, maxBudgetUsd: 10_000 })
     expect(whole.terminal.costUsd).toBe(612 + 2_819 + 60_385 + 522)
     expect(whole.terminal.reason).toBe('max_budget_usd')
@@ -268,7 +268,7 @@ describe('a bill above the reservation', () => {
   })
 
   test('reports tokens when these are limited', async () => {
-    const whole = await run([], { model: telling(compacted), maxTotalTokens: 10_000 })
+    const whole = await run([], { model: modelReporting(compacted), maxTotalTokens: 10_000 })
     expect(whole.terminal.reason).toBe('token_limit')
     expect(notices(whole)).toEqual([expect.stringContaining('(64338 tokens) than')])
   })
@@ -281,19 +281,19 @@ describe('reserves what a service may add to a request', () => {
   const limits: RunTestOptions = { prices, maxBudgetUsd: 1_000_000 }
 
   test('a compaction: everything is read once more, and so is its summary', async () => {
-    const model = telling(compacted, { extraPasses: [compaction], contextWindow: 100_000 })
+    const model = modelReporting(compacted, { extraPasses: [compaction], contextWindow: 100_000 })
     const readAgain = input + cap + 500
     const sum = input + cap + 2 * readAgain + 500
     expect(reserved(await run([], { ...limits, model }))).toEqual([[sum * 1e9, sum]])
   })
 
   test('nothing when the request cannot be long enough for a compaction', async () => {
-    const model = telling(usageOf(10, 5, []), { extraPasses: [{ ...compaction, fromInputTokens: 50_000 }] })
+    const model = modelReporting(usageOf(10, 5, []), { extraPasses: [{ ...compaction, fromInputTokens: 50_000 }] })
     expect(reserved(await run([], { ...limits, model }))).toEqual([[(input + cap) * 1e9, input + cap]])
   })
 
   test('an adviser: at its own price, whatever its tokens are', async () => {
-    const model = telling(usageOf(10, 5, []), { extraPasses: [adviser], contextWindow: 100_000 })
+    const model = modelReporting(usageOf(10, 5, []), { extraPasses: [adviser], contextWindow: 100_000 })
     const readAgain = 2 * (input + cap + 1_400)
     const byBytes = 2 * (2 * input + cap + 1_400)
     const own = input + cap + readAgain
@@ -302,7 +302,7 @@ describe('reserves what a service may add to a request', () => {
   })
 
   test('includes it in the certificate', () => {
-    const plain = { ...telling(compacted), contextWindow: 10_000 }
+    const plain = { ...modelReporting(compacted), contextWindow: 10_000 }
     const bounded = { prices, maxTurns: 1, maxRetries: 0, context: undefined }
     const of = (model: Model): readonly unknown[] => {
       const { tokens, usd, requests } = certificate({ ...bounded, model })
@@ -317,7 +317,7 @@ describe('reserves what a service may add to a request', () => {
   })
 
   test('rejects a budget without a maximum number of uses', async () => {
-    const endless = telling(compacted, { extraPasses: [{ ...adviser, uses: Infinity }] })
+    const endless = modelReporting(compacted, { extraPasses: [{ ...adviser, uses: Infinity }] })
     for (const limit of [{ maxBudgetUsd: 1 }, { maxTotalTokens: 1_000 }])
       expect(() => run([], { model: endless, prices, ...limit })).toThrow(ConfigurationError)
     expect(certificate({ model: endless, prices }).usd).toMatchObject({ bounded: false })
@@ -325,7 +325,7 @@ describe('reserves what a service may add to a request', () => {
   })
 
   test('rejects a budget without a price for each model that may be asked', () => {
-    const model = telling(compacted, { extraPasses: [{ ...adviser, model: 'stranger' }] })
+    const model = modelReporting(compacted, { extraPasses: [{ ...adviser, model: 'stranger' }] })
     expect(() => run([], { model, prices, maxBudgetUsd: 1 })).toThrow('There is no price for stranger')
   })
 })

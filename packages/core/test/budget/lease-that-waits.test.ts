@@ -20,7 +20,7 @@ import { killedAfter } from '../support/killed.ts'
 /** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2
 const cap = 2_000
-const whole = input + cap
+const wholeCost = input + cap
 const small = { input_tokens: 10, output_tokens: 10 }
 const models = (script: ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: cap })
 
@@ -100,8 +100,8 @@ describe('a request for which a lease has too little', () => {
       {
         type: 'budget_wait',
         isWaiting: true,
-        neededUsd: whole,
-        neededTokens: whole,
+        neededUsd: wholeCost,
+        neededTokens: wholeCost,
         reservedUsd: 9_000,
         reservedTokens: 0,
         holders: 3,
@@ -121,10 +121,10 @@ describe('a request for which a lease has too little', () => {
   })
 
   test('is refused when even all reservations would be too little, and the ending names the amount and the lease holders', async () => {
-    const lease = new Shared(whole + 1_000, whole)
+    const lease = new Shared(wholeCost + 1_000, wholeCost)
     const going = begin([], { model: models([]), prices, lease })
     await until(() => lease.waiting.length === 1)
-    lease.comesBack(whole - 500, whole - 500)
+    lease.comesBack(wholeCost - 500, wholeCost - 500)
     const { terminal, model } = await going.end()
     expect([terminal.reason, terminal.signal.message, model.requests]).toEqual([
       'max_budget_usd',
@@ -140,7 +140,7 @@ describe('a request for which a lease has too little', () => {
     const clock = createFakeClock()
     const going = begin([], { model: models([]), prices, lease, clock })
     await until(() => lease.waiting.length === 1)
-    const ask = { usd: whole, leastUsd: input + 1_024 }
+    const ask = { usd: wholeCost, leastUsd: input + 1_024 }
     for (let minutes = 1; minutes < 10; minutes++) {
       await clock.advance(59_999)
       expect(lease.asked).toHaveLength(minutes)

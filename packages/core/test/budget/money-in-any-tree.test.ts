@@ -54,7 +54,7 @@ const plans = fc.record<Plan>({
 })
 
 /** The same behavior for the same place in the tree, in whatever order its agents start. */
-function draw({ seed }: Plan, place: string, below: number): number {
+function behaviorAt({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
 
@@ -75,7 +75,7 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
       }))
       if (messages.length === 1 && prompt === 'go') return { ...calls(...agents), usage }
       if (messages.length > 7) return { text: 'enough', usage }
-      switch (draw(plan, place, 9)) {
+      switch (behaviorAt(plan, place, 9)) {
         case 0:
           return { ...calls(...agents.slice(0, 2)), usage }
         case 1:
@@ -93,7 +93,7 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
     { maxOutputTokens: 3_000 },
   )
   const call: Model['call'] = async (request, options) => {
-    const delayMs = draw(plan, `${JSON.stringify(request.messages).length}/${request.idempotencyKey}`, 500)
+    const delayMs = behaviorAt(plan, `${JSON.stringify(request.messages).length}/${request.idempotencyKey}`, 500)
     await new Promise<void>((resolve, reject) => {
       const cancel = clock.after(delayMs, resolve)
       const leave = (): void => {
@@ -114,9 +114,9 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
     spawn: ({ prompt }: { readonly prompt: string }) => ({
       prompt,
       maxTurns: 3,
-      ...(plan.isLimited && draw(plan, prompt, 3) === 0 && { maxBudgetUsd: 18 }),
-      ...(plan.isLimited && draw(plan, prompt, 4) === 1 && { maxTotalTokens: 7_000 }),
-      ...(plan.isLimited && draw(plan, prompt, 5) === 2 && { maxDurationMs: 600 }),
+      ...(plan.isLimited && behaviorAt(plan, prompt, 3) === 0 && { maxBudgetUsd: 18 }),
+      ...(plan.isLimited && behaviorAt(plan, prompt, 4) === 1 && { maxTotalTokens: 7_000 }),
+      ...(plan.isLimited && behaviorAt(plan, prompt, 5) === 2 && { maxDurationMs: 600 }),
     }),
   }
   const asking: Tool = {
@@ -164,7 +164,7 @@ async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunS
 }
 
 /** An ending for lack of room reports the settled amount, which leaves no room. */
-function expectTrue(terminal: RunResult): void {
+function expectInvariants(terminal: RunResult): void {
   if (
     terminal.signal.source !== 'ledger' ||
     (terminal.signal.context['needed'] === undefined && terminal.signal.context['neededUsd'] === undefined)
@@ -177,7 +177,7 @@ function expectTrue(terminal: RunResult): void {
   if (terminal.reason === 'token_limit') expect(figure('used') + figure('needed')).toBeGreaterThan(figure('limit'))
 }
 
-async function follow(running: RunStream, ledger: Ledger | undefined, plan: Plan, clock: FakeClock) {
+async function runToEnd(running: RunStream, ledger: Ledger | undefined, plan: Plan, clock: FakeClock) {
   const terminals: RunResult[] = []
   let waiting = 0
   let waits = 0
@@ -197,7 +197,7 @@ async function follow(running: RunStream, ledger: Ledger | undefined, plan: Plan
   const { terminal, state } = await endOf(running, clock)
   await read
   expect(waiting).toBe(0)
-  for (const each of terminals) expectTrue(each)
+  for (const each of terminals) expectInvariants(each)
   expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
   return { terminal, state, waits }
 }
@@ -209,7 +209,7 @@ test('pays or refuses each waiting request, and ends no run for money that was r
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const ledger = ledgerOf(settingsOf(options))
-      const outcome = await follow(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
+      const outcome = await runToEnd(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
       waits += outcome.waits
       const { settled, reserved } = ledger.figures()
       expect([reserved, ledger.queue.length]).toEqual([{ nanos: 0, tokens: 0 }, 0])
@@ -228,11 +228,11 @@ test('the same over a kill at any record', async () => {
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const steps = createMemorySteps({ clock })
-      await follow(streamRun(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
+      await runToEnd(streamRun(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
       const records = json(steps.records) as unknown as readonly StepRecord[]
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
       const cutRecords = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
-      const { terminal } = await follow(resume(cutRecords, optionsOf(plan, later)).loop, undefined, plan, later)
+      const { terminal } = await runToEnd(resume(cutRecords, optionsOf(plan, later)).loop, undefined, plan, later)
       expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
     }),
     { numRuns: drawn(400) },

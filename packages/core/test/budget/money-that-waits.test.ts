@@ -32,19 +32,19 @@ import {
 import { killedAfter } from '../support/killed.ts'
 
 /** Dollars for a million tokens of the input and of the reply: an expensive model. */
-const dear: Prices = {
+const expensivePrices: Prices = {
   cost: (_model, usage) => (usage.input_tokens * 10 + usage.output_tokens * 50) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 12.5 + outputTokens * 50) / 1e6,
 }
 
-const twelve = Array.from({ length: 12 }, () => 'Agent')
+const twelveReplies = Array.from({ length: 12 }, () => 'Agent')
 
 /** The main loop starts twelve agents; each of them answers when it is released. */
 function twelveAgents(small: { input_tokens: number; output_tokens: number }) {
   return scriptedModel(
     ({ messages }) => {
       if (messages[0]?.content !== 'go') return { text: 'found', usage: small }
-      return messages.length === 1 ? { ...calls(...twelve), usage: small } : { text: 'done', usage: small }
+      return messages.length === 1 ? { ...calls(...twelveReplies), usage: small } : { text: 'done', usage: small }
     },
     { maxOutputTokens: 32_000 },
   )
@@ -60,7 +60,7 @@ describe('twelve small agents on an expensive model under $10', () => {
     const { terminal, events } = await run([], {
       model: twelveAgents(usage),
       tools: [agent],
-      prices: dear,
+      prices: expensivePrices,
       maxBudgetUsd: 10,
       toolConcurrency: 12,
     })

@@ -61,7 +61,7 @@ async function reserved(more: Partial<RunOptions>, records = afterFirstTurn()): 
 
 /** The count, the reply, and the bytes of the one result after it. */
 const counted = 3_000 + 40 + (16 + 16 + 64 + 'read'.length) + cap
-const longer = 'x'.repeat(50_000)
+const longText = 'x'.repeat(50_000)
 
 describe("after a resume, the provider's count", () => {
   test('is trusted by the same program', async () => {
@@ -72,12 +72,12 @@ describe("after a resume, the provider's count", () => {
   })
 
   test.each<[string, Partial<RunOptions>, number]>([
-    ['a longer system prompt', { system: longer }, 50_000],
-    ['a tool whose description is longer', { tools: [{ ...reader('Look'), description: longer }] }, 50_000],
-    ['one tool more', { tools: [reader('Look'), { ...tool('Other'), description: longer }] }, 50_000],
+    ['a longer system prompt', { system: longText }, 50_000],
+    ['a tool whose description is longer', { tools: [{ ...reader('Look'), description: longText }] }, 50_000],
+    ['one tool more', { tools: [reader('Look'), { ...tool('Other'), description: longText }] }, 50_000],
     [
       'a tool whose input is described at more length',
-      { tools: [reader('Look', 'read', { schema: { type: 'object', description: longer } })] },
+      { tools: [reader('Look', 'read', { schema: { type: 'object', description: longText } })] },
       50_000,
     ],
     ['another model', { model: scriptedModel(['answer'], { id: 'other', maxOutputTokens: cap }) }, 1_000],
@@ -94,7 +94,7 @@ describe("after a resume, the provider's count", () => {
     const records = await afterFirstTurn()
     const endOf = async (system: string) =>
       (await resume(records, program({ model: model(), context, system })).loop.ended).terminal.reason
-    expect([await endOf('short'), await endOf(longer)]).toEqual(['completed', 'blocking_limit'])
+    expect([await endOf('short'), await endOf(longText)]).toEqual(['completed', 'blocking_limit'])
   })
 
   test('does not apply to the fallback model', async () => {

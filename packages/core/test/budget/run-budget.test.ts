@@ -27,7 +27,7 @@ const usage = { input_tokens: 500, output_tokens: 500 }
 const models = (script: readonly ScriptedReply[] = [{ text: 'answer', usage }]) =>
   scriptedModel(script, { maxOutputTokens: cap })
 
-function go(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise<RunOutcome> {
+function runWith(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise<RunOutcome> {
   return streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget, ...options }).result
 }
 
@@ -58,7 +58,7 @@ describe('a shared budget', () => {
   test('is spent by all runs that share it, and reports its figures', async () => {
     const budget = sharedBudget({ usd: 10_000, tokens: 50_000 })
     expect(budget).toMatchObject({ usd: 10_000, spentUsd: 0, reservedUsd: 0, leftUsd: 10_000, leftTokens: 50_000 })
-    await Promise.all([go(budget), go(budget), go(budget)])
+    await Promise.all([runWith(budget), runWith(budget), runWith(budget)])
     expect(budget).toMatchObject({ spentUsd: 3_000, reservedUsd: 0, leftUsd: 7_000, spentTokens: 3_000 })
     expect(budget).toMatchObject({ leftTokens: 47_000, name: 'the shared budget' })
   })
@@ -66,7 +66,7 @@ describe('a shared budget', () => {
   test('reserves what requests in flight may cost', async () => {
     const budget = sharedBudget({ usd: 10_000 })
     const { model, reply, asked } = heldModel()
-    const running = go(budget, { model })
+    const running = runWith(budget, { model })
     await asked
     expect([budget.reservedUsd, budget.spentUsd, budget.leftUsd]).toEqual([input + cap, 0, 10_000 - input - cap])
     reply()
@@ -76,9 +76,9 @@ describe('a shared budget', () => {
 
   test('ends a run before a request that no longer fits, and names the owner of the budget', async () => {
     const budget = sharedBudget({ usd: 3_000, name: 'the budget of the crawl' })
-    expect((await go(budget)).reason).toBe('completed')
+    expect((await runWith(budget)).reason).toBe('completed')
     const model = models()
-    const result = await go(budget, { model })
+    const result = await runWith(budget, { model })
     expect([result.reason, model.requests.length, result.costUsd]).toEqual(['max_budget_usd', 0, 0])
     expect(result.signal.toJSON()).toEqual({
       reason: 'cost_limit',
@@ -102,8 +102,8 @@ describe('a shared budget', () => {
   test('bounds tokens in the same way, without prices', async () => {
     const budget = sharedBudget({ tokens: 3_000 })
     const options = { prices: { cost: () => undefined, worstCase: () => undefined } }
-    expect((await go(budget, options)).reason).toBe('completed')
-    const result = await go(budget, options)
+    expect((await runWith(budget, options)).reason).toBe('completed')
+    const result = await runWith(budget, options)
     expect([result.reason, limitOfResult(result)]).toEqual(['token_limit', null])
     expect(result.signal.message).toBe(
       'Too little is left of the shared budget: 1000 of 3000 tokens is used by all runs that share it, and the next request may need 2044',
@@ -113,7 +113,7 @@ describe('a shared budget', () => {
   test('makes a run wait for what another one has reserved, instead of a shorter reply or an ending', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
-    const first = go(budget, { model })
+    const first = runWith(budget, { model })
     await asked
     const second = models([{ text: 'answer', usage }])
     const running = streamRun(startRun({ prompt: 'go' }), { model: second, prices, budget })
@@ -139,14 +139,14 @@ describe('a shared budget', () => {
   test('takes nothing for a run that is aborted while it waits, and frees its place', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
-    const first = go(budget, { model })
+    const first = runWith(budget, { model })
     await asked
     const waiting = streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget })
     for await (const event of waiting) if (event.type === 'budget_wait' && event.isWaiting) waiting.abort('user')
     expect((await waiting.result).reason).toBe('aborted_streaming')
     reply()
     await first
-    expect([budget.spentUsd, budget.reservedUsd, (await go(budget)).reason]).toEqual([1_000, 0, 'completed'])
+    expect([budget.spentUsd, budget.reservedUsd, (await runWith(budget)).reason]).toEqual([1_000, 0, 'completed'])
   })
 
   test('ends the run at the shared budget when a reply was cut to what is left', async () => {
@@ -154,14 +154,14 @@ describe('a shared budget', () => {
     const model = models([
       { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } },
     ])
-    const { reason, signal } = await go(budget, { model })
+    const { reason, signal } = await runWith(budget, { model })
     expect([reason, signal.context['budget']]).toEqual(['max_budget_usd', 'the shared budget'])
     expect(signal.message).toContain('The reply was cut to what was left of the shared budget')
   })
 
   test('applies in addition to the limits of a run, which are named themselves', async () => {
     const budget = sharedBudget({ usd: 100_000 })
-    const { reason, signal } = await go(budget, { maxBudgetUsd: 1_000 })
+    const { reason, signal } = await runWith(budget, { maxBudgetUsd: 1_000 })
     expect([reason, signal.context['budget'], signal.source]).toEqual(['max_budget_usd', undefined, 'ledger'])
   })
 
@@ -192,7 +192,7 @@ describe('a shared budget', () => {
 
   test('appears in the certificate with what is left of it', async () => {
     const budget = sharedBudget({ usd: 5_000, tokens: 9_000, name: 'ours' })
-    await go(budget)
+    await runWith(budget)
     const { usd, tokens } = certificate({ model: models(), prices, budget })
     expect([usd, tokens]).toMatchObject([
       { value: 4_000, because: 'ours, reserved before each request' },

@@ -46,7 +46,7 @@ function world({ layers, window, calls: wanted = 20, options, length }: TestOpti
   }
 }
 
-async function go(overrides: TestOptions = {}) {
+async function runIn(overrides: TestOptions = {}) {
   const { model, options } = world(overrides)
   const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, overrides.start)
   expect(model.problems).toEqual([])
@@ -57,10 +57,11 @@ async function go(overrides: TestOptions = {}) {
 const compacted = ({ events }: Pick<Run, 'events'>): readonly (readonly [string, boolean])[] =>
   events.flatMap((event) => (event.type === 'compact_end' ? [[event.trigger, event.compacted] as const] : []))
 
-const stop = () => new StopSignal({ reason: 'user_requested', message: 'enough', source: 'test' })
+const stopSignal = () => new StopSignal({ reason: 'user_requested', message: 'enough', source: 'test' })
 
 describe('hooks around a compaction', () => {
-  const withSignal = (context: HookContext): HookContext => context.withState(context.state().withStopSignal(stop()))
+  const withSignal = (context: HookContext): HookContext =>
+    context.withState(context.state().withStopSignal(stopSignal()))
 
   test('beforeCompact may instruct the summary, and afterCompact receives its text', async () => {
     const seen: unknown[] = []
@@ -71,7 +72,7 @@ describe('hooks around a compaction', () => {
       }),
       hook('afterCompact', (context) => void seen.push(['after', context.compaction])),
     ]
-    const { questions, terminal, state } = await go({ options: { hooks } })
+    const { questions, terminal, state } = await runIn({ options: { hooks } })
     expect(terminal.reason).toBe('completed')
     expect(seen).toEqual([
       ['before', { trigger: 'auto', instructions: '' }],
@@ -84,7 +85,7 @@ describe('hooks around a compaction', () => {
 
   test('beforeCompact may skip each automatic compaction, but not a compaction after a 413', async () => {
     const hooks = [hook('beforeCompact', (context) => context.withBlocked('not now'))]
-    const ran = await go({ options: { hooks } })
+    const ran = await runIn({ options: { hooks } })
     expect(ran.terminal.reason).toBe('completed')
     expect(compacted(ran).filter(([trigger, done]) => trigger === 'auto' && done)).toEqual([])
     expect(compacted(ran)).toContainEqual(['reactive', true])
@@ -93,12 +94,12 @@ describe('hooks around a compaction', () => {
   })
 
   test('a signal of beforeCompact ends the run before anything is paid', async () => {
-    const { terminal, questions } = await go({ options: { hooks: [hook('beforeCompact', withSignal)] } })
+    const { terminal, questions } = await runIn({ options: { hooks: [hook('beforeCompact', withSignal)] } })
     expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 0])
   })
 
   test('a signal of afterCompact ends the run, with the compacted conversation', async () => {
-    const { terminal, questions, state } = await go({ options: { hooks: [hook('afterCompact', withSignal)] } })
+    const { terminal, questions, state } = await runIn({ options: { hooks: [hook('afterCompact', withSignal)] } })
     expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 1])
     expect(state.transcript.at(-1)?.kind).not.toBe('user')
     expect([...state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(true)
@@ -113,7 +114,7 @@ describe('hooks around a compaction', () => {
           : context,
       ),
     ]
-    const { terminal, questions, asked } = await go({ options: { hooks }, calls: 17 })
+    const { terminal, questions, asked } = await runIn({ options: { hooks }, calls: 17 })
     expect([terminal.reason, questions.length]).toEqual(['completed', 0])
     expect(asked.find(({ messages }) => messages[0]?.content === 'All that matters.')?.messages).toHaveLength(1)
   })
@@ -137,14 +138,14 @@ describe('hooks around a compaction', () => {
     const ran = await going.end()
     expect([ran.terminal.reason, model.problems]).toEqual(['aborted_streaming', []])
     expect([...ran.state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(false)
-    const next = await go({ calls: 0, start: { prompt: 'go on', transcript: ran.state.transcript } })
+    const next = await runIn({ calls: 0, start: { prompt: 'go on', transcript: ran.state.transcript } })
     expect(next.terminal.reason).toBe('completed')
   })
 
   test('runs failure hooks and no stop hooks after a prompt_too_long failure', async () => {
     const failed: unknown[] = []
     const stopped: string[] = []
-    const { terminal, state, events } = await go({
+    const { terminal, state, events } = await runIn({
       window: { refuses: (number) => number >= 12 },
       options: {
         hooks: [
@@ -176,7 +177,7 @@ describe('thrash', () => {
     expect(ran.terminal.signal.message).toContain('3 times in a row')
     expect(compacted(ran).length).toBeLessThanOrEqual(4)
     expect(ran.state.spent.compactions).toBe(3)
-    const next = await go({ calls: 2, start: { prompt: 'Ask for less.', transcript: ran.state.transcript } })
+    const next = await runIn({ calls: 2, start: { prompt: 'Ask for less.', transcript: ran.state.transcript } })
     expect(next.terminal.reason).toBe('completed')
   })
 
@@ -186,15 +187,15 @@ describe('thrash', () => {
     ['The message', { start: { prompt: 'z'.repeat(80_000) } }],
     ['The message', { start: { prompt: [{ type: 'text', text: 'z'.repeat(80_000) }] } }],
   ] as const)('names a fixed part that does not fit alone: %s', async (part, testOptions) => {
-    const { terminal, model } = await go(testOptions)
+    const { terminal, model } = await runIn(testOptions)
     expect(terminal.reason).toBe('compaction_thrash')
     expect(terminal.signal.message).toMatch(new RegExp(`^${part} alone (?:is|are) too large: `))
     expect(model.requests).toEqual([])
   })
 
   test('continues in the next run when the oversized message is sent in a shorter form', async () => {
-    const { state } = await go({ start: { prompt: 'z'.repeat(80_000) } })
-    const next = await go({ calls: 2, start: { prompt: 'It is in the file a.txt.', transcript: state.transcript } })
+    const { state } = await runIn({ start: { prompt: 'z'.repeat(80_000) } })
+    const next = await runIn({ calls: 2, start: { prompt: 'It is in the file a.txt.', transcript: state.transcript } })
     expect(next.terminal.reason).toBe('completed')
     expect(next.asked.length).toBe(3)
   })
@@ -202,7 +203,7 @@ describe('thrash', () => {
 
 describe('what the loop learns from a refusal', () => {
   test('uses M as the window and the ratio of the count from then on: the same run is refused once', async () => {
-    const { terminal, model, state } = await go({
+    const { terminal, model, state } = await runIn({
       window: { believed: 200_000, window: 20_000, factor: 1.4 },
       calls: 60,
     })
@@ -229,7 +230,7 @@ describe('what the loop learns from a refusal', () => {
   })
 
   test('is refused again by a service that reports nothing, and each time makes room', async () => {
-    const { terminal, model } = await go({
+    const { terminal, model } = await runIn({
       window: { believed: 200_000, window: 20_000, factor: 1.4, refusalDetail: 'nothing' },
       calls: 60,
     })
@@ -325,7 +326,7 @@ describe('a compaction that a person requests', () => {
 
 describe('a requested compaction that is killed after each record', () => {
   test('is resumed to the same end, and paid once', async () => {
-    const { state } = await go({ calls: 8 })
+    const { state } = await runIn({ calls: 8 })
     const before = state.transcript
     const start = { transcript: before, compact: { instructions: 'the ports' } }
     const { options: wholeOptions } = world()
@@ -348,11 +349,11 @@ describe('a requested compaction that is killed after each record', () => {
 
 describe('a session that was compacted', () => {
   test('read from a file is the same for the next run', async () => {
-    const { state } = await go()
+    const { state } = await runIn()
     const read = Transcript.fromJSON(JSON.parse(JSON.stringify(state.transcript)) as unknown)
     const [one, other] = [
-      await go({ start: { prompt: 'on', transcript: state.transcript }, calls: 20 }),
-      await go({ start: { prompt: 'on', transcript: read }, calls: 20 }),
+      await runIn({ start: { prompt: 'on', transcript: state.transcript }, calls: 20 }),
+      await runIn({ start: { prompt: 'on', transcript: read }, calls: 20 }),
     ]
     expect(JSON.stringify(other.model.requests)).toBe(JSON.stringify(one.model.requests))
   })

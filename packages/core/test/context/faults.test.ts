@@ -23,7 +23,7 @@ const prices: Prices = {
 const result = 'x'.repeat(4_000)
 
 /** A model that makes this many calls, each with a thousand tokens, and then answers. */
-const working = (count: number, window: Partial<WindowOptions> = {}) =>
+const workingModel = (count: number, window: Partial<WindowOptions> = {}) =>
   windowedModel((_request, number) => (number <= count ? calls('look') : 'done'), { window: 20_000, ...window })
 
 const runOptions = (layers: ContextLayersOptions): RunTestOptions & Pick<RunOptions, 'tools'> => ({
@@ -43,7 +43,7 @@ describe('a hook that removes words from the conversation', () => {
   }
 
   test('right before a compaction: the compaction does not restore them', async () => {
-    const model = working(20)
+    const model = workingModel(20)
     const hooks = [hook('beforeCompact', redact)]
     const ran = await run([], { ...runOptions({}), model, hooks }, { prompt: 'the password is hunter2' })
     expect(ran.terminal.reason).toBe('completed')
@@ -57,7 +57,7 @@ describe('a hook that removes words from the conversation', () => {
     const shorten = hook('beforeCompact', (context) =>
       context.withState(context.state().withMessages([{ role: 'user', content: 'made short by a hook' }])),
     )
-    const model = working(20, { refuses: (request) => request === 5 })
+    const model = workingModel(20, { refuses: (request) => request === 5 })
     const ran = await run([], { ...runOptions({}), model, hooks: [shorten] })
     expect(ran.terminal.reason).toBe('completed')
     expect(ran.transitions).toContain('reactive_compact_retry')
@@ -73,7 +73,7 @@ describe('a hook that removes words from the conversation', () => {
 
   test('before every turn: summaries of earlier compactions do not become user text', async () => {
     let number = 0
-    const model = working(80, { summary: () => `summary ${++number} ${'and so on '.repeat(100)}` })
+    const model = workingModel(80, { summary: () => `summary ${++number} ${'and so on '.repeat(100)}` })
     const hooks = [hook('beforeStep', redact)]
     const carryOver = () => [{ title: 'a.ts', text: `state ${number}` }]
     const prompt = 'the password is hunter2'
@@ -89,7 +89,7 @@ describe('a hook that removes words from the conversation', () => {
 
 describe('a service that refuses without reporting how much fits', () => {
   test('has a far smaller window than we assume, and the run continues', async () => {
-    const model = working(30, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
+    const model = workingModel(30, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
     const ran = await run([], { ...runOptions({}), model }, { prompt: 'never touch vendor/' })
     expect(ran.terminal.reason).toBe('completed')
     expect(model.refused.length).toBeGreaterThan(0)
@@ -97,7 +97,7 @@ describe('a service that refuses without reporting how much fits', () => {
   })
 
   test('and whose window is too small for the user text alone: the run continues with less of it', async () => {
-    const model = working(6, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
+    const model = workingModel(6, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
     const userTexts = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
     const transcript = Transcript.of(
       userTexts.map((content, index) => ({
@@ -120,7 +120,7 @@ describe('a summary model that returns no summary', () => {
     ['is away', { error: { kind: 'overloaded', message: 'busy', status: 529, retryable: true } }],
   ] as const)('%s: the model of the run is asked', async (_name, reply) => {
     const compactModel = windowedModel(() => 'x', { window: 20_000, id: 'small', summary: () => reply })
-    const model = working(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
+    const model = workingModel(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
     const ran = await run([], { ...runOptions({ compactModel }), model })
     expect(ran.terminal.reason).toBe('completed')
     expect(compactModel.requests.length).toBeGreaterThan(0)
@@ -166,7 +166,7 @@ describe('summaries made in parallel with turns', () => {
 
   test('are neither lost nor paid twice, whenever the process dies', { timeout: 120_000 }, async () => {
     const world = () => {
-      const model = working(17)
+      const model = workingModel(17)
       const options: RunOptions = { ...runOptions({ collapse: true }), prices, maxBudgetUsd: 5, model }
       return { model, options: { ...options, clock: createFakeClock({ autoAdvance: true }) } }
     }
@@ -202,11 +202,11 @@ describe('summaries made in parallel with turns', () => {
     ['part a call from its result', 2, 19],
     ['take the prompt away', 0, 19],
   ])('that were read from a file and %s are left out', async (_name, from, to) => {
-    const model = working(12)
+    const model = workingModel(12)
     const first = await run([], { ...runOptions({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })
     const staged = { kind: 'collapse_staged', id: 's', from, to, summary: 'wrong', freedTokens: 1 } as const
     const stored: unknown = JSON.parse(JSON.stringify(first.state.transcript.append(staged)))
-    const again = working(9)
+    const again = workingModel(9)
     const transcript = Transcript.fromJSON(stored)
     const ran = await run(
       [],

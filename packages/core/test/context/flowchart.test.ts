@@ -26,7 +26,7 @@ interface Path {
   readonly requests: number
 }
 
-const off = { autoCompact: false, collapse: false, reactive: false, clearResults: false } as const
+const allLayersOff = { autoCompact: false, collapse: false, reactive: false, clearResults: false } as const
 const all = { clearResults: false } as const
 /** The service refuses this request, and this many from it on. */
 const refusesFrom = (first: number, count: number) => ({
@@ -62,7 +62,7 @@ const paths: readonly Path[] = [
   },
   {
     name: 'auto-compact off → not at the blocking limit → the call proceeds → no 413 → normal processing',
-    layers: off,
+    layers: allLayersOff,
     window: {},
     calls: 5,
     ends: 'completed',
@@ -70,7 +70,7 @@ const paths: readonly Path[] = [
   },
   {
     name: 'auto-compact off → at the blocking limit → preemptive error',
-    layers: off,
+    layers: allLayersOff,
     window: {},
     calls: 30,
     ends: 'blocking_limit',
@@ -156,7 +156,7 @@ const paths: readonly Path[] = [
   },
   {
     name: '413 → no layer at all → surface error, stop',
-    layers: off,
+    layers: allLayersOff,
     window: refusesFrom(3, 1),
     calls: 14,
     ends: 'prompt_too_long',

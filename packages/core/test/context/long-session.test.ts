@@ -24,7 +24,7 @@ const turns = isWhole ? 2_000 : isDeep ? 1_000 : 200
 const timeout = isDeep ? 540_000 : 60_000
 
 /** The rules that must survive: ten by prompt, ten by steer. */
-const binding = Array.from(
+const bindingRules = Array.from(
   { length: 20 },
   (_, index) =>
     `Rule ${index}: whatever happens, never touch "vendor/${index}" — ça reste tel quel ✓ (${hashText(`rule ${index}`).toString(36)}).`,
@@ -55,7 +55,7 @@ function world(wanted: number, { reports = 'its count', ...service }: Service, l
     (request, number) => {
       const reply = script(wanted)(request, number)
       return typeof reply === 'object' && reports === 'our estimate'
-        ? { ...reply, usage: { input_tokens: Math.round((model.taken.at(-1) ?? 0) / 1.4) } }
+        ? { ...reply, usage: { input_tokens: Math.round((model.acceptedTokens.at(-1) ?? 0) / 1.4) } }
         : reply
     },
     // The summary contains nothing: the code pins binding instructions.
@@ -100,7 +100,7 @@ async function session(
     models.push(each.model)
     const before = state
     state = await runOn(each, {
-      prompt: binding[index] ?? '',
+      prompt: bindingRules[index] ?? '',
       transcript: before?.transcript ?? Transcript.empty(),
       ...(before !== undefined && { learned: learnedOf(before) }),
     })
@@ -111,7 +111,7 @@ async function session(
   state = await runOn(
     last,
     { prompt: 'Now all of it.', transcript: state.transcript, learned: learnedOf(state) },
-    binding.slice(10),
+    bindingRules.slice(10),
   )
   return { models, state }
 }
@@ -140,9 +140,9 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
       expect(models.flatMap(({ problems }) => problems)).toEqual([])
       expect(state.transcript.lastReply()?.content).toEqual([{ type: 'text', text: 'done' }])
       const lastPrompt = lastRequest(model)
-      for (const rule of binding) expect(lastPrompt).toContain(JSON.stringify(rule).slice(1, -1))
+      for (const rule of bindingRules) expect(lastPrompt).toContain(JSON.stringify(rule).slice(1, -1))
       // Once each: rules that were pinned repeatedly would fill the window.
-      for (const rule of binding) expect(lastPrompt.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
+      for (const rule of bindingRules) expect(lastPrompt.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
       const refused = models.reduce((sum, each) => sum + each.refused.length, 0)
       const asked = models.reduce((sum, each) => sum + each.requests.length, 0)
       const questions = models.reduce((sum, each) => sum + each.requests.filter(isQuestion).length, 0)
@@ -164,7 +164,7 @@ describe('the same, killed in the middle and resumed', () => {
     { timeout },
     async (_name, layers) => {
       const wanted = isDeep ? 150 : 60
-      const prompt = binding.join('\n')
+      const prompt = bindingRules.join('\n')
       const newWorld = () => world(wanted, { refusalDetail: 'both' }, layers)
       const records = await killedAfter(Infinity, newWorld().options, { prompt })
       const whole = newWorld()
@@ -181,7 +181,7 @@ describe('the same, killed in the middle and resumed', () => {
         expect(model.problems).toEqual([])
         const keys = model.requests.slice(before).map(({ idempotencyKey: key }) => key.slice(key.indexOf('/') + 1))
         expect(keys.filter((key) => paid.has(key))).toEqual([])
-        for (const rule of binding) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
+        for (const rule of bindingRules) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
         // Summaries made before the kill are not made again.
         expect(resumed.spent.compactions).toBe(state.spent.compactions)
       }

@@ -32,7 +32,7 @@ function world({ window, layers, calls: wanted = 0, length = 4_000, options }: T
   return { model, options: { model, tools: [reader('Look', () => 'x'.repeat(length))], context, ...options } }
 }
 
-async function go(overrides: TestOptions = {}) {
+async function runIn(overrides: TestOptions = {}) {
   const { model, options } = world(overrides)
   const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, overrides.start)
   expect(model.problems).toEqual([])
@@ -42,7 +42,7 @@ async function go(overrides: TestOptions = {}) {
 
 describe('an output cap that does not fit next to the prompt', () => {
   test('is lowered to what the refusal reports as left, in the same turn', async () => {
-    const { terminal, state, caps, model, events } = await go()
+    const { terminal, state, caps, model, events } = await runIn()
     expect([terminal.reason, state.spent.turns, model.refused.length]).toEqual(['completed', 1, 1])
     const used = model.refused[0] ?? 0
     expect(caps[0]).toBe(16_384)
@@ -54,19 +54,19 @@ describe('an output cap that does not fit next to the prompt', () => {
   })
 
   test('is lowered by the estimate when the refusal does not count the prompt', async () => {
-    const { terminal, model } = await go({ window: { refusalDetail: 'limit' } })
+    const { terminal, model } = await runIn({ window: { refusalDetail: 'limit' } })
     expect([terminal.reason, model.refused.length]).toEqual(['completed', 1])
   })
 
   test.each([0.4, 0.7, 1.5, 2])('also when the service counts %d times our estimate', async (factor) => {
     const start = { prompt: 'x'.repeat(20_000) }
-    const { terminal, model } = await go({ window: { refusalDetail: 'limit', factor }, start })
+    const { terminal, model } = await runIn({ window: { refusalDetail: 'limit', factor }, start })
     expect(terminal.reason).toBe('completed')
     expect(model.refused.length).toBeLessThanOrEqual(4)
   })
 
   test('is refused once in a run that fills its window repeatedly, which compacts only when it is full', async () => {
-    const { terminal, model, state } = await go({ window: { window: 20_000 }, calls: 40 })
+    const { terminal, model, state } = await runIn({ window: { window: 20_000 }, calls: 40 })
     expect([terminal.reason, model.refused.length]).toEqual(['completed', 1])
     // A result has 1,000 tokens: about ten fit between two compactions.
     expect(state.spent.compactions).toBeLessThan(6)
@@ -80,19 +80,19 @@ describe('an output cap that does not fit next to the prompt', () => {
   })
 
   test('leaves the conversation as it is: nothing is compacted', async () => {
-    const { events, terminal } = await go({ start: { prompt: 'x'.repeat(40_000) } })
+    const { events, terminal } = await runIn({ start: { prompt: 'x'.repeat(40_000) } })
     expect(terminal.reason).toBe('completed')
     expect(events.filter(({ type }) => type === 'compact_start')).toEqual([])
   })
 
   test('is not lowered without retries, and the next run knows the window', async () => {
-    const { terminal, state } = await go({ options: { maxRetries: 0 } })
+    const { terminal, state } = await runIn({ options: { maxRetries: 0 } })
     expect(terminal.reason).toBe('prompt_too_long')
     expect(state.spent.sharedWindows).toEqual({ scripted: 16_384 })
   })
 
   test('treats a prompt that leaves less than a useful reply as too long', async () => {
-    const { terminal, caps } = await go({ start: { prompt: 'x'.repeat(4 * 15_900) }, layers: { reactive: false } })
+    const { terminal, caps } = await runIn({ start: { prompt: 'x'.repeat(4 * 15_900) }, layers: { reactive: false } })
     expect([terminal.reason, caps]).toEqual(['prompt_too_long', [16_384]])
   })
 })
@@ -115,7 +115,7 @@ test('resumes a reply that was cut at the end of the window, without a higher ca
 
 describe('summaries', () => {
   test('may use the room that the window leaves, and not only their share of it', async () => {
-    const { model, terminal } = await go({ window: { window: 20_000 }, calls: 30 })
+    const { model, terminal } = await runIn({ window: { window: 20_000 }, calls: 30 })
     expect(terminal.reason).toBe('completed')
     const questions = model.requests.filter(isQuestion)
     expect(questions.length).toBeGreaterThan(0)
@@ -123,7 +123,7 @@ describe('summaries', () => {
   })
 
   test('are requested in a shorter form of the same conversation when the service has no room for a long one', async () => {
-    const { model, terminal } = await go({
+    const { model, terminal } = await runIn({
       window: { window: 20_000, maxOutputTokens: 16_384 },
       layers: { compactAt: 6_000 },
       calls: 14,
@@ -145,7 +145,7 @@ describe('a conversation that is full again right after each compaction', () => 
     async (replies, reason) => {
       // By our estimate there is room: only the refusals contradict it.
       const refuses = (request: number): boolean => request % (replies + 1) === 0
-      const { model, terminal, state } = await go({
+      const { model, terminal, state } = await runIn({
         window: { refuses, refusalDetail: 'nothing', window: 1e6 },
         calls: 40,
       })
@@ -172,7 +172,7 @@ test('a run is rarely refused, and no prompt that fits counts as too long, whate
       fc.integer({ min: 0, max: 40_000 }),
       async (window, wanted, length, words) => {
         const start = { prompt: 'x'.repeat(words) }
-        const { terminal, model, events } = await go({ window, calls: wanted, length, start })
+        const { terminal, model, events } = await runIn({ window, calls: wanted, length, start })
         expect(['completed', 'compaction_thrash', 'prompt_too_long']).toContain(terminal.reason)
         const used = window.factor * ((words + length * wanted) / 4 + 60 * (wanted + 1))
         // All of it fits next to a useful reply, also by an estimate without any count.

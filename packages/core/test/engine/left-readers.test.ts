@@ -27,7 +27,7 @@ function silentPrompts(first: readonly MessageContent[] = ['one']) {
 }
 
 /** Reads to the end, and returns the kinds of the messages. */
-function reading(messages: AsyncIterable<{ readonly type: string }>) {
+function readKinds(messages: AsyncIterable<{ readonly type: string }>) {
   const types: string[] = []
   const end = (async () => {
     for await (const { type } of messages) types.push(type)
@@ -47,7 +47,7 @@ describe('a query whose next prompt never arrives', () => {
         signal: controller.signal,
       },
     })
-    const { types, end } = reading(asked)
+    const { types, end } = readKinds(asked)
     await tick()
     controller.abort()
     await end
@@ -64,7 +64,7 @@ describe('a query whose next prompt never arrives', () => {
         prompt: prompts,
         options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel(['a']) },
       })
-      const { types, end } = reading(asked)
+      const { types, end } = readKinds(asked)
       await tick()
       asked.interrupt()
       await end
@@ -112,7 +112,7 @@ describe('a query whose next prompt never arrives', () => {
   test('accepts plain lists of prompts, and their promises, too', async () => {
     const model = scriptedModel(['a', 'b'])
     const prompts = new Set(['one', Promise.resolve('two')]) as unknown as AsyncIterable<MessageContent>
-    const { types, end } = reading(
+    const { types, end } = readKinds(
       query({ prompt: prompts, options: { clock: createFakeClock({ autoAdvance: true }), model } }),
     )
     await end
@@ -124,7 +124,7 @@ describe('a query whose next prompt never arrives', () => {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('no more')) }),
     }
     await expect(
-      reading(
+      readKinds(
         query({
           prompt: prompts,
           options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([]) },

@@ -7,7 +7,8 @@ import { calls, dollarATokenPrices, hanging, hook, reader, tick, tool } from '..
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 /** Messages without their ids, which another test checks. */
-const bare = (messages: readonly SdkMessage[]) => messages.map(({ uuid: _uuid, session_id: _session, ...rest }) => rest)
+const withoutIds = (messages: readonly SdkMessage[]) =>
+  messages.map(({ uuid: _uuid, session_id: _session, ...rest }) => rest)
 const usage = (input_tokens: number, output_tokens: number) => ({
   input_tokens,
   output_tokens,
@@ -45,7 +46,7 @@ describe('the messages of a run', () => {
       },
       parent_tool_use_id: null,
     })
-    expect(bare(messages)).toEqual([
+    expect(withoutIds(messages)).toEqual([
       {
         type: 'system',
         subtype: 'init',
@@ -148,7 +149,7 @@ describe('the messages of a run', () => {
         },
       ],
     })
-    expect(bare(messages.filter(({ type }) => type === 'system')).slice(1)).toEqual([
+    expect(withoutIds(messages.filter(({ type }) => type === 'system')).slice(1)).toEqual([
       {
         type: 'system',
         subtype: 'api_retry',
@@ -167,7 +168,7 @@ describe('the messages of a run', () => {
       },
       { type: 'system', subtype: 'informational', message: 'fine now' },
     ])
-    expect(bare(messages).filter((message) => 'isSynthetic' in message)).toEqual([
+    expect(withoutIds(messages).filter((message) => 'isSynthetic' in message)).toEqual([
       {
         type: 'user',
         message: { role: 'user', content: 'Stop hook feedback: once more' },
@@ -180,7 +181,7 @@ describe('the messages of a run', () => {
 
   test('report a failure as an assistant message with its error', async () => {
     const { messages, result } = await ask([{ error: { kind: 'billing_error', message: 'no credit', status: 402 } }])
-    expect(bare(messages)[1]).toMatchObject({
+    expect(withoutIds(messages)[1]).toMatchObject({
       type: 'assistant',
       error: 'billing_error',
       message: { model: '<synthetic>', content: [{ type: 'text', text: 'no credit' }] },
@@ -196,7 +197,7 @@ describe('the messages of a run', () => {
     const runOptions = { hooks: [hook('beforeStep', () => {}, { id: 'h' })] }
     expect((await ask(['x'], runOptions)).messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'result'])
     const { messages } = await ask(['x'], { ...runOptions, includeHookEvents: true })
-    expect(bare(messages).slice(1, 3)).toEqual([
+    expect(withoutIds(messages).slice(1, 3)).toEqual([
       { type: 'system', subtype: 'hook_started', hook_id: 'h', hook_name: 'h', hook_event: 'beforeStep' },
       {
         type: 'system',
@@ -334,7 +335,7 @@ describe('controls of a running query', () => {
       'aborted_tools',
       ['Interrupted by the user'],
     ])
-    expect(bare(messages).at(-2)).toEqual({
+    expect(withoutIds(messages).at(-2)).toEqual({
       type: 'user',
       message: { role: 'user', content: [{ type: 'text', text: '[Request interrupted by user for tool use]' }] },
       parent_tool_use_id: null,

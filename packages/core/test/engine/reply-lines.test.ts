@@ -7,7 +7,7 @@ const usage = { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 
 const text = (blockContent: string): ContentBlock => ({ type: 'text', text: blockContent })
 
 /** A model whose reply arrives when the test completes it. */
-function steered(call: (options: ModelCallOptions, attempt: number) => Promise<readonly ContentBlock[]>): Model {
+function steeredModel(call: (options: ModelCallOptions, attempt: number) => Promise<readonly ContentBlock[]>): Model {
   let attempts = 0
   return {
     id: 'steered',
@@ -49,7 +49,7 @@ test('emits the message of a block when the block is complete, before the reply 
   let completeReply = (): void => undefined
   const isHeard = new Promise<void>((resolve) => (completeReply = resolve))
   const [first, second] = [text('First.'), text('Second.')]
-  const model = steered(async (options, attempt) => {
+  const model = steeredModel(async (options, attempt) => {
     options.emit(start(attempt))
     options.emit(block(0, first, attempt))
     // Never settles unless the message of the block was read during the reply.
@@ -75,7 +75,7 @@ test('emits the message of a block when the block is complete, before the reply 
 
 test('emits one message per block, however it was streamed, with ids that never repeat', async () => {
   const thought: ContentBlock = { type: 'thinking', thinking: 'hm', signature: 's' }
-  const model = steered(async (options, attempt) => {
+  const model = steeredModel(async (options, attempt) => {
     options.emit(start(attempt))
     options.emit(block(0, thought, attempt))
     if (attempt === 1)
@@ -93,7 +93,7 @@ test('emits one message per block, however it was streamed, with ids that never 
 })
 
 test('emits the message of a block before the event that ends it, with partial messages', async () => {
-  const model = steered(async (options, attempt) => {
+  const model = steeredModel(async (options, attempt) => {
     options.emit(start(attempt))
     options.emit(block(0, text('Done.'), attempt))
     options.emit({ type: 'api_event', event: { type: 'content_block_stop', index: 0 } })

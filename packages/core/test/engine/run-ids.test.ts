@@ -14,7 +14,7 @@ import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, tool } from '../support/harness.ts'
 
 /** A tool that pays, with a key by which its service distinguishes payments. */
-function till() {
+function payingTool() {
   const keys: string[] = []
   const pay = tool('Pay', (_input, { idempotencyKey }) => (keys.push(idempotencyKey), 'paid'))
   return { keys, pay }
@@ -34,16 +34,16 @@ async function uuidsOf(messages: AsyncIterable<SdkMessage>): Promise<string[]> {
 }
 
 /** The value after a round trip through a session file. */
-const stored = (transcript: Transcript) =>
+const throughStorage = (transcript: Transcript) =>
   Transcript.of(JSON.parse(JSON.stringify(transcript)) as readonly TranscriptEntry[])
 
 describe('an engine over an old session', () => {
   test('continues the numbering of its runs: no key and no uuid repeats', async () => {
-    const { keys, pay } = till()
+    const { keys, pay } = payingTool()
     const uuids: string[] = []
     let transcript = Transcript.empty()
     for (let processes = 0; processes < 3; processes++) {
-      const engine = engineOver(stored(transcript), { tools: [pay] })
+      const engine = engineOver(throughStorage(transcript), { tools: [pay] })
       for (let runs = 0; runs < 2; runs++) uuids.push(...(await uuidsOf(engine.submit('pay'))))
       transcript = engine.transcript
     }
@@ -53,7 +53,7 @@ describe('an engine over an old session', () => {
   })
 
   test('that was rewound is passed the number of its runs', async () => {
-    const { keys, pay } = till()
+    const { keys, pay } = payingTool()
     const first = engineOver(Transcript.empty(), { tools: [pay] })
     await uuidsOf(first.submit('hello'))
     const rewound = first.transcript
@@ -85,12 +85,12 @@ test('names a run over a transcript with a name that is not in it', () => {
 })
 
 describe('an agent', () => {
-  const agentWith = (pay: ReturnType<typeof till>['pay']) =>
+  const agentWith = (pay: ReturnType<typeof payingTool>['pay']) =>
     AgentBuilder.base({ model: model(), clock: clock(), tools: [pay] }).build()
   const start = AgentState.empty({ sessionId: 's' })
 
   test('names executions by the whole conversation: two branches of one state pay twice', async () => {
-    const { keys, pay } = till()
+    const { keys, pay } = payingTool()
     const agent = agentWith(pay)
     const greeted = await agent.execute(start.withUserMessage('hello'))
     const branches = ['to Ann', 'to Bob'].map((text) => greeted.withUserMessage(text).withUserMessage('pay'))
@@ -99,7 +99,7 @@ describe('an agent', () => {
   })
 
   test('gives one state one name, also after it was stored: a second try pays once', async () => {
-    const { keys, pay } = till()
+    const { keys, pay } = payingTool()
     const agent = agentWith(pay)
     const state = start.withUserMessage('pay')
     const done = await agent.execute(state)

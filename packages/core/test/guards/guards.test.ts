@@ -488,10 +488,10 @@ describe('no progress', () => {
     ['retry_limit', 'no_progress'],
     ['finish_reason', 'no_progress'],
   ] as const)('sends no nudge when %s is raised with it', async (reason, ends) => {
-    const stopping = (name: string, why: StopCategory): Guard => ({
+    const stopping = (name: string, category: StopCategory): Guard => ({
       name,
       checkpoints: ['after_tools'],
-      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason: why }) : undefined),
+      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason: category }) : undefined),
     })
     const { transitions, terminal } = await run(() => calls('Look'), {
       tools: [reader('Look')],

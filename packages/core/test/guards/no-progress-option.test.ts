@@ -8,7 +8,7 @@ import { reader } from '../support/harness.ts'
 const tools = [reader('Look', () => 'the same')]
 
 /** A model that makes the same call repeatedly, and answers after this many. */
-const repeating = (calls: number) =>
+const repeatingModel = (calls: number) =>
   scriptedModel((_request, index) => (index < calls ? { toolCalls: [{ name: 'Look', input: {} }] } : 'answer'))
 
 type Start = (options: RunOptions) => Promise<string>
@@ -23,7 +23,7 @@ const viaQuery: Start = async ({ steps: _, ...options }) => {
 }
 
 async function endOf(start: Start, options: Partial<RunOptions>, calls = 40) {
-  const model = repeating(calls)
+  const model = repeatingModel(calls)
   const reason = await start({ model, tools, ...options })
   const last = JSON.stringify(model.requests.at(-1)?.messages)
   return {
@@ -63,7 +63,7 @@ test('a guard of the caller replaces it', async () => {
 })
 
 test('rejects an invalid policy', () => {
-  const runOptions = { model: repeating(0), noProgress: 'warn' }
+  const runOptions = { model: repeatingModel(0), noProgress: 'warn' }
   expect(() => Reflect.apply(streamRun, undefined, [startRun({ prompt: 'go' }), runOptions])).toThrow(
     'noProgress must be',
   )

@@ -22,7 +22,7 @@ import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader, run, loopMessages } from '../support/harness.ts'
 
 const tools = [reader('Look')]
-const circling = () => calls('Look')
+const circlingModel = () => calls('Look')
 const times = (count: number, name: string): string[] => Array.from({ length: count }, () => name)
 
 describe('noProgress', () => {
@@ -35,7 +35,7 @@ describe('noProgress', () => {
     [{ remindAt: 2 }, 2, 5],
     [{ remindAt: 0 }, 2, 5],
   ])('with %o reminds after %i rounds and stops after %i', async (options, remindAt, repeats) => {
-    const { transitions, terminal } = await run(circling, { tools, stopWhen: noProgress(options) })
+    const { transitions, terminal } = await run(circlingModel, { tools, stopWhen: noProgress(options) })
     expect([transitions.indexOf('no_progress_nudge') + 1, terminal.reason, terminal.summary.turns]).toEqual([
       remindAt,
       'no_progress',
@@ -60,17 +60,17 @@ describe('noProgress', () => {
   })
 
   test('sends no reminder and adds no turn at the last turn', async () => {
-    const last = await run(circling, { tools, maxTurns: 3, stopWhen: noProgress() })
+    const last = await run(circlingModel, { tools, maxTurns: 3, stopWhen: noProgress() })
     expect([last.terminal.reason, last.terminal.summary.turns, loopMessages(last)]).toEqual(['max_turns', 3, []])
-    const more = await run(circling, { tools, maxTurns: 4, stopWhen: noProgress({ repeats: 4 }) })
+    const more = await run(circlingModel, { tools, maxTurns: 4, stopWhen: noProgress({ repeats: 4 }) })
     expect([more.terminal.reason, loopMessages(more)]).toEqual(['no_progress', [['loop', noProgressNudge]]])
   })
 
   test('reminds in a combination when any of the guards does', async () => {
     const limit: Guard = { name: 'never', evaluate: () => undefined }
-    const both = await run(circling, { tools, stopWhen: any(limit, noProgress()) })
+    const both = await run(circlingModel, { tools, stopWhen: any(limit, noProgress()) })
     expect(both.transitions).toEqual(['next_turn', 'next_turn', 'no_progress_nudge', 'next_turn'])
-    const every = await run(circling, { tools, stopWhen: all(noProgress(), noProgress()) })
+    const every = await run(circlingModel, { tools, stopWhen: all(noProgress(), noProgress()) })
     // A guard without a reminder uses this reminder when it would stop the run.
     expect([every.transitions.indexOf('no_progress_nudge'), every.terminal.summary.turns]).toEqual([4, 10])
   })
@@ -85,12 +85,12 @@ describe('a custom guard', () => {
   }
 
   test('is answered with the reminder when it stops without one, and the count starts anew', async () => {
-    const { transitions, terminal } = await run(circling, { tools, stopWhen: stopping })
+    const { transitions, terminal } = await run(circlingModel, { tools, stopWhen: stopping })
     expect([transitions, terminal.reason]).toEqual([
       [...times(3, 'next_turn'), 'no_progress_nudge', ...times(3, 'next_turn')],
       'no_progress',
     ])
-    const last = await run(circling, { tools, maxTurns: 4, stopWhen: stopping })
+    const last = await run(circlingModel, { tools, maxTurns: 4, stopWhen: stopping })
     expect([last.terminal.reason, loopMessages(last)]).toEqual(['no_progress', []])
   })
 
@@ -109,7 +109,10 @@ describe('a custom guard', () => {
   ])('that returns %s ends the run as an error', async (_what, returned) => {
     // Plain JavaScript code can return any value.
     const reminds = () => returned as unknown as readonly Reminder[]
-    const { terminal } = await run(circling, { tools, stopWhen: { name: 'odd', evaluate: () => undefined, reminds } })
+    const { terminal } = await run(circlingModel, {
+      tools,
+      stopWhen: { name: 'odd', evaluate: () => undefined, reminds },
+    })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
       expect.stringContaining('The guard odd gave something that is no list of reminders.'),
@@ -129,7 +132,7 @@ describe('a part of another guard that answers asynchronously', () => {
     ['not', not(part), 'no StopSignal'],
     ['any, of reminders', any(reminding), 'no list of reminders'],
   ])('%s: ends the run as an error that names it', async (_what, stopWhen, problem) => {
-    const { terminal } = await run(circling, { tools, stopWhen })
+    const { terminal } = await run(circlingModel, { tools, stopWhen })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
       expect.stringContaining(`The guard late gave something that is ${problem}`),
@@ -138,8 +141,8 @@ describe('a part of another guard that answers asynchronously', () => {
 })
 
 test('does not repeat the reminder in a run of an earlier version', async () => {
-  const options = { tools, stopWhen: noProgress(), model: scriptedModel(circling) }
-  const { steps } = await run(circling, options)
+  const options = { tools, stopWhen: noProgress(), model: scriptedModel(circlingModel) }
+  const { steps } = await run(circlingModel, options)
   const at = steps.records.findIndex((record) => record.type === 'lap' && record.lap.transition === 'no_progress_nudge')
   // Such a record contains only the iteration, and its hashes differ.
   const old = steps.records.slice(0, at + 1).map((record) => {

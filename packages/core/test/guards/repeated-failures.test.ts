@@ -19,12 +19,12 @@ const failing = (text: (call: number) => string) => {
 const edit = () =>
   makeTool({ name: 'Edit', description: '', editsFiles: true, execute: failing((call) => 'no '.repeat(call + 1)) })
 /** Calls this tool with other input each time, and answers after this many calls. */
-const calling = (name: string, times: number) => (_request: unknown, index: number) =>
+const callingModel = (name: string, times: number) => (_request: unknown, index: number) =>
   index < times ? calls({ name, input: { at: 'x'.repeat(index) } }) : 'done'
 
 describe('edits that fail', () => {
   test('reminds once of three turns in a row, and the run continues', async () => {
-    const ended = await run(calling('Edit', 12), { tools: [edit()], stopWhen })
+    const ended = await run(callingModel('Edit', 12), { tools: [edit()], stopWhen })
     expect([ended.terminal.reason, loopMessages(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
       'completed',
       [['loop', failingEditsReminder('Edit')]],
@@ -48,7 +48,7 @@ describe('edits that fail', () => {
         return 'edited'
       },
     })
-    expect(loopMessages(await run(calling('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
+    expect(loopMessages(await run(callingModel('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
   })
 
   test('ignores failures of a tool that edits nothing, and does nothing without a guard', async () => {
@@ -56,8 +56,8 @@ describe('edits that fail', () => {
       'Edit',
       failing((call) => 'no '.repeat(call + 1)),
     )
-    expect(loopMessages(await run(calling('Edit', 12), { tools: [other], stopWhen }))).toEqual([])
-    const alone = await run(calling('Edit', 12), { tools: [edit()] })
+    expect(loopMessages(await run(callingModel('Edit', 12), { tools: [other], stopWhen }))).toEqual([])
+    const alone = await run(callingModel('Edit', 12), { tools: [edit()] })
     expect([loopMessages(alone), alone.state.spent.repetition]).toEqual([[], undefined])
   })
 })
@@ -87,7 +87,7 @@ describe('errors that are the same', () => {
     const going = begin(
       (request, index) => {
         if (index === 2) going.loop.steer('go on')
-        return calling('Look', 6)(request, index)
+        return callingModel('Look', 6)(request, index)
       },
       { tools: [timed()], stopWhen },
     )
@@ -112,7 +112,7 @@ describe('errors that are the same', () => {
   })
 
   test('sends no reminder at the last turn', async () => {
-    const ended = await run(calling('Look', 9), { tools: [timed()], maxTurns: 4, stopWhen })
+    const ended = await run(callingModel('Look', 9), { tools: [timed()], maxTurns: 4, stopWhen })
     expect([ended.terminal.reason, loopMessages(ended)]).toEqual(['max_turns', []])
   })
 })

@@ -4,12 +4,12 @@ import { any, noProgress, type AgentTool, type Guard, type ModelRequest } from '
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../../src/compat/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader, resultTexts, type RunTestOptions, type Run } from '../support/harness.ts'
-import { ended, watched } from '../support/watched.ts'
+import { runChecked, beginChecked } from '../support/watched.ts'
 
 describe('guards and cancellation sources', () => {
   test('treat null as nothing', async () => {
     const guard: Guard = { name: 'null', checkpoints: ['before_turn', 'after_reply', 'after_tools'], evaluate: () => null } // prettier-ignore
-    const result = await ended([calls('Read'), 'done'], {
+    const result = await runChecked([calls('Read'), 'done'], {
       stopWhen: [guard, any(guard)],
       cancellation: [{ cancellationSignal: () => null }, { cancellationSignal: async () => null }],
       tools: [reader('Read')],
@@ -28,7 +28,7 @@ describe('guards and cancellation sources', () => {
         return new Promise<undefined>(() => {})
       },
     }
-    const { terminal } = await ended(['never'], {
+    const { terminal } = await runChecked(['never'], {
       cancellation: [deaf, deaf, deaf],
       maxDurationMs: 60_000,
       graceMs: 500,
@@ -41,9 +41,9 @@ describe('guards and cancellation sources', () => {
       stopWhen: any(new FinishReasonHook(['stop_sequence']), new StepsLimitHook(2)),
       tools: [reader('Read')],
     }
-    const answered = await ended([calls('Read'), 'done'], runOptions)
-    const called = await ended([calls('Read'), calls('Read'), 'never'], runOptions)
-    const finished = await ended([{ text: 'x', stopReason: 'stop_sequence' }], runOptions)
+    const answered = await runChecked([calls('Read'), 'done'], runOptions)
+    const called = await runChecked([calls('Read'), calls('Read'), 'never'], runOptions)
+    const finished = await runChecked([{ text: 'x', stopReason: 'stop_sequence' }], runOptions)
     expect([answered, called, finished].map(({ terminal }) => terminal.reason)).toEqual([
       'completed',
       'max_turns',
@@ -57,7 +57,7 @@ test('keep a stop from outside, next to a source with or without a stop', async 
   const signals = []
   for (const cancels of [false, true]) {
     if (cancels) source.cancel('cancelled')
-    const going = watched(['never'], { cancellation: [source] })
+    const going = beginChecked(['never'], { cancellation: [source] })
     going.loop.stop('stopped')
     const { terminal, model } = await going.end()
     signals.push([terminal.reason, model.requests.length, [...terminal.signals].map(({ message }) => message)])
@@ -84,7 +84,7 @@ describe('a subagent', () => {
   const ofChild = ({ model }: Run) => model.requests.filter(({ messages }) => messages[0]?.content === 'sub').length
 
   test('keeps a guard that is combined with a limit of steps', async () => {
-    const result = await ended(script, {
+    const result = await runChecked(script, {
       stopWhen: any(noProgress(), new StepsLimitHook(50)),
       tools: [agent, reader('Read')],
     })
@@ -99,7 +99,7 @@ describe('a subagent', () => {
     const reasons = []
     for (const executionId of ['session/run1', 'session/run', 'session/run1/agent', 'other/run1']) {
       const source = new InMemoryCancellationSource({ executionId })
-      const result = await ended(script, {
+      const result = await runChecked(script, {
         cancellation: [source],
         tools: [agent, reader('Read', () => (source.cancel('enough'), 'x'))],
         maxTurns: 3,

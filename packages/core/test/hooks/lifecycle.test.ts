@@ -25,7 +25,7 @@ const all: readonly HookTrigger[] = [
   'onError',
 ]
 
-const stops = (reason: 'steps_limit' | 'stop_requested', message: string) => (context: HookContext) =>
+const raisesSignal = (reason: 'steps_limit' | 'stop_requested', message: string) => (context: HookContext) =>
   context.withState(context.state().withStopSignal(new StopSignal({ reason, message, source: 'me' })))
 
 describe('triggers', () => {
@@ -145,7 +145,7 @@ describe('changes of state always take effect', () => {
   test.each(running)('a signal raised in %s stops the run', async (trigger) => {
     const { terminal } = await run([calls('Look'), 'answer'], {
       tools,
-      hooks: [hook(trigger, stops('steps_limit', trigger), { id: 'me' })],
+      hooks: [hook(trigger, raisesSignal('steps_limit', trigger), { id: 'me' })],
     })
     expect([terminal.reason, terminal.signal.toJSON()]).toEqual([
       'max_turns',
@@ -184,7 +184,7 @@ describe('changes of state always take effect', () => {
     const log = (name: string) => reader(name, () => (ran.push(name), name))
     const { terminal, state } = await run([calls('A', 'B')], {
       tools: [log('A'), log('B')],
-      hooks: [hook('afterToolUse', stops('stop_requested', 'enough'), { id: 'watch', tools: ['A'] })],
+      hooks: [hook('afterToolUse', raisesSignal('stop_requested', 'enough'), { id: 'watch', tools: ['A'] })],
     })
     expect([terminal.reason, ran, state.transcript.length]).toEqual(['hook_stopped', ['A', 'B'], 4])
   })

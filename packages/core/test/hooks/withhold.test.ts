@@ -15,7 +15,7 @@ import { calls, hook, isLive, json, reader, resultTexts, run, tool, type Run } f
 
 type Handle = (context: HookContext) => HookContext | void | Promise<HookContext | void>
 
-const closed = (
+const withholdingHook = (
   handle: Handle,
   more: { readonly tools?: readonly string[]; readonly id?: string } = {},
 ): CallableHook => new CallableHook(handle, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact', ...more })
@@ -37,7 +37,7 @@ describe('a redacting hook that fails', () => {
     const ended = await run([calls('Secret'), 'done'], {
       tools: [secret()],
       hooks: [
-        closed(handle),
+        withholdingHook(handle),
         hook('afterToolUse', ({ toolOutput }) => void seen.push(toolOutput?.text)),
         hook('onError', ({ error }) => void seen.push(error?.message)),
       ],
@@ -54,7 +54,7 @@ describe('a redacting hook that fails', () => {
   })
 
   test('raises the signal of a stop that it throws, and withholds the result', async () => {
-    const stops = closed(() => {
+    const stops = withholdingHook(() => {
       throw new AgentStopException({ message: 'enough' })
     })
     const ended = await run([calls('Secret')], { tools: [secret()], hooks: [stops] })
@@ -76,7 +76,7 @@ describe('the record', () => {
     context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***'))
 
   test('contains the result after the hook, and a replay is the same', async () => {
-    const options = { tools: [secret()], hooks: [closed(redacts)] }
+    const options = { tools: [secret()], hooks: [withholdingHook(redacts)] }
     const ended = await run([calls('Secret'), 'done'], options)
     expect(resultTexts(ended)).toEqual(['the ***'])
     expect(everything(ended)).not.toContain('the secret')
@@ -87,7 +87,7 @@ describe('the record', () => {
     const content = [{ type: 'text', text: 'plain' }] as const
     const options = {
       tools: [tool('Plain', () => ({ content, details: { lines: 1 } })), reader('Look', 'seen')],
-      hooks: [closed(() => {}, { tools: ['Plain'] })],
+      hooks: [withholdingHook(() => {}, { tools: ['Plain'] })],
     }
     const ended = await run([calls('Plain', 'Look'), 'done'], options)
     expect(ended.messages[2]?.content).toMatchObject([{ content }, { content: 'seen' }])
@@ -98,7 +98,7 @@ describe('the record', () => {
   })
 
   test('withholds the result of a process that died before the hooks were called', async () => {
-    const options = { tools: [secret()], hooks: [closed(() => {})] }
+    const options = { tools: [secret()], hooks: [withholdingHook(() => {})] }
     const { steps } = await run([calls('Secret'), 'done'], options)
     const cut = steps.records.findIndex((record) => record.type === 'result' && record.key.includes('/tool:'))
     expect(cut).toBeGreaterThan(0)
@@ -113,7 +113,7 @@ describe('the record', () => {
     let called = 0
     const options = {
       tools: [tool('Secret', () => `the secret ${++called}`)],
-      hooks: [closed(how === 'redacted' ? redacts : () => {})],
+      hooks: [withholdingHook(how === 'redacted' ? redacts : () => {})],
     }
     const whole = await run([calls('Secret'), 'done'], options)
     const last = how === 'redacted' ? '/hook:afterToolUse' : '/shown:'

@@ -136,19 +136,19 @@ class Purse implements StandingBudgets {
 }
 
 /** Writing calls that began, by their keys. A reading call may have begun during its message, without effect (R-CALLS-1a). */
-type Begun = Set<string>
+type StartedCalls = Set<string>
 
-function draw({ seed }: Plan, place: string, below: number): number {
+function behaviorAt({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
 
-function optionsOf(plan: Plan, clock: FakeClock, startedCalls: Begun, purse: Purse | undefined): RunOptions {
+function optionsOf(plan: Plan, clock: FakeClock, startedCalls: StartedCalls, purse: Purse | undefined): RunOptions {
   const replyTo = (prompt: string, turn: number): ScriptedReply => {
     const place = `${prompt}/${turn}`
     const depth = prompt.length - 2
-    if (turn > (depth === 0 ? 6 : 3) || draw(plan, `${place} ends`, 7) === 0) return { text: 'answer' }
-    const asked = Array.from({ length: 1 + draw(plan, `${place} width`, plan.width) }, (_each, index) => {
-      const kind = draw(plan, `${place} ${index}`, 6)
+    if (turn > (depth === 0 ? 6 : 3) || behaviorAt(plan, `${place} ends`, 7) === 0) return { text: 'answer' }
+    const asked = Array.from({ length: 1 + behaviorAt(plan, `${place} width`, plan.width) }, (_each, index) => {
+      const kind = behaviorAt(plan, `${place} ${index}`, 6)
       if (kind === 0 && depth < 2) return { name: 'Agent', input: { prompt: `${prompt}${index}` } }
       if (kind === 1 && depth < 2) return { name: 'Beside', input: { prompt: `${prompt}${index}` } }
       if (kind === 2) return { name: 'Nowhere', input: {} }
@@ -166,7 +166,7 @@ function optionsOf(plan: Plan, clock: FakeClock, startedCalls: Begun, purse: Pur
     { maxOutputTokens: 1_500 },
   )
   const work = async (_input: unknown, { idempotencyKey }: { readonly idempotencyKey: string }): Promise<string> => {
-    await new Promise<void>((resolve) => clock.after(draw(plan, idempotencyKey, 400), resolve))
+    await new Promise<void>((resolve) => clock.after(behaviorAt(plan, idempotencyKey, 400), resolve))
     return `done ${idempotencyKey}`
   }
   const write: typeof work = (input, context) => {
@@ -183,7 +183,7 @@ function optionsOf(plan: Plan, clock: FakeClock, startedCalls: Begun, purse: Pur
       prompt,
       maxTurns: 4,
       ...(background && { background }),
-      ...(draw(plan, prompt, 3) === 0 && { maxToolCalls: 2 }),
+      ...(behaviorAt(plan, prompt, 3) === 0 && { maxToolCalls: 2 }),
     }),
   })
   return {
@@ -209,15 +209,15 @@ function purseOf(plan: Plan, clock: FakeClock): Purse | undefined {
 }
 
 /** Calls that began, of the run and its agents: tool calls, and calls that started agents. */
-function callsBegun(events: readonly RunEvent[]): number {
+function startedCallsIn(events: readonly RunEvent[]): number {
   return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
-function expectWithin(plan: Plan, { spent }: RunState, startedCalls: Begun, events: readonly RunEvent[]): void {
+function expectWithin(plan: Plan, { spent }: RunState, startedCalls: StartedCalls, events: readonly RunEvent[]): void {
   const { toolCalls = 0 } = spent
   expect(toolCalls).toBeLessThanOrEqual(plan.maxToolCalls)
-  expect(callsBegun(events)).toBeLessThanOrEqual(toolCalls)
-  expect(startedCalls.size).toBeLessThanOrEqual(callsBegun(events))
+  expect(startedCallsIn(events)).toBeLessThanOrEqual(toolCalls)
+  expect(startedCalls.size).toBeLessThanOrEqual(startedCallsIn(events))
 }
 
 const line = /^Remaining in this run: (.*)\.$/
@@ -232,7 +232,7 @@ function remindersIn({ transcript }: RunState): readonly string[] {
 }
 
 /** Each figure is reported when another share of its limit is used, and once for each share. */
-function expectOnce(reminders: readonly string[]): void {
+function expectReportedOnce(reminders: readonly string[]): void {
   const reportedShares = new Map<string, number>()
   for (const part of reminders.flatMap((text) => line.exec(text)?.[1]?.split('; ') ?? [])) {
     const [, left, limit, figure = ''] = /^(\d+) of (\d+) (.*)$/.exec(part) ?? []
@@ -243,22 +243,22 @@ function expectOnce(reminders: readonly string[]): void {
   }
 }
 
-async function follow(running: ReturnType<typeof streamRun>, purse: Purse | undefined) {
+async function runToEnd(running: ReturnType<typeof streamRun>, purse: Purse | undefined) {
   const events: RunEvent[] = []
   for await (const event of running) events.push(event)
   const { terminal, state } = await running.ended
-  expectOnce(remindersIn(state))
+  expectReportedOnce(remindersIn(state))
   expect([purse?.open ?? 0, purse?.problems ?? []]).toEqual([0, []])
   return { events, terminal, state }
 }
 
-async function whole(plan: Plan) {
+async function wholeRun(plan: Plan) {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
-  const startedCalls: Begun = new Set()
+  const startedCalls: StartedCalls = new Set()
   const purse = purseOf(plan, clock)
   const options = { ...optionsOf(plan, clock, startedCalls, purse), steps }
-  const outcome = await follow(streamRun(startRun({ prompt: 'go' }), options), purse)
+  const outcome = await runToEnd(streamRun(startRun({ prompt: 'go' }), options), purse)
   return { ...outcome, clock, startedCalls, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 
@@ -267,18 +267,18 @@ test('tool calls of a run and its agents never exceed the limit, and each reserv
   let reminded = 0
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
-      const { events, terminal, state, clock, startedCalls, purse, records } = await whole(plan)
+      const { events, terminal, state, clock, startedCalls, purse, records } = await wholeRun(plan)
       reasons.set(terminal.reason, (reasons.get(terminal.reason) ?? 0) + 1)
       reminded += remindersIn(state).length
       expectWithin(plan, state, startedCalls, events)
       const isOver = terminal.reason === 'max_tool_calls'
       expect(isOver ? terminal.signal.context['used'] : null).toBe(isOver ? plan.maxToolCalls : null)
       expect(purse?.settled ?? terminal.committedUsd).toBe(terminal.committedUsd)
-      const again: Begun = new Set()
+      const again: StartedCalls = new Set()
       const replayed = await replay(records, optionsOf(plan, clock, again, purse))
       const { error: _, ...ended } = replayed.terminal
       expect([again.size, json(ended)]).toEqual([0, json({ ...terminal, error: undefined })])
-      expect(callsBegun(replayed.events)).toBe(callsBegun(events))
+      expect(startedCallsIn(replayed.events)).toBe(startedCallsIn(events))
     }),
     { numRuns: drawn(300) },
   )
@@ -290,14 +290,14 @@ test('tool calls of a run and its agents never exceed the limit, and each reserv
 test('the same over a kill at any record', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
-      const { clock, records, state } = await whole(plan)
+      const { clock, records, state } = await wholeRun(plan)
       const cutRecords = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
-      const startedCalls: Begun = new Set()
+      const startedCalls: StartedCalls = new Set()
       // The new process does not know what the previous one spent: its purse is full.
       const purse = purseOf(plan, later)
       const resumed = resume(cutRecords, optionsOf(plan, later, startedCalls, purse))
-      const outcome = await follow(resumed.loop, purse)
+      const outcome = await runToEnd(resumed.loop, purse)
       const onRecord = json(resumed.steps.records) as unknown as readonly StepRecord[]
       const replayed = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
       expectWithin(plan, outcome.state, startedCalls, replayed.events)

@@ -57,7 +57,16 @@ const kinds = [
   'never',
 ] as const
 /** The kinds that a run with enough waiting time always survives. */
-const passing: readonly Window['kind'][] = ['limit', 'late', 'soon', 'overloaded', 'down', 'slow', 'refused', 'mixed']
+const temporaryKinds: readonly Window['kind'][] = [
+  'limit',
+  'late',
+  'soon',
+  'overloaded',
+  'down',
+  'slow',
+  'refused',
+  'mixed',
+]
 
 /** The end of one process, and the difference in the next. */
 interface Kill {
@@ -256,7 +265,7 @@ class World {
   }
 
   #mixed(): Window['kind'] {
-    const any = passing.filter((kind) => kind !== 'mixed')
+    const any = temporaryKinds.filter((kind) => kind !== 'mixed')
     return any[this.draw(`mixed ${this.#requests}`, any.length)] ?? 'limit'
   }
 
@@ -499,7 +508,7 @@ interface SequenceResult {
 }
 
 /** One process, until its run ends or it dies after this many records. */
-async function live(world: World, kill: Kill | undefined): Promise<Omit<SequenceResult, 'world'> | undefined> {
+async function runProcess(world: World, kill: Kill | undefined): Promise<Omit<SequenceResult, 'world'> | undefined> {
   const { process } = world
   let left = kill?.records ?? Infinity
   let die = (): void => {}
@@ -527,19 +536,19 @@ async function live(world: World, kill: Kill | undefined): Promise<Omit<Sequence
   return process.isDead ? undefined : outcome
 }
 
-async function play(plan: Plan): Promise<SequenceResult> {
+async function playSequence(plan: Plan): Promise<SequenceResult> {
   const world = new World(plan)
   for (let number = 0; ; number++) {
     world.schedule(plan.jumps[number])
     const kill = plan.kills[number]
-    const outcome = await live(world, kill)
+    const outcome = await runProcess(world, kill)
     if (outcome !== undefined) return { world, ...outcome }
     world.restart(kill?.downMs ?? 0)
   }
 }
 
 /** The invariants of every sequence. */
-function expectTrue({ world, terminal, state }: SequenceResult): void {
+function expectInvariants({ world, terminal, state }: SequenceResult): void {
   const { plan, problems, answered, lost } = world
   expect(problems).toEqual([])
   expect(['completed', 'model_error']).toContain(terminal.reason)
@@ -554,9 +563,9 @@ test('for any sequence of limits and outages', async () => {
   let waits = 0
   await fc.assert(
     fc.asyncProperty(plansOf(), async (plan) => {
-      const outcome = await play(plan)
+      const outcome = await playSequence(plan)
       const { world, terminal, state } = outcome
-      expectTrue(outcome)
+      expectInvariants(outcome)
       waits += world.waits
       reasons.set(terminal.reason, (reasons.get(terminal.reason) ?? 0) + 1)
       // All time is either active or waited.
@@ -572,8 +581,8 @@ test('with kills after any record, down times of any length, clocks that are set
   let lost = 0
   await fc.assert(
     fc.asyncProperty(plansOf({ kills, jumps }), async (plan) => {
-      const outcome = await play(plan)
-      expectTrue(outcome)
+      const outcome = await playSequence(plan)
+      expectInvariants(outcome)
       lost += outcome.world.lost
     }),
     runs(400),
@@ -582,11 +591,16 @@ test('with kills after any record, down times of any length, clocks that are set
 })
 
 test('waits for temporary refusals, whatever is killed', async () => {
-  const runOptions = { windows: windowsOf(passing), kills, jumps, waitForLimitsMs: fc.constant(longestWaitForLimitsMs) }
+  const runOptions = {
+    windows: windowsOf(temporaryKinds),
+    kills,
+    jumps,
+    waitForLimitsMs: fc.constant(longestWaitForLimitsMs),
+  }
   await fc.assert(
     fc.asyncProperty(plansOf(runOptions), async (plan) => {
-      const outcome = await play(plan)
-      expectTrue(outcome)
+      const outcome = await playSequence(plan)
+      expectInvariants(outcome)
       expect(outcome.terminal.reason).toBe('completed')
     }),
     runs(200),
@@ -598,11 +612,11 @@ test('is unchanged by a kill that loses neither time nor a reply', async () => {
   let compared = 0
   await fc.assert(
     fc.asyncProperty(plansOf({ kills: quick, agents: fc.constant(0) }), async (plan) => {
-      const killed = await play(plan)
-      expectTrue(killed)
+      const killed = await playSequence(plan)
+      expectInvariants(killed)
       if (killed.world.lost > 0) return
       compared++
-      const whole = await play({ ...plan, kills: [] })
+      const whole = await playSequence({ ...plan, kills: [] })
       const summaryOf = ({ terminal, state }: SequenceResult) => [
         terminal.reason,
         terminal.retryAt,

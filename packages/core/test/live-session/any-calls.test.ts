@@ -31,13 +31,13 @@ const call = fc.oneof(
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
 /** Records submitted and returned messages, and violations. */
-interface Book {
+interface CallLog {
   readonly submitted: Set<string>
   readonly returned: string[]
   readonly problems: string[]
 }
 
-async function make(session: Session, each: Call, { submitted, returned, problems }: Book): Promise<void> {
+async function perform(session: Session, each: Call, { submitted, returned, problems }: CallLog): Promise<void> {
   switch (each.type) {
     case 'prompt': {
       submitted.add(
@@ -121,7 +121,7 @@ function problemsOf(events: readonly SessionEvent[]): readonly string[] {
 }
 
 /** A run has taken a message that is not reported yet. */
-const takenMeanwhile: Call[] = [
+const takenUnreported: Call[] = [
   { type: 'prompt', when: 'now', id: undefined },
   { type: 'prompt', when: 'next', id: 'b' },
   { type: 'prompt', when: 'now', id: 'b' },
@@ -145,8 +145,8 @@ test('every message is in the conversation once, waits, or was returned; every r
         { tools: [look], permissions },
         { answersQuestions: true },
       )
-      const book: Book = { submitted: new Set(), returned: [], problems: [] }
-      for (const each of calls) await make(session, each, book)
+      const book: CallLog = { submitted: new Set(), returned: [], problems: [] }
+      for (const each of calls) await perform(session, each, book)
       await session.close()
       await new Promise((resolve) => setImmediate(resolve))
 
@@ -174,7 +174,7 @@ test('every message is in the conversation once, waits, or was returned; every r
       expect(events.at(-1)).toEqual({ type: 'closed' })
       expect(session.snapshot).toMatchObject({ status: 'closed', questions: [], activity: { type: 'idle' } })
     }),
-    { numRuns: 150, examples: [[[], takenMeanwhile]] },
+    { numRuns: 150, examples: [[[], takenUnreported]] },
   )
 })
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { nextStop, type LeftOfRun } from '../../src/live-session/next-stop.ts'
 
-const nothing: LeftOfRun = { turns: null, usd: null, tokens: null, ms: null, repeats: null, perTurn: null }
+const noFigures: LeftOfRun = { turns: null, usd: null, tokens: null, ms: null, repeats: null, perTurn: null }
 const perTurn = { usd: 0.05, tokens: 10_000, ms: 30_000 }
 const all: LeftOfRun = { turns: 20, usd: 1, tokens: 200_000, ms: 600_000, repeats: 20, perTurn }
 
@@ -18,17 +18,25 @@ test.each([
 })
 
 test('reports only the turns without limits, and nothing without those', () => {
-  expect(nextStop({ ...nothing, turns: 993, perTurn })).toEqual({ reason: 'max_turns', turns: 993, isEstimate: false })
-  expect(nextStop({ ...nothing, perTurn })).toBeNull()
+  expect(nextStop({ ...noFigures, turns: 993, perTurn })).toEqual({
+    reason: 'max_turns',
+    turns: 993,
+    isEstimate: false,
+  })
+  expect(nextStop({ ...noFigures, perTurn })).toBeNull()
 })
 
 test('estimates nothing before the first turn is done, except used-up limits', () => {
-  expect(nextStop({ ...nothing, turns: 40, usd: 0.01, tokens: 1, ms: 1 })).toMatchObject({ reason: 'max_turns' })
-  expect(nextStop({ ...nothing, turns: 40, usd: 0 })).toEqual({ reason: 'max_budget_usd', turns: 0, isEstimate: true })
+  expect(nextStop({ ...noFigures, turns: 40, usd: 0.01, tokens: 1, ms: 1 })).toMatchObject({ reason: 'max_turns' })
+  expect(nextStop({ ...noFigures, turns: 40, usd: 0 })).toEqual({
+    reason: 'max_budget_usd',
+    turns: 0,
+    isEstimate: true,
+  })
 })
 
 test('ignores a limit of which a turn costs nothing', () => {
-  expect(nextStop({ ...nothing, usd: 1, tokens: 5, ms: 9, perTurn: { usd: 0, tokens: 0, ms: 0 } })).toBeNull()
+  expect(nextStop({ ...noFigures, usd: 1, tokens: 5, ms: 9, perTurn: { usd: 0, tokens: 0, ms: 0 } })).toBeNull()
 })
 
 const amount = fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: null })
@@ -56,7 +64,7 @@ test('is never later than any of the limits alone would be', () => {
       expect(turns).toBeGreaterThanOrEqual(0)
       for (const name of ['turns', 'usd', 'tokens', 'ms', 'repeats'] as const)
         expect(turns).toBeLessThanOrEqual(
-          nextStop({ ...nothing, perTurn: figures.perTurn, [name]: figures[name] })?.turns ?? Infinity,
+          nextStop({ ...noFigures, perTurn: figures.perTurn, [name]: figures[name] })?.turns ?? Infinity,
         )
     }),
   )

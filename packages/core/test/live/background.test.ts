@@ -34,7 +34,7 @@ import {
   loopMessages,
   tool,
   until,
-  type Going,
+  type RunningRun,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
@@ -244,7 +244,7 @@ describe('an answer while something still runs', () => {
 
   test('is woken by a message', async () => {
     const { background, start, listeners } = processWith({ waitMs: 1_000_000 })
-    const going: Going = begin([starts('a'), 'a moment', 'yes'], {
+    const going: RunningRun = begin([starts('a'), 'a moment', 'yes'], {
       tools: [start],
       background,
       clock: createFakeClock(),

@@ -8,7 +8,7 @@ import {
   type SdkMessage,
 } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
+import { engineOf, resultOf, type EngineOverrides } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hook, reader, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
@@ -26,7 +26,7 @@ const initOf = (messages: readonly SdkMessage[]): unknown => {
 }
 
 /** Two turns a run; a setting is changed in the first turn of the first run. */
-function engine(during: (engine: QueryEngine) => void, overrides: EngineGiven = {}) {
+function engine(during: (engine: QueryEngine) => void, overrides: EngineOverrides = {}) {
   const asked: { readonly model: string; readonly thinking: unknown }[] = []
   let isSet = false
   const script =

@@ -13,7 +13,7 @@ import { type InboxMessage } from '../../src/entries/steps.ts'
 import { foldRun } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
-import { begin, calls, json, reader, loopMessages, type Going } from '../support/harness.ts'
+import { begin, calls, json, reader, loopMessages, type RunningRun } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 
@@ -58,7 +58,7 @@ describe('a submitted message', () => {
 
   test('waits until it is taken', async () => {
     const seen: (readonly string[])[] = []
-    const look = (going: Going): void => void seen.push(going.loop.waiting.map(({ id }) => id))
+    const look = (going: RunningRun): void => void seen.push(going.loop.waiting.map(({ id }) => id))
     const script = (_request: unknown, index: number): ScriptedReply => {
       look(going)
       if (index > 0) return 'done'

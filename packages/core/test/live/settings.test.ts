@@ -33,7 +33,7 @@ import {
   resultTexts,
   tool,
   type RunTestOptions,
-  type Going,
+  type RunningRun,
   type Run,
   isLive,
 } from '../support/harness.ts'
@@ -63,14 +63,14 @@ function turns(last: number, during: { readonly [turn: number]: () => unknown } 
 /** A run whose own model changes settings during the run. */
 function beginChanged(
   last: number,
-  during: { readonly [turn: number]: (going: Going) => unknown },
+  during: { readonly [turn: number]: (going: RunningRun) => unknown },
   overrides: RunTestOptions = {},
-): Going {
+): RunningRun {
   const script = turns(
     last,
     Object.fromEntries(Object.entries(during).map(([turn, what]) => [turn, (): unknown => what(going)])),
   )
-  const going: Going = begin(script, { tools, ...overrides })
+  const going: RunningRun = begin(script, { tools, ...overrides })
   return going
 }
 
@@ -384,7 +384,7 @@ describe('a limit', () => {
         return 'looked'
       })
       const script = turns(4, { 1: () => going.loop.set({ limits }) })
-      const going: Going = begin(script, { tools: [work], clock, maxDurationMs: 10_000 })
+      const going: RunningRun = begin(script, { tools: [work], clock, maxDurationMs: 10_000 })
       const { terminal } = await going.end()
       return [terminal.reason, terminal.durationMs, terminal.signal.context['limitMs']]
     }
@@ -399,7 +399,7 @@ describe('a limit', () => {
       await clock.advance(5_000)
       going.loop.set({ limits: { maxDurationMs: 4_000 } })
     }
-    const going: Going = begin([{ text: 'done', before: answer }], { clock })
+    const going: RunningRun = begin([{ text: 'done', before: answer }], { clock })
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 5_000])
   })
@@ -536,7 +536,7 @@ describe('over a crash', () => {
   }
 
   async function whole(): Promise<Run> {
-    const going: Going = begin([], options(two(turns(9, { 2: () => going.loop.set(change) })), { maxTurns: 3 }))
+    const going: RunningRun = begin([], options(two(turns(9, { 2: () => going.loop.set(change) })), { maxTurns: 3 }))
     return going.end()
   }
 
@@ -604,7 +604,7 @@ describe('over a crash', () => {
       going.loop.set({ limits: { maxDurationMs: 20_000 } })
     }
     const runOptions = { tools: [slow], maxDurationMs: 10_000 }
-    const going: Going = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...runOptions, clock })
+    const going: RunningRun = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...runOptions, clock })
     const { steps } = await going.end()
     // 13 s are on record, in a turn that began with a limit of 10 s.
     const records = cut(steps.records, (record) => record.type === 'result' && record.key.startsWith('run1/tool:'))

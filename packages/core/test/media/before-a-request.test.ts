@@ -21,7 +21,7 @@ import { begin, calls, failures, json, reader, run, tool, type RunTestOptions } 
 import { gifHead, imageOf, pdf, png, pngHead, tinyImage } from '../support/images.ts'
 import { killedAfter } from '../support/killed.ts'
 
-const huge = imageOf(pngHead(9_000, 6_000))
+const hugeImage = imageOf(pngHead(9_000, 6_000))
 const sentence = 'The image is 9000x6000 px; at most 8000x8000 are accepted. Make it smaller.'
 const note = `[An image was removed here. ${sentence}]`
 const text = (words: string): ContentBlock => ({ type: 'text', text: words })
@@ -39,7 +39,7 @@ const openContext: NonNullable<RunOptions['context']> = {
 }
 
 describe('media from a person', () => {
-  const prompt = [text('look'), huge, tinyImage]
+  const prompt = [text('look'), hugeImage, tinyImage]
 
   test('ends the run as image_error before any request, with the problem; the next run over the session continues', async () => {
     const ended = await run(['never'], {}, { prompt })
@@ -63,7 +63,7 @@ describe('media from a person', () => {
 
   test('is also checked in a message that steers', async () => {
     const going = begin((_request, index) => (index === 0 ? calls('Look') : 'never'), {
-      tools: [reader('Look', () => (going.loop.steer([huge]), 'seen'))],
+      tools: [reader('Look', () => (going.loop.steer([hugeImage]), 'seen'))],
     })
     const { terminal, model } = await going.end()
     expect([terminal.reason, terminal.signal.message, model.requests.length]).toEqual(['image_error', sentence, 1])
@@ -74,7 +74,7 @@ describe('media from a person', () => {
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: pdf(101).toString('base64') },
     } as const
-    const { terminal, state } = await run(['never'], {}, { prompt: [huge, document, huge] })
+    const { terminal, state } = await run(['never'], {}, { prompt: [hugeImage, document, hugeImage] })
     const pages = 'The PDF has 101 pages; at most 100 are accepted. Send a part of it.'
     expect(terminal.signal.message).toBe(`${sentence} ${pages}`)
     expect(removals(state.transcript)).toEqual([
@@ -106,7 +106,7 @@ describe('media from a person', () => {
   test('ends a query with a result that reports it', async () => {
     const { result } = await ask(['never'], {
       transcript: Transcript.of([
-        { kind: 'user', id: 'a', message: { role: 'user', content: [huge] }, origin: 'prompt' },
+        { kind: 'user', id: 'a', message: { role: 'user', content: [hugeImage] }, origin: 'prompt' },
       ]),
     })
     // It is from before this run: it is removed, and the run continues.
@@ -119,7 +119,7 @@ describe('media from a tool', () => {
 
   test('is replaced by a note, and the run continues', async () => {
     const script = [calls('Look'), 'a wall']
-    const { terminal, model, state } = await run(script, { tools: [camera([text('here'), huge, tinyImage])] })
+    const { terminal, model, state } = await run(script, { tools: [camera([text('here'), hugeImage, tinyImage])] })
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
     expect(removals(state.transcript)).toEqual([[note, [[2, 0, 1]]]])
     expect(model.requests[1]?.messages[2]).toEqual({
@@ -130,7 +130,7 @@ describe('media from a tool', () => {
   })
 
   test('is also checked before a last answer', async () => {
-    const options = { tools: [camera([huge])], maxTurns: 1, wrapUp: true }
+    const options = { tools: [camera([hugeImage])], maxTurns: 1, wrapUp: true }
     const { terminal, model } = await run([calls('Look'), 'the last'], options)
     expect([terminal.reason, model.requests.length]).toEqual(['max_turns', 2])
     expect(mediaOf(model.requests[1]?.messages ?? [])).toEqual([])
@@ -197,39 +197,43 @@ describe('the media of a request', () => {
     const { terminal, model, state } = await run(['ok'], overrides, { prompt: 'go', transcript: session(media) })
     expect(terminal.reason).toBe('completed')
     const messages = model.requests[0]?.messages ?? []
-    return { kept: mediaOf(messages).map(({ at: [index] }) => index), messages, notes: removals(state.transcript) }
+    return {
+      keptPlaces: mediaOf(messages).map(({ at: [index] }) => index),
+      messages,
+      notes: removals(state.transcript),
+    }
   }
   const times = <T>(count: number, of: T): readonly T[] => Array.from({ length: count }, () => of)
   const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at)
 
   test('are unchanged for 100 images; of 101 the newest 50 stay', async () => {
-    expect((await sendMedia(times(100, small))).kept).toEqual(range(0, 100))
-    const { kept, messages, notes } = await sendMedia(times(101, small))
-    expect(kept).toEqual(range(51, 101))
+    expect((await sendMedia(times(100, small))).keptPlaces).toEqual(range(0, 100))
+    const { keptPlaces, messages, notes } = await sendMedia(times(101, small))
+    expect(keptPlaces).toEqual(range(51, 101))
     const notice = '[An older image or document was removed here: a request takes at most 100 images.]'
     expect(notes).toEqual([[notice, range(0, 51).map((index) => [index, 1])]])
     expect(messages[0]).toEqual({ role: 'user', content: [text('0'), text(notice)] })
   })
 
   test('lose old large images when there are more than 20, and others only when the newest are large', async () => {
-    expect((await sendMedia([...times(20, large)])).kept).toEqual(range(0, 20))
-    expect((await sendMedia([large, ...times(20, small)])).kept).toEqual(range(1, 21))
-    expect((await sendMedia([...times(25, small), large])).kept).toEqual(range(16, 26))
-    expect((await sendMedia(times(30, large))).kept).toEqual(range(20, 30))
+    expect((await sendMedia([...times(20, large)])).keptPlaces).toEqual(range(0, 20))
+    expect((await sendMedia([large, ...times(20, small)])).keptPlaces).toEqual(range(1, 21))
+    expect((await sendMedia([...times(25, small), large])).keptPlaces).toEqual(range(16, 26))
+    expect((await sendMedia(times(30, large))).keptPlaces).toEqual(range(20, 30))
   })
 
   test('have a total size, and a total number of PDF pages', async () => {
     const part = imageOf(Buffer.concat([pngHead(9, 9), Buffer.alloc(700)]))
     const bytes = part.source.data?.length ?? 0
     const limits = { encodedBytes: bytes * 4 }
-    expect((await sendMedia(times(4, part), { mediaLimits: limits })).kept).toEqual([0, 1, 2, 3])
-    expect((await sendMedia(times(5, part), { mediaLimits: limits })).kept).toEqual([3, 4])
+    expect((await sendMedia(times(4, part), { mediaLimits: limits })).keptPlaces).toEqual([0, 1, 2, 3])
+    expect((await sendMedia(times(5, part), { mediaLimits: limits })).keptPlaces).toEqual([3, 4])
     const document = (pages: number): ContentBlock => ({
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: pdf(pages).toString('base64') },
     })
     const documents = [small, document(60), small, document(30), document(20), small]
-    expect((await sendMedia(documents, { context: openContext })).kept).toEqual([0, 2, 3, 4, 5])
+    expect((await sendMedia(documents, { context: openContext })).keptPlaces).toEqual([0, 2, 3, 4, 5])
   })
 
   test('do not change what stays for the next ones once half is gone', async () => {
@@ -261,10 +265,10 @@ describe('the media of a request', () => {
       fc.property(fc.array(block, { maxLength: 20 }), (blocks) => {
         const media = blocks.map((one, index) => ({ at: [index, 0], block: one }))
         const dropped = mediaDropped(media, limits).flatMap(({ at }) => at.map(([index]) => index))
-        const kept = media.filter((_one, index) => !dropped.includes(index))
-        expect(isTooMuch(totalsOf(kept), limits)).toBe(false)
+        const keptMedia = media.filter((_one, index) => !dropped.includes(index))
+        expect(isTooMuch(totalsOf(keptMedia), limits)).toBe(false)
         expect(new Set(dropped).size).toBe(dropped.length)
-        expect(kept.at(-1)).toBe(media.at(-1))
+        expect(keptMedia.at(-1)).toBe(media.at(-1))
         expect(dropped.length > 0).toBe(isTooMuch(totalsOf(media), limits))
       }),
     )
@@ -288,7 +292,7 @@ describe('a kill between any two records', () => {
 
   test.each<[string, StartOptions]>([
     ['what a tool gave', { prompt: 'go' }],
-    ['what a person gave', { prompt: [huge] }],
+    ['what a person gave', { prompt: [hugeImage] }],
   ])('has the same effect on %s, whatever limits the resuming program has', async (_name, start) => {
     const whole = await run(script, { tools: [camera] }, start)
     expect(removals(whole.state.transcript)).toHaveLength(1)

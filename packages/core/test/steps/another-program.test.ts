@@ -21,7 +21,7 @@ import {
   loopMessages,
   tool,
 } from '../support/harness.ts'
-import { killedBefore, killedBeforeLap } from '../support/killed.ts'
+import { killedBefore, killedBeforeIteration } from '../support/killed.ts'
 
 /** Looks, then writes; looks and writes again; then finishes. */
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
@@ -114,7 +114,7 @@ const cases = others.flatMap(([what, change]) =>
 describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, change, hooked) => {
   test('keeps what is on record: a completed write is done once, and reported', async () => {
     const { written, options } = world(hooked)
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     expect(written).toHaveLength(2)
     const { state, terminal } = await resume(records, { ...options(), ...change }).loop.ended
     expect(terminal.error?.code).not.toBe('step_mismatch')
@@ -144,7 +144,7 @@ describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, chang
 describe('the difference', () => {
   test('takes effect from the first live step: system prompt, tools, model', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const model = scriptedModel(script, { id: 'another' })
     const { terminal } = await resume(records, { ...options(), model, system: 'new', tools: [reader('Extra')] }).loop
       .ended
@@ -156,7 +156,7 @@ describe('the difference', () => {
 
   test('takes effect from the first live step: hooks', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const asked: string[] = []
     const watching = hook(
       ['beforeStep', 'beforeInference', 'afterInference', 'beforeToolUse', 'afterToolUse', 'afterStep'],
@@ -170,7 +170,7 @@ describe('the difference', () => {
 
   test('obeys a stop at the first live cancellation point, also when recorded hooks are gone', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const model = scriptedModel(script)
     const { loop } = resume(records, { ...options(), model, hooks: [] })
     loop.stop()
@@ -227,7 +227,7 @@ describe('the difference', () => {
 
   test('stops after the turn that is on record, not in it', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const { terminal, state } = await resume(records, { ...options(), stopWhen: new StepsLimitHook(1) }).loop.ended
     expect([terminal.reason, terminal.signal.message]).toEqual(['max_turns', 'Step limit reached: 2/1'])
     expect(terminal.summary.turns).toBe(2)

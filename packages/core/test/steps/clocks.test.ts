@@ -20,13 +20,13 @@ function handClock(): Clock & { move(ms: number): void } {
 
 const usage = { input_tokens: 1_000, output_tokens: 100 }
 /** A reply during which the clock is set. */
-const moving = (
+const replyThatMovesClock = (
   clock: { move(ms: number): void },
   ms: number,
   reply: ReturnType<typeof calls> | { readonly text: string } = { text: 'done' },
 ): ScriptedReply => ({ ...reply, usage, before: () => clock.move(ms) })
 
-async function ran(clock: Clock, script: readonly ScriptedReply[], overrides: Partial<RunOptions> = {}) {
+async function runWithClock(clock: Clock, script: readonly ScriptedReply[], overrides: Partial<RunOptions> = {}) {
   const steps = createMemorySteps({ clock })
   const model = scriptedModel(script)
   const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, clock, ...overrides, steps }).ended
@@ -65,8 +65,8 @@ describe('the clock of the host', () => {
 describe('a clock that is set back', () => {
   test('takes no time from work in flight, and time continues after it', async () => {
     const clock = handClock()
-    const script = [moving(clock, -700, calls('Look')), moving(clock, 300)]
-    const { terminal, records } = await ran(clock, script, { tools: [reader('Look')] })
+    const script = [replyThatMovesClock(clock, -700, calls('Look')), replyThatMovesClock(clock, 300)]
+    const { terminal, records } = await runWithClock(clock, script, { tools: [reader('Look')] })
     const results = records.flatMap((record) => (record.type === 'result' ? [[record.at, record.durationMs]] : []))
     expect(results).toEqual([
       [0, 0],
@@ -79,9 +79,9 @@ describe('a clock that is set back', () => {
 
   test('does not stretch the time limit', async () => {
     const clock = handClock()
-    const script = [moving(clock, 400, calls('Look')), moving(clock, -5_000, calls('Look'))]
-    const last = moving(clock, 700)
-    const { terminal } = await ran(clock, [...script, last], { tools: [reader('Look')], maxDurationMs: 1_000 })
+    const script = [replyThatMovesClock(clock, 400, calls('Look')), replyThatMovesClock(clock, -5_000, calls('Look'))]
+    const last = replyThatMovesClock(clock, 700)
+    const { terminal } = await runWithClock(clock, [...script, last], { tools: [reader('Look')], maxDurationMs: 1_000 })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 1_100])
   })
 
@@ -89,7 +89,7 @@ describe('a clock that is set back', () => {
     const times = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
     let reads = 0
     const clock: Clock = { now: () => times[Math.min(reads++, times.length - 1)] ?? 0, after: () => () => {} }
-    const { terminal } = await ran(clock, [{ text: 'done', usage }])
+    const { terminal } = await runWithClock(clock, [{ text: 'done', usage }])
     expect([terminal.reason, terminal.durationMs <= 250]).toEqual(['completed', true])
   })
 })
@@ -97,9 +97,13 @@ describe('a clock that is set back', () => {
 describe('a record of a clock that was set back', () => {
   const setBack = async (): Promise<readonly StepRecord[]> => {
     const clock = handClock()
-    const { records } = await ran(clock, [moving(clock, 500, calls('Look')), moving(clock, 200)], {
-      tools: [reader('Look')],
-    })
+    const { records } = await runWithClock(
+      clock,
+      [replyThatMovesClock(clock, 500, calls('Look')), replyThatMovesClock(clock, 200)],
+      {
+        tools: [reader('Look')],
+      },
+    )
     // As written by versions that measured by the time of day.
     return records.map((record) =>
       record.type === 'result' && record.key.includes('model:1.') ? { ...record, durationMs: -200 } : record,
@@ -131,7 +135,9 @@ describe('a clock that jumps ahead, as on a machine that slept and whose timers 
 
   test('compares the limit with the time after a reply', async () => {
     const clock = handClock()
-    const { terminal, records } = await ran(clock, [moving(clock, hour)], { maxDurationMs: 60_000 })
+    const { terminal, records } = await runWithClock(clock, [replyThatMovesClock(clock, hour)], {
+      maxDurationMs: 60_000,
+    })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', hour])
     // The cause of the end is on record: a replay has the same result.
     const replayed = await replay(records, { model: scriptedModel([]), maxDurationMs: 60_000 })
@@ -150,7 +156,7 @@ describe('a clock that jumps ahead, as on a machine that slept and whose timers 
       ],
       usage,
     } as ScriptedReply
-    const { terminal, model } = await ran(clock, [both, { text: 'done', usage }], {
+    const { terminal, model } = await runWithClock(clock, [both, { text: 'done', usage }], {
       tools: [slow, next],
       maxDurationMs: 60_000,
     })
@@ -171,7 +177,9 @@ describe('a clock that jumps ahead, as on a machine that slept and whose timers 
       },
     }
     const failing = { error: { kind: 'overloaded', message: 'busy', retryable: true } } as unknown as ScriptedReply
-    const { terminal, model } = await ran(sleepy, [failing, { text: 'done', usage }], { maxDurationMs: 60_000 })
+    const { terminal, model } = await runWithClock(sleepy, [failing, { text: 'done', usage }], {
+      maxDurationMs: 60_000,
+    })
     expect([terminal.reason, model.requests.length]).toEqual(['time_limit', 1])
   })
 
@@ -180,16 +188,22 @@ describe('a clock that jumps ahead, as on a machine that slept and whose timers 
     const failing: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', retryAfterMs: 500 } }
     const prices = { cost: () => 0, worstCase: () => 6 }
     const runOptions = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
-    const { terminal } = await ran(clock, [failing, { text: 'done', usage }], { ...runOptions, maxDurationMs: 100 })
+    const { terminal } = await runWithClock(clock, [failing, { text: 'done', usage }], {
+      ...runOptions,
+      maxDurationMs: 100,
+    })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 100])
     // With enough time it is the budget: the unreported cost of the first attempt was charged at its worst case.
-    const longer = await ran(clock, [failing, { text: 'done', usage }], { ...runOptions, maxDurationMs: 60_000 })
+    const longer = await runWithClock(clock, [failing, { text: 'done', usage }], {
+      ...runOptions,
+      maxDurationMs: 60_000,
+    })
     expect(longer.terminal.reason).toBe('max_budget_usd')
   })
 
   test('does not affect a run without a limit', async () => {
     const clock = handClock()
-    const { terminal } = await ran(clock, [moving(clock, hour)])
+    const { terminal } = await runWithClock(clock, [replyThatMovesClock(clock, hour)])
     expect(terminal.reason).toBe('completed')
   })
 })

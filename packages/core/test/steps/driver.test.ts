@@ -20,7 +20,7 @@ import {
 const unknown = expect.stringMatching(/^The outcome of this call is unknown/)
 
 /** A step engine that records what had to be on disk before each side effect. */
-function synced(): { readonly steps: MemorySteps; readonly sync: { [key: string]: string } } {
+function syncRecordingSteps(): { readonly steps: MemorySteps; readonly sync: { [key: string]: string } } {
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
   const sync: { [key: string]: string } = {}
   const inner = steps.run.bind(steps)
@@ -36,7 +36,7 @@ describe('writes the intent to disk before its side effect is called', () => {
   const script = [calls('Look', 'Write', 'Fetch'), 'done']
 
   test('of every call that is not read-only, and of nothing else in a run without a limit', async () => {
-    const { steps, sync } = synced()
+    const { steps, sync } = syncRecordingSteps()
     const hooks = [hook(['beforeToolUse', 'afterToolUse', 'afterStep'], () => {}, { id: 'watch', tools: ['Look'] })]
     await run(script, { steps, tools, hooks })
     expect(sync).toEqual({
@@ -54,7 +54,7 @@ describe('writes the intent to disk before its side effect is called', () => {
 
   test('of a request under a limit: its reservation must not be lost', async () => {
     const keptIntents = async (overrides: RunTestOptions) => {
-      const { steps, sync } = synced()
+      const { steps, sync } = syncRecordingSteps()
       await run(script, { steps, tools, ...overrides })
       return sync
     }
@@ -70,7 +70,7 @@ describe('writes the intent to disk before its side effect is called', () => {
   })
 
   test('of a wait for a person', async () => {
-    const { steps, sync } = synced()
+    const { steps, sync } = syncRecordingSteps()
     const permissions: Permissions = {
       denies: () => undefined,
       decide: () => ({ behavior: 'ask', message: 'May I?' }),

@@ -10,7 +10,7 @@ const model = () => scriptedModel([calls('Look'), busy, 'answer'])
 const options = { tools: [reader('Look')], maxDurationMs: 60_000 }
 
 /** A run under a custom clock, not that of the harness, which does not advance it. */
-const under = (clock: unknown, more: object = {}) =>
+const runUnder = (clock: unknown, more: object = {}) =>
   run([], { ...options, ...more, model: model(), clock: clock as FakeClock })
 
 /** A clock whose timers fire when the host is idle. */
@@ -42,16 +42,16 @@ describe('a pause', () => {
   ])('%s does not delay a run', async (_name, pause) => {
     const fine = quick()
     const clock = { now: () => fine.now(), after: fine.after.bind(fine), pause }
-    expect((await under(clock)).terminal.reason).toBe('completed')
+    expect((await runUnder(clock)).terminal.reason).toBe('completed')
   })
 })
 
 describe('a timer', () => {
   test('that fires at once ends waits, and breaks nothing', async () => {
     const clock: Clock = { now: () => 0, after: (_ms, callback) => (callback(), () => undefined) }
-    expect((await under(clock, { maxDurationMs: Infinity })).terminal.reason).toBe('completed')
+    expect((await runUnder(clock, { maxDurationMs: Infinity })).terminal.reason).toBe('completed')
     // A time limit that is over at once has passed.
-    expect((await under(clock)).terminal.reason).toBe('time_limit')
+    expect((await runUnder(clock)).terminal.reason).toBe('time_limit')
   })
 
   const deed = fc.constantFrom('fire', 'cancel')

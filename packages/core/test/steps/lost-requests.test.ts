@@ -49,14 +49,14 @@ function world(): RunOptions {
 const paidIn = (records: readonly StepRecord[]): number =>
   recordedWork(records).requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
 
-interface Way {
+interface ResumeCase {
   readonly name: string
   /** The options of the resumed program that differ. */
   readonly overrides: Partial<RunOptions>
   readonly isAborted: boolean
 }
 
-const ways: readonly Way[] = [
+const resumeCases: readonly ResumeCase[] = [
   { name: 'the hook that asked is gone', overrides: { hooks: [] }, isAborted: false },
   { name: 'the tools that asked are gone', overrides: { tools: [] }, isAborted: false },
   { name: 'it is aborted at once', overrides: {}, isAborted: true },
@@ -64,7 +64,7 @@ const ways: readonly Way[] = [
 ]
 
 /** Continues a cut record until its end, or until this many more records. */
-async function resumeRun(records: readonly StepRecord[], { overrides, isAborted }: Way) {
+async function resumeRun(records: readonly StepRecord[], { overrides, isAborted }: ResumeCase) {
   const options = { ...world(), ...overrides }
   const { loop, steps } = resume(records, options)
   if (isAborted) loop.abort('user')
@@ -72,7 +72,7 @@ async function resumeRun(records: readonly StepRecord[], { overrides, isAborted 
   return { terminal, options, records: json(steps.records) as never as readonly StepRecord[] }
 }
 
-describe.each(ways)('after a kill, where $name', (way) => {
+describe.each(resumeCases)('after a kill, where $name', (way) => {
   test('counts everything that was asked in the cost of the run, also after a second kill, and in its replay', async () => {
     const { steps } = await run([], world() as never)
     let lost = 0
@@ -98,8 +98,8 @@ describe.each(ways)('after a kill, where $name', (way) => {
   }, 60_000)
 })
 
-const unchanged: Way = { name: 'the program is the same again', overrides: {}, isAborted: false }
-const broken: Way = {
+const unchanged: ResumeCase = { name: 'the program is the same again', overrides: {}, isAborted: false }
+const broken: ResumeCase = {
   name: 'a guard breaks',
   overrides: {
     stopWhen: {
@@ -119,10 +119,10 @@ const afterPaying = (records: readonly StepRecord[], from: number): readonly num
   )
 
 // An abort alone skips nothing here: the hook is called again, and its questions are paid with it.
-const leaving = [...ways.filter(({ overrides }) => Object.keys(overrides).length > 0), broken]
+const leaving = [...resumeCases.filter(({ overrides }) => Object.keys(overrides).length > 0), broken]
 
 describe.each(leaving)('after a kill, where $name, and a kill right after that was paid', (way) => {
-  test.each([unchanged, ...ways])(
+  test.each([unchanged, ...resumeCases])(
     'pays once where $name, and after one more kill',
     async (next) => {
       const { steps } = await run([], world() as never)

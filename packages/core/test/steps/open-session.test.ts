@@ -13,7 +13,7 @@ import type { StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
 /** A session whose store collects its records in a list, and takes as long as configured. */
-function opened(options: { readonly records?: readonly StepRecord[]; readonly fails?: () => Error } = {}) {
+function openTestSession(options: { readonly records?: readonly StepRecord[]; readonly fails?: () => Error } = {}) {
   const batches: RecordBatch[] = []
   const pending: (() => void)[] = []
   let released = 0
@@ -48,7 +48,7 @@ async function recordsOfRun(): Promise<readonly StepRecord[]> {
 }
 
 test('passes on records in one batch, and those that arrive meanwhile in the next', async () => {
-  const { session, batches, go } = opened()
+  const { session, batches, go } = openTestSession()
   session.log.append(stage(1))
   session.log.append(stage(2))
   const first = session.log.flush()
@@ -66,7 +66,7 @@ test('passes on records in one batch, and those that arrive meanwhile in the nex
 })
 
 test('writes what is never flushed, and a later flush makes it durable', async () => {
-  const { session, batches, go } = opened()
+  const { session, batches, go } = openTestSession()
   session.log.append(stage(1))
   await go()
   expect(batches).toEqual([{ first: 0, records: [JSON.stringify(stage(1))], isDurable: false }])
@@ -80,7 +80,7 @@ test('writes what is never flushed, and a later flush makes it durable', async (
 test('stores every record once and in order, and settles each flush after its records, in any order of operations', async () => {
   await assert(
     asyncProperty(array(constantFrom('append', 'flush', 'turn'), { maxLength: 40 }), async (steps) => {
-      const { session, batches, go } = opened()
+      const { session, batches, go } = openTestSession()
       let appended = 0
       const flushes: Promise<void>[] = []
       const early: boolean[] = []
@@ -111,7 +111,7 @@ test('stores every record once and in order, and settles each flush after its re
 })
 
 test('rejects its flush and all later ones, rejects records, and releases the lock after a failed write', async () => {
-  const { session, batches, go, released } = opened({ fails: () => new Error('the disk is full') })
+  const { session, batches, go, released } = openTestSession({ fails: () => new Error('the disk is full') })
   session.log.append(stage(1))
   const flushed = Promise.resolve(session.log.flush()).catch((error: unknown) => error)
   await go()
@@ -128,7 +128,7 @@ test('rejects its flush and all later ones, rejects records, and releases the lo
 })
 
 test('reports the state of the newest run after each batch', async () => {
-  const { session, batches, go } = opened()
+  const { session, batches, go } = openTestSession()
   const records = await recordsOfRun()
   for (const record of records.slice(0, -1)) session.log.append(record)
   await go()
@@ -145,14 +145,14 @@ test('folds the stored records', async () => {
     's',
     (await recordsOfRun()).map((record) => JSON.stringify(record)),
   )
-  const ended = opened({ records }).session
+  const ended = openTestSession({ records }).session
   expect([ended.ended.map(({ terminal }) => terminal.reason), ended.open, ended.fence, ended.head]).toEqual([
     ['completed'],
     undefined,
     7,
     { title: 'A title' },
   ])
-  const open = opened({ records: records.slice(0, -1) }).session
+  const open = openTestSession({ records: records.slice(0, -1) }).session
   expect(open.open).toEqual(records.slice(0, -1))
 })
 

@@ -39,7 +39,7 @@ const others: readonly (readonly [now: string, then: string])[] = [
   [runEnding('Reached maximum number of turns (4)'), 'The run ends here. Say what is done.'],
 ]
 
-function byAnotherVersion(records: readonly StepRecord[]): readonly StepRecord[] {
+function asWrittenByAnotherVersion(records: readonly StepRecord[]): readonly StepRecord[] {
   const quoted = (text: string): string => JSON.stringify(text).slice(1, -1)
   const text = others.reduce((all, [now, then]) => all.replaceAll(quoted(now), quoted(then)), JSON.stringify(records))
   return JSON.parse(text) as StepRecord[]
@@ -48,7 +48,7 @@ function byAnotherVersion(records: readonly StepRecord[]): readonly StepRecord[]
 test('a record with other texts of the loop is replayed to the same end', async () => {
   const { terminal, steps } = await run(script, options())
   expect(terminal.reason).toBe('max_turns')
-  const older = byAnotherVersion(json(steps.records) as unknown as StepRecord[])
+  const older = asWrittenByAnotherVersion(json(steps.records) as unknown as StepRecord[])
   for (const [now, then] of others)
     expect([now, JSON.stringify(older).includes(JSON.stringify(then).slice(1, -1))]).toEqual([now, true])
   expect(JSON.stringify(older)).not.toContain(lastAnswerPrompt)
@@ -59,7 +59,7 @@ test('a record with other texts of the loop is replayed to the same end', async 
 test('a run that another version began is resumed from every moment, and the record stays unchanged', async () => {
   const { terminal, steps } = await run(script, options())
   for (let count = 1; count < steps.records.length; count++) {
-    const older = byAnotherVersion(await killedAfter(count, options()))
+    const older = asWrittenByAnotherVersion(await killedAfter(count, options()))
     if (older.some(({ type }) => type === 'end')) continue
     const { terminal: ended } = await resume(older, options()).loop.ended
     expect([count, ended.reason, ended.error]).toEqual([count, terminal.reason, undefined])

@@ -4,7 +4,7 @@ import { resume, type AgentTool, type RunOptions, type Permissions, type StepRec
 import { CostLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, resultTexts, tool } from '../support/harness.ts'
-import { killedBefore, killedBeforeLap } from '../support/killed.ts'
+import { killedBefore, killedBeforeIteration } from '../support/killed.ts'
 import { notRunReasons } from '../../src/tools/result-texts.ts'
 
 /** A first turn with these calls, and an answer. */
@@ -41,7 +41,7 @@ const stop = (name: string) =>
 describe('a call before a recorded one', () => {
   test('that a hook had denied is not run when the hook is gone', async () => {
     const { ran, options } = world(['First', 'Second'])
-    const records = await killedBeforeLap(1, options({ hooks: [deny('First')] }))
+    const records = await killedBeforeIteration(1, options({ hooks: [deny('First')] }))
     expect(ran).toEqual(['Second'])
     const { results } = await resumeRun(records, options())
     expect([ran, results]).toEqual([['Second'], [expect.stringContaining(notRunReasons.skipped), 'did Second']])
@@ -52,7 +52,7 @@ describe('a call before a recorded one', () => {
     const { ran, options } = world(['Fail', 'Second'])
     const { tools = [] } = options()
     const failing = tool('Fail', () => { throw new Error('it failed') }) // prettier-ignore
-    const records = await killedBeforeLap(1, options({ tools: [...tools, failing] }))
+    const records = await killedBeforeIteration(1, options({ tools: [...tools, failing] }))
     for (const more of [{ hooks: [stop('Fail')] }, { errorPolicy: () => true }]) {
       const { results, terminal } = await resumeRun(records, options(more))
       expect([ran, results, terminal.reason]).toEqual([['Second'], ['it failed', 'did Second'], 'completed'])
@@ -61,7 +61,7 @@ describe('a call before a recorded one', () => {
 
   test('that now needs a person did not then', async () => {
     const { ran, options } = world(['First', 'Second'])
-    const records = await killedBeforeLap(1, options())
+    const records = await killedBeforeIteration(1, options())
     const permissions: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may I?' }) }
     const { results, terminal } = await resumeRun(records, options({ permissions }))
     expect([ran, results, terminal.reason]).toEqual([['First', 'Second'], ['did First', 'did Second'], 'completed'])
@@ -197,7 +197,7 @@ describe('a recorded subagent', () => {
   test('a leaf call whose tool now starts subagents keeps its result', async () => {
     const { ran, options, leaf } = program()
     const { tools = [] } = options()
-    const records = await killedBeforeLap(1, options({ tools: [leaf, ...tools.slice(1)] }))
+    const records = await killedBeforeIteration(1, options({ tools: [leaf, ...tools.slice(1)] }))
     const { results } = await resumeRun(records, options())
     expect([ran, results]).toEqual([['First'], ['did First']])
   })
@@ -208,7 +208,7 @@ describe('recorded attempts', () => {
     const busy: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
     const { ran, options } = world(['First'])
     const model = scriptedModel((request, index) => (index < 2 ? busy : asking('First')(request)))
-    const records = await killedBeforeLap(1, options({ model }))
+    const records = await killedBeforeIteration(1, options({ model }))
     for (const more of [
       { maxRetries: 0 },
       { maxRetries: 0, fallbackModel: scriptedModel(['never'], { id: 'fallback' }) },

@@ -12,7 +12,7 @@ const ended = `
   })
 `
 
-const stuck: readonly (readonly [what: string, options: string, results: readonly string[]])[] = [
+const stuckPrograms: readonly (readonly [what: string, options: string, results: readonly string[]])[] = [
   ['a tool', `{ model: testing.scriptedModel([calls('Stuck')]), tools: [tool('Stuck', never)] }`, ['Stuck0']],
   [
     'tools side by side',
@@ -44,7 +44,7 @@ const stuck: readonly (readonly [what: string, options: string, results: readonl
 ]
 
 describe('a process that nothing could wake', () => {
-  test.each(stuck)('because of %s: the run ends as error, with a result', async (_what, options, results) => {
+  test.each(stuckPrograms)('because of %s: the run ends as error, with a result', async (_what, options, results) => {
     const end = await runProgram(`${ended}
       const running = core.streamRun(core.startRun({ prompt: 'go' }), ${options})
       const events = []

@@ -30,17 +30,17 @@ export interface Asked {
   readonly transitions: readonly IterationReason[]
 }
 
-export type EngineGiven = Partial<QueryOptions>
+export type EngineOverrides = Partial<QueryOptions>
 
 /** An engine over a scripted model and a clock that advances by itself. */
-export interface Made {
+export interface EngineParts {
   readonly engine: QueryEngine
   readonly model: ScriptedModel
   readonly events: RunEvent[]
   readonly clock: FakeClock
 }
 
-export function engineOf(script: Script, overrides: EngineGiven = {}): Made {
+export function engineOf(script: Script, overrides: EngineOverrides = {}): EngineParts {
   const model = overrides.model === undefined ? scriptedModel(script) : (overrides.model as ScriptedModel)
   const clock = createFakeClock({ autoAdvance: true })
   const events: RunEvent[] = []
@@ -57,7 +57,7 @@ export function engineOf(script: Script, overrides: EngineGiven = {}): Made {
 /** Submits one prompt and returns its one result, which is the last message. */
 export async function ask(
   script: Script,
-  overrides: EngineGiven = {},
+  overrides: EngineOverrides = {},
   during?: (engine: QueryEngine, message: SdkMessage) => void,
 ): Promise<Asked> {
   const { engine, model, events } = engineOf(script, overrides)

@@ -37,7 +37,7 @@ export type Script = Parameters<typeof scriptedModel>[0]
 export type RunTestOptions = Partial<RunOptions> & { readonly clock?: FakeClock }
 
 /** A run in progress, with everything that a test may inspect or change meanwhile. */
-export interface Going {
+export interface RunningRun {
   readonly loop: RunStream
   readonly model: ScriptedModel
   readonly clock: FakeClock
@@ -61,7 +61,11 @@ export interface Run {
 }
 
 /** Starts a run under a fake clock that advances by itself. */
-export function begin(script: Script, overrides: RunTestOptions = {}, start: StartOptions = { prompt: 'go' }): Going {
+export function begin(
+  script: Script,
+  overrides: RunTestOptions = {},
+  start: StartOptions = { prompt: 'go' },
+): RunningRun {
   const model = overrides.model === undefined ? scriptedModel(script) : (overrides.model as ScriptedModel)
   const clock = overrides.clock ?? createFakeClock({ autoAdvance: true })
   const steps = (overrides.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
@@ -94,8 +98,8 @@ export function begin(script: Script, overrides: RunTestOptions = {}, start: Sta
 /** The final result, after hooks, aborts and limits: `tool_end` has what the model is shown. */
 function checkOutputs(events: readonly RunEvent[]): void {
   const ends = new Map(events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event] as const] : [])))
-  const shown = events.flatMap((event) => (event.type === 'message' ? resultsOf(event.entry) : []))
-  for (const { tool_use_id, content, is_error = false } of shown) {
+  const resultsShown = events.flatMap((event) => (event.type === 'message' ? resultsOf(event.entry) : []))
+  for (const { tool_use_id, content, is_error = false } of resultsShown) {
     const end = ends.get(tool_use_id)
     if (end !== undefined) expect([end.output, end.isError]).toEqual([content, is_error])
   }
@@ -111,9 +115,9 @@ export function run(script: Script, overrides: RunTestOptions = {}, start?: Star
 }
 
 /** Waits until a condition is true, without advancing the clock. */
-export async function until(holds: () => boolean): Promise<void> {
+export async function until(isTrue: () => boolean): Promise<void> {
   for (let turns = 0; turns < 2_000; turns++) {
-    if (holds()) return
+    if (isTrue()) return
     await Promise.resolve()
   }
   throw new Error('It never came to be so.')
@@ -185,17 +189,17 @@ export interface Left {
 }
 
 /** Entries that the run added after its prompt. */
-function added({ state }: Left): readonly TranscriptEntry[] {
+function entriesAdded({ state }: Left): readonly TranscriptEntry[] {
   return state.transcript.since(state.startLength)
 }
 
 export function attachments(run: Left): readonly Attachment[] {
-  return added(run).flatMap((entry) => (entry.kind === 'attachment' ? [entry.attachment] : []))
+  return entriesAdded(run).flatMap((entry) => (entry.kind === 'attachment' ? [entry.attachment] : []))
 }
 
 /** Texts of user messages that the run wrote itself, with their reason. */
 export function loopMessages(run: Left): readonly (readonly [origin: string, text: string])[] {
-  return added(run).flatMap((entry) => {
+  return entriesAdded(run).flatMap((entry) => {
     if (entry.kind !== 'user' || entry.origin === 'tool_results' || entry.origin === 'prompt') return []
     const { content } = entry.message
     return [
@@ -211,7 +215,7 @@ export function loopMessages(run: Left): readonly (readonly [origin: string, tex
 
 /** Failures that the loop reported as an assistant message. */
 export function failures(run: Left): readonly (readonly [error: string, text: string])[] {
-  return added(run).flatMap((entry) => {
+  return entriesAdded(run).flatMap((entry) => {
     if (entry.kind !== 'assistant' || entry.error === undefined) return []
     return [
       [
@@ -240,7 +244,7 @@ export function isLive(event: RunEvent): boolean {
 
 /** Every tool result of the run, in order. */
 export function results(run: Left): readonly ToolResultBlock[] {
-  return added(run).flatMap((entry) => {
+  return entriesAdded(run).flatMap((entry) => {
     if (entry.kind !== 'user' || typeof entry.message.content === 'string') return []
     return entry.message.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
   })

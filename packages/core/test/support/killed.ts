@@ -38,7 +38,7 @@ export async function killedBefore(
 }
 
 /** The process died before the iteration that would have closed the open turn. */
-export const killedBeforeLap = (
+export const killedBeforeIteration = (
   number: number,
   options: RunOptions,
   start?: StartOptions,

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { startRun, type RunResult } from '../../src/index.ts'
 import { transcriptProblems } from '../../src/testing/index.ts'
-import { begin, type RunTestOptions, type Going, type Run, type Script } from './harness.ts'
+import { begin, type RunTestOptions, type RunningRun, type Run, type Script } from './harness.ts'
 
 /** A run with the invariants of every end: one run result, and a transcript that the next run can begin with. */
-export function watched(script: Script, overrides: RunTestOptions = {}): Going {
+export function beginChecked(script: Script, overrides: RunTestOptions = {}): RunningRun {
   const runResults: RunResult[] = []
   const going = begin(script, { ...overrides, onResult: (terminal) => runResults.push(terminal) })
   return {
@@ -19,4 +19,5 @@ export function watched(script: Script, overrides: RunTestOptions = {}): Going {
   }
 }
 
-export const ended = (script: Script, overrides: RunTestOptions = {}): Promise<Run> => watched(script, overrides).end()
+export const runChecked = (script: Script, overrides: RunTestOptions = {}): Promise<Run> =>
+  beginChecked(script, overrides).end()

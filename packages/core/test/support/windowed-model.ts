@@ -26,7 +26,7 @@ export interface WindowOptions {
 
 export interface WindowedModel extends ScriptedModel {
   /** The accepted and the refused requests, with their sizes. */
-  readonly taken: readonly number[]
+  readonly acceptedTokens: readonly number[]
   readonly refused: readonly number[]
   /** The problems of requests, as text. */
   readonly problems: readonly string[]
@@ -51,7 +51,7 @@ export function windowedModel(
     refuses = () => false,
     summary = () => 'A summary.',
   } = options
-  const taken: number[] = []
+  const acceptedTokens: number[] = []
   const refused: number[] = []
   const problems: string[] = []
   let questions = 0
@@ -83,7 +83,7 @@ export function windowedModel(
           },
         }
       }
-      taken.push(used)
+      acceptedTokens.push(used)
       const reply = isAsked ? summary(request, questions++) : script(request, numberOf(request))
       if (typeof reply === 'string') return { text: reply, usage: { input_tokens: used } }
       return 'error' in reply || 'hang' in reply ? reply : { ...reply, usage: { input_tokens: used, ...reply.usage } }
@@ -95,5 +95,5 @@ export function windowedModel(
       ...(options.id !== undefined && { id: options.id }),
     },
   )
-  return Object.assign(model, { taken, refused, problems })
+  return Object.assign(model, { acceptedTokens, refused, problems })
 }

@@ -25,7 +25,7 @@ describe('aborts', () => {
       message: 'Interrupted by the user',
       source: 'abort',
       context: { cause: 'user', turn: 1 },
-      said: [['interruption', '[Request interrupted by user]']],
+      loopMessages: [['interruption', '[Request interrupted by user]']],
     })
     expect(asked.engine.transcript.messages()[1]).toEqual({
       role: 'assistant',
@@ -43,7 +43,7 @@ describe('aborts', () => {
       {
         message: 'Interrupted by the user',
         source: 'abort',
-        said: [['interruption', '[Request interrupted by user]']],
+        loopMessages: [['interruption', '[Request interrupted by user]']],
         results: ['!Interrupted by user', '!Interrupted by user'],
       },
     )
@@ -71,7 +71,7 @@ describe('aborts', () => {
       message: 'Interrupted by the user',
       source: 'abort',
       context: { cause: 'user', turn: 1 },
-      said: [['interruption', '[Request interrupted by user for tool use]']],
+      loopMessages: [['interruption', '[Request interrupted by user for tool use]']],
       results: ['read', 'stopped it', '!Interrupted by user'],
     })
   })

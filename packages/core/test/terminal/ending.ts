@@ -12,7 +12,7 @@ export interface ExpectedEnding {
   /** For a row whose category has two values. */
   readonly category?: Row['category']
   readonly attachments?: readonly object[]
-  readonly said?: readonly (readonly [string, string])[]
+  readonly loopMessages?: readonly (readonly [string, string])[]
   readonly failures?: readonly (readonly [string, string])[]
   /** Content of every tool result of the run, with `!` before errors. */
   readonly results?: readonly string[]
@@ -33,9 +33,9 @@ export function expectEnding(asked: Asked, reason: EndingReason, expected: Expec
     category: terminal.signal.reason,
     message: terminal.signal.message,
     source: terminal.signal.source,
-    stands: terminal.signals.highest()?.reason,
+    highest: terminal.signals.highest()?.reason,
     attachments: attachments(asked),
-    said: loopMessages(asked),
+    loopMessages: loopMessages(asked),
     failures: failures(asked),
     results: results(asked).map(
       ({ content, is_error }) =>
@@ -46,9 +46,9 @@ export function expectEnding(asked: Asked, reason: EndingReason, expected: Expec
     category: expected.category ?? row.category,
     message: expected.message,
     source: expected.source,
-    stands: expected.category ?? row.category,
+    highest: expected.category ?? row.category,
     attachments: expected.attachments ?? [],
-    said: expected.said ?? [],
+    loopMessages: expected.loopMessages ?? [],
     failures: expected.failures ?? [],
     results: expected.results ?? [],
   })

@@ -85,7 +85,7 @@ describe('limits', () => {
       message: 'The reply was cut at 100 output tokens repeatedly',
       source: 'model',
       context: { used: 100, limit: 100 },
-      said: [
+      loopMessages: [
         ['loop', resume],
         ['loop', resume],
         ['loop', resume],
@@ -121,7 +121,7 @@ describe('limits', () => {
       message: 'No progress: The same tool calls with the same results 5 times in a row',
       source: 'noProgress',
       context: { cycleLength: 1, repeats: 5, used: 5, limit: 5 },
-      said: [['loop', noProgressNudge]],
+      loopMessages: [['loop', noProgressNudge]],
       results: Array.from({ length: 5 }, () => 'read'),
     })
   })
@@ -134,7 +134,7 @@ describe('limits', () => {
       message: 'The answer does not match the output schema: it is not JSON',
       source: 'structured_output',
       context: { problem: 'it is not JSON' },
-      said: Array.from({ length: 5 }, () => ['loop', again] as const),
+      loopMessages: Array.from({ length: 5 }, () => ['loop', again] as const),
     })
     expect(asked.model.requests).toHaveLength(6)
   })

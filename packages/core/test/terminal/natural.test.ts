@@ -98,7 +98,7 @@ describe('graceful endings', () => {
       message: 'The stop hook tests still blocks the answer, which was sent back 2 times in a row: 3 of 40 tests fail',
       source: 'stop_hook',
       context: { hook: 'tests', sentBack: 2, reason: '\n3 of 40 tests fail\nsee above' },
-      said: [feedback, feedback],
+      loopMessages: [feedback, feedback],
       results: ['read'],
     })
     expect(asked.result.last_answer).toBe('the last answer')

@@ -35,11 +35,11 @@ describe('a run without any text', () => {
     ['one empty reply', [...nothing], 'its reply contains no text', 1],
     ['white space', [' \n', ' \n'], 'its reply contains no text', 1],
     ['calls and an empty reply', [look, look, ...nothing], 'none of its 3 replies contains text', 3],
-  ] as const)('(%s) ends as no_answer', async (_what, script, why, replies) => {
+  ] as const)('(%s) ends as no_answer', async (_what, script, label, replies) => {
     const { terminal } = await run(script, { tools })
     expect([terminal.reason, terminal.signal.reason, terminal.signal.source]).toEqual(['no_answer', 'error', 'answer'])
     expect([terminal.signal.message, terminal.signal.context]).toEqual([
-      `The model gave no answer: ${why}`,
+      `The model gave no answer: ${label}`,
       { replies },
     ])
   })
@@ -244,10 +244,10 @@ test('a run is completed when it wrote any text, and the last text is its answer
       )
       const end = drawnReplies.findIndex(({ isCall }) => !isCall)
       const texts = (end === -1 ? drawnReplies : drawnReplies.slice(0, end + 1)).map(({ text }) => text)
-      const said = texts.findLast((text) => text.trim() !== '')
+      const lastText = texts.findLast((text) => text.trim() !== '')
       const { result, terminal } = await ask([...script, ...(end === -1 ? nothing : [])], { tools })
       expect([terminal.reason, result.result]).toEqual(
-        said === undefined ? ['no_answer', undefined] : ['completed', said],
+        lastText === undefined ? ['no_answer', undefined] : ['completed', lastText],
       )
     }),
     { numRuns: 60 },

@@ -22,14 +22,14 @@ const call = (n: number) => ({ name: 'Odd', input: { n } })
 const once = (...inputs: readonly number[]): readonly string[] =>
   inputs.flatMap((n) => [`validate {"n":${n}}`, `readOnly {"n":${n}}`])
 const rules: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
-const later: Permissions = { ...rules, decide: async () => ({ behavior: 'allow' }) }
+const asyncRules: Permissions = { ...rules, decide: async () => ({ behavior: 'allow' }) }
 const nothing = hook(['beforeToolUse', 'afterToolUse'], () => {})
 
 describe('the check and the predicate of a tool are called once for each call', () => {
   const cases: readonly (readonly [string, RunTestOptions])[] = [
     ['by itself', {}],
     ['with rules', { permissions: rules }],
-    ['with rules that take their time', { permissions: later }],
+    ['with rules that take their time', { permissions: asyncRules }],
     ['with hooks', { hooks: [nothing] }],
     ['with rules and hooks', { permissions: rules, hooks: [nothing] }],
     ['one at a time', { toolConcurrency: 1 }],
@@ -95,7 +95,7 @@ describe('rules are called once for a call that they see while its message strea
 
   test.each([
     ['allow', rules, both, ['read']],
-    ['allow later', later, both, ['read']],
+    ['allow later', asyncRules, both, ['read']],
     ['deny', { ...rules, denies: () => 'no' }, ['denies c'], ['no']],
     ['throw', throwing, both, ['Denied: the permission rules failed: no rules']],
     ['reject', refusing, both, ['Denied: the permission rules failed: no rules']],

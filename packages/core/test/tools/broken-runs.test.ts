@@ -23,7 +23,7 @@ import {
   type RunTestOptions,
   type Run,
 } from '../support/harness.ts'
-import { ended } from '../support/watched.ts'
+import { runChecked } from '../support/watched.ts'
 
 const unknownOutcome = expect.stringMatching(/^The outcome of this call is unknown/u) as string
 const notRun = 'Not run: the run failed before this call'
@@ -35,7 +35,7 @@ const redact = hook('afterToolUse', (context: HookContext) =>
 const secret = reader('Secret', 'the secret')
 const failing = reader('Fail', () => { throw new Error('no secret here') }) // prettier-ignore
 /** Breaks the run when a tool has failed, after the hooks have seen its result. */
-const breaking: RunTestOptions = { errorPolicy: bug }
+const breakingOptions: RunTestOptions = { errorPolicy: bug }
 
 const isBroken = ({ terminal }: { readonly terminal: RunResult }) => {
   expect([terminal.reason, terminal.error?.code]).toEqual(['error', expect.toBeOneOf(['callback', 'driver'])])
@@ -55,20 +55,32 @@ function failingAt(key: string) {
 
 describe('keeps the redactions of a hook when the run breaks', () => {
   test('after it, on a later call of the batch', async () => {
-    const result = await ended([calls('Secret', 'Fail')], { tools: [secret, failing], hooks: [redact], ...breaking })
+    const result = await runChecked([calls('Secret', 'Fail')], {
+      tools: [secret, failing],
+      hooks: [redact],
+      ...breakingOptions,
+    })
     isBroken(result)
     expect(resultTexts(result)).toEqual(['the ***', 'no *** here'])
   })
 
   test('in an earlier batch', async () => {
     const write = tool('Write', 'a secret written')
-    const result = await ended([calls('Write', 'Fail')], { tools: [write, failing], hooks: [redact], ...breaking })
+    const result = await runChecked([calls('Write', 'Fail')], {
+      tools: [write, failing],
+      hooks: [redact],
+      ...breakingOptions,
+    })
     isBroken(result)
     expect(resultTexts(result)).toEqual(['a *** written', 'no *** here'])
   })
 
   test('and withholds what the hooks had not reached, since its redactions are unknown', async () => {
-    const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [redact], ...breaking })
+    const result = await runChecked([calls('Fail', 'Secret')], {
+      tools: [secret, failing],
+      hooks: [redact],
+      ...breakingOptions,
+    })
     isBroken(result)
     expect([resultTexts(result), toolEnds(result)]).toEqual([
       ['no *** here', withheld],
@@ -78,16 +90,20 @@ describe('keeps the redactions of a hook when the run breaks', () => {
 
   test('also for the details', async () => {
     const detailed = reader('Detailed', () => ({ content: 'the secret', details: { secret: 'secret' } }))
-    const runOptions = { tools: [detailed, failing], ...breaking }
-    const seen = await ended([calls('Detailed', 'Fail')], runOptions)
+    const runOptions = { tools: [detailed, failing], ...breakingOptions }
+    const seen = await runChecked([calls('Detailed', 'Fail')], runOptions)
     expect(detailsOf(seen)).toEqual({ call_0_0: { secret: 'secret' } })
-    const unseen = await ended([calls('Fail', 'Detailed')], { ...runOptions, hooks: [redact] })
+    const unseen = await runChecked([calls('Fail', 'Detailed')], { ...runOptions, hooks: [redact] })
     expect(detailsOf(unseen)).toBeUndefined()
   })
 
   test('unless only hooks on other tools exist', async () => {
     const elsewhere = hook('afterToolUse', () => {}, { tools: ['Other'] })
-    const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [elsewhere], ...breaking })
+    const result = await runChecked([calls('Fail', 'Secret')], {
+      tools: [secret, failing],
+      hooks: [elsewhere],
+      ...breakingOptions,
+    })
     expect(resultTexts(result)).toEqual(['no secret here', 'the secret'])
   })
 })
@@ -110,7 +126,7 @@ describe('a failure of the step engine on one of several parallel calls', () => 
       void until(() => steps.records.length > 5).catch(() => finish('slow'))
       return 'fast'
     })
-    const result = await ended([calls(first, second)], { clock, steps, tools: [slow, fast] })
+    const result = await runChecked([calls(first, second)], { clock, steps, tools: [slow, fast] })
     isBroken(result)
     expect(resultTexts(result)).toEqual(texts)
   })
@@ -125,7 +141,7 @@ describe('a failure of the step engine on one of several parallel calls', () => 
       spawn: ({ prompt }) => ({ prompt }),
     }
     const { clock, steps } = failingAt('tool:1:1:')
-    const result = await ended(
+    const result = await runChecked(
       ({ messages }) =>
         messages[0]?.content === 'sub' ? 'found it' : calls({ name: 'Agent', input: { prompt: 'sub' } }, 'Fast'),
       { clock, steps, tools: [agent, reader('Fast')], prices: dollarATokenPrices },
@@ -142,7 +158,7 @@ describe('a failure of the step engine on one of several parallel calls', () => 
     const { clock, steps } = failingAt('tool:1:0:')
     const ran: string[] = []
     const write = tool('Write', () => (ran.push('Write'), 'x'))
-    const result = await ended([calls('Fast', 'Write')], { clock, steps, tools: [reader('Fast'), write] })
+    const result = await runChecked([calls('Fast', 'Write')], { clock, steps, tools: [reader('Fast'), write] })
     isBroken(result)
     expect([resultTexts(result), ran]).toEqual([[unknownOutcome, notRun], []])
   })
@@ -156,7 +172,7 @@ describe('a failure of the step engine on one of several parallel calls', () => 
       },
     })
     const slow = reader('Slow', () => new Promise<string>((resolve) => void clock.after(5_000, () => resolve('slow'))))
-    const result = await ended([calls('Slow', 'Fast')], { clock, steps, tools: [slow, reader('Fast')] })
+    const result = await runChecked([calls('Slow', 'Fast')], { clock, steps, tools: [slow, reader('Fast')] })
     isBroken(result)
     expect([resultTexts(result), result.terminal.durationMs]).toEqual([['slow', unknownOutcome], 5_000])
   })
@@ -171,11 +187,11 @@ describe('a run that breaks keeps its results', () => {
 
   test('in its tools: figures, metadata, messages of hooks, details, running calls', async () => {
     const detailed = reader('Detailed', () => ({ content: 'x', details: { lines: 3 } }))
-    const result = await ended([calls('Detailed', 'Fail')], {
+    const result = await runChecked([calls('Detailed', 'Fail')], {
       tools: [detailed, failing],
       hooks: [noted],
       prices: dollarATokenPrices,
-      ...breaking,
+      ...breakingOptions,
     })
     isBroken(result)
     const { summary, costUsd } = result.terminal
@@ -196,7 +212,7 @@ describe('a run that breaks keeps its results', () => {
 
   test('before its tools', async () => {
     const guard = { name: 'broken', checkpoints: ['after_reply'], evaluate: bug } as const
-    const result = await ended(['done'], { hooks: [noted], stopWhen: guard })
+    const result = await runChecked(['done'], { hooks: [noted], stopWhen: guard })
     isBroken(result)
     expect([result.terminal.summary.assistantMessages, result.state.spent.metadata]).toEqual([
       1,
@@ -209,7 +225,7 @@ describe('does not reuse a result of an earlier turn in a run that breaks', () =
   test('when the service repeats an id', async () => {
     let requests = 0
     const denies = () => (requests > 1 ? 'not any more' : undefined)
-    const result = await ended(() => (requests++, calls({ name: 'Write', id: 'same' })), {
+    const result = await runChecked(() => (requests++, calls({ name: 'Write', id: 'same' })), {
       tools: [tool('Write', 'written')],
       permissions: { denies, decide: () => ({ behavior: 'allow' }) },
       hooks: [

@@ -27,7 +27,7 @@ const rule = (toolName: string, destination: PermissionUpdate['destination'] = '
 
 /** Asks about everything except what was learned, and records the rules that it should store. */
 function rules(more: Partial<Permissions> = {}) {
-  const kept: PermissionUpdate[][] = []
+  const storedUpdates: PermissionUpdate[][] = []
   const seen: PermissionRequest[] = []
   const permissions: Permissions = {
     modes: ['default', 'acceptEdits'],
@@ -42,10 +42,10 @@ function rules(more: Partial<Permissions> = {}) {
         : { behavior: 'ask', message: `Allow ${request.call.name}?` }
     },
     suggest: ({ call }) => [rule(call.name, 'localSettings')],
-    keep: (updates) => void kept.push([...updates]),
+    keep: (updates) => void storedUpdates.push([...updates]),
     ...more,
   }
-  return { permissions, kept, seen }
+  return { permissions, storedUpdates, seen }
 }
 
 const echo = tool('Echo', (input) => JSON.stringify(input))
@@ -185,14 +185,14 @@ test('an abort withdraws the question by its signal, and a late answer does not 
       say = resolve
     })
   }
-  const { permissions, kept } = rules()
+  const { permissions, storedUpdates } = rules()
   const going = begin([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
   await until(() => signals.length > 0)
   going.loop.abort('user')
   const result = await going.end()
   say({ behavior: 'allow' })
   await tick()
-  expect([result.terminal.reason, signals[0]?.aborted, kept]).toEqual(['aborted_tools', true, []])
+  expect([result.terminal.reason, signals[0]?.aborted, storedUpdates]).toEqual(['aborted_tools', true, []])
 })
 
 test('a denial with interrupt ends the run, also from a subagent', async () => {
@@ -218,9 +218,9 @@ test('a rule to remember is stored once, and applies to the calls after it', asy
     asked.push(name)
     return { behavior: 'allow', updatedPermissions: [rule(name, 'localSettings')] }
   }
-  const { permissions, kept } = rules()
+  const { permissions, storedUpdates } = rules()
   const result = await run(twice, { tools, permissions, canUseTool })
-  expect([resultTexts(result), asked, kept]).toEqual([
+  expect([resultTexts(result), asked, storedUpdates]).toEqual([
     ['{"a":1}', '{"a":2}'],
     ['Echo'],
     [[rule('Echo', 'localSettings')]],
@@ -376,31 +376,31 @@ test('denials by the callback are in the result message', async () => {
   ])
 })
 
-const yesAlways = (destination: PermissionUpdate['destination'] = 'session') =>
+const alwaysAllow = (destination: PermissionUpdate['destination'] = 'session') =>
   ({ behavior: 'allow', updatedPermissions: [rule('Echo', destination)] }) as const
 
 test('rules of approvals are stored before they apply, once, and apply to the calls after them', async () => {
-  const { permissions, kept } = rules()
+  const { permissions, storedUpdates } = rules()
   const { state } = await run([twice[0] ?? ''], { tools, permissions })
-  const approvals = { call_0_0: yesAlways('localSettings') }
+  const approvals = { call_0_0: alwaysAllow('localSettings') }
   const records: StepRecord[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
   const again = { approvals, transcript: state.transcript, runId: 'run2' }
   const result = await run([twice[1] ?? '', 'done'], { tools, permissions, clock, steps }, again)
-  expect([result.terminal.reason, resultTexts(result), kept]).toEqual([
+  expect([result.terminal.reason, resultTexts(result), storedUpdates]).toEqual([
     'completed',
     ['{"a":1}', '{"a":2}'],
     [[rule('Echo', 'localSettings')]],
   ])
   const replayed = await replay(records, { model: result.model, tools, permissions }, state.transcript)
-  expect([replayed.terminal.reason, kept.length]).toEqual(['completed', 1])
+  expect([replayed.terminal.reason, storedUpdates.length]).toEqual(['completed', 1])
 })
 
 test.each([
   [
     { keep: () => Promise.reject(new Error('full')) },
-    yesAlways(),
+    alwaysAllow(),
     'Denied: the permissions could not be changed: full',
   ],
   [
@@ -423,11 +423,11 @@ test.each([
 })
 
 test('rules of RunStream.answer are stored before they apply, and apply to later calls; an interrupt counts too', async () => {
-  const { permissions, kept } = rules()
+  const { permissions, storedUpdates } = rules()
   const asked: string[] = []
   const running = begin(twice, { tools, permissions, onAsk: 'wait' })
-  const { reason } = await answering(running, asked, () => yesAlways('userSettings'))
-  expect([reason, asked, kept]).toEqual(['completed', ['Echo'], [[rule('Echo', 'userSettings')]]])
+  const { reason } = await answering(running, asked, () => alwaysAllow('userSettings'))
+  expect([reason, asked, storedUpdates]).toEqual(['completed', ['Echo'], [[rule('Echo', 'userSettings')]]])
   const denied = begin(twice, { tools, permissions, onAsk: 'wait' })
   const no = () => ({ behavior: 'deny', message: 'no', interrupt: true }) as const
   expect((await answering(denied, [], no)).reason).toBe('aborted_tools')
@@ -437,7 +437,7 @@ test('rules of RunStream.answer are stored before they apply, and apply to later
     onAsk: 'wait',
   })
   const both: string[] = []
-  await answering(failing, both, () => yesAlways())
+  await answering(failing, both, () => alwaysAllow())
   expect(both).toEqual(['Echo', 'Echo'])
 })
 

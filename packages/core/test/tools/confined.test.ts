@@ -10,7 +10,7 @@ const allowing = (more: object): Permissions => ({
   decide: () => ({ behavior: 'allow', ...more }) as never,
 })
 
-function noting(seen: ToolContext['confined'][]) {
+function recordingTool(seen: ToolContext['confined'][]) {
   return tool('Run', (_input, { confined }) => {
     seen.push(confined)
     return 'ran'
@@ -21,7 +21,7 @@ const asked = [calls({ name: 'Run', input: {} }), 'done']
 
 test('a call that rules allow only with confinement is marked, and no other', async () => {
   const seen: ToolContext['confined'][] = []
-  const tools = [noting(seen)]
+  const tools = [recordingTool(seen)]
   await run(asked, { tools, permissions: allowing({ confined: true }) })
   await run(asked, { tools, permissions: allowing({ confined: true, updatedInput: {} }) })
   for (const more of [{}, { confined: false }, { confined: 'true' }])
@@ -33,7 +33,7 @@ test('a call that rules allow only with confinement is marked, and no other', as
 test('a process that resumes after a kill marks it too, whatever its own rules say', async () => {
   const seen: ToolContext['confined'][] = []
   const options = (permissions: Permissions): RunOptions => ({
-    tools: [noting(seen)],
+    tools: [recordingTool(seen)],
     permissions,
     model: scriptedModel(asked),
   })

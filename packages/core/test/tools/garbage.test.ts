@@ -13,7 +13,7 @@ import {
   tool,
   toolEnds,
 } from '../support/harness.ts'
-import { ended } from '../support/watched.ts'
+import { runChecked } from '../support/watched.ts'
 
 /** A value that plain JavaScript code can return where the types forbid it. */
 const untyped = (value: unknown): never => value as never
@@ -22,7 +22,7 @@ const throws = (make: () => unknown) => () => {
   throw make()
 }
 const rejects = (make: () => unknown) => () => Promise.reject(make())
-const gives = (make: () => unknown) => () => untyped(make())
+const returns = (make: () => unknown) => () => untyped(make())
 /** The budget reads every request: an unreadable value would end every later run of the session. */
 const budget = { prices: dollarATokenPrices, maxBudgetUsd: 1e9 }
 
@@ -30,12 +30,12 @@ describe.each(garbage)('a tool that returns %s', (_what, make) => {
   const ways: readonly (readonly [string, Execute, ended: 'done' | 'failed' | undefined])[] = [
     ['thrown', throws(make), 'failed'],
     ['rejected with', rejects(make), 'failed'],
-    ['given', gives(make), undefined],
+    ['given', returns(make), undefined],
     ['given later', async () => (await tick(), untyped(make())), undefined],
   ]
   test.each(ways)('%s: it has a result, and the run continues', async (_way, execute, end) => {
     for (const parts of [{}, { readOnly: true }]) {
-      const result = await ended([calls('Odd', 'Write'), 'done'], {
+      const result = await runChecked([calls('Odd', 'Write'), 'done'], {
         tools: [tool('Odd', execute, parts), tool('Write', 'written')],
         ...budget,
       })
@@ -63,7 +63,7 @@ function plain(value: unknown): unknown {
 
 describe('the report of garbage', () => {
   const reportOf = async (execute: Execute) => {
-    const result = await ended([calls('Odd'), 'done'], { tools: [tool('Odd', execute)], ...budget })
+    const result = await runChecked([calls('Odd'), 'done'], { tools: [tool('Odd', execute)], ...budget })
     return [resultTexts(result)[0], Object.values(toolEnds(result))[0]]
   }
 
@@ -81,15 +81,15 @@ describe('the report of garbage', () => {
   })
 
   test('that was returned: what can be read of it', async () => {
-    expect(await reportOf(gives(revoked))).toEqual([expect.stringContaining('revoked'), 'failed'])
-    expect(await reportOf(gives(() => throwing({}, 'content')))).toEqual(['bug', 'failed'])
-    expect(await reportOf(gives(() => throwing({}, 'then')))).toEqual(['bug', 'failed'])
-    expect(await reportOf(gives(circle))).toEqual(['{"self":"[circular]"}', 'done'])
-    expect(await reportOf(gives(() => ({ at: new Date(0), n: 10n, f: bug, list: [bug, undefined] })))).toEqual([
+    expect(await reportOf(returns(revoked))).toEqual([expect.stringContaining('revoked'), 'failed'])
+    expect(await reportOf(returns(() => throwing({}, 'content')))).toEqual(['bug', 'failed'])
+    expect(await reportOf(returns(() => throwing({}, 'then')))).toEqual(['bug', 'failed'])
+    expect(await reportOf(returns(circle))).toEqual(['{"self":"[circular]"}', 'done'])
+    expect(await reportOf(returns(() => ({ at: new Date(0), n: 10n, f: bug, list: [bug, undefined] })))).toEqual([
       '{"at":"1970-01-01T00:00:00.000Z","n":"10","list":[null,null]}',
       'done',
     ])
-    expect(await reportOf(gives(() => deep()))).toEqual([expect.stringContaining('[too deep]'), 'done'])
+    expect(await reportOf(returns(() => deep()))).toEqual([expect.stringContaining('[too deep]'), 'done'])
   })
 
   test('among blocks: valid ones stay, the rest is shown as text', async () => {
@@ -106,7 +106,7 @@ describe('the report of garbage', () => {
       { type: 'tool_use', id: 'x', name: 'Odd', input: {} },
       { type: 'audio', data: 'AAAA' },
     ]
-    const result = await ended([calls('Odd'), 'done'], {
+    const result = await runChecked([calls('Odd'), 'done'], {
       tools: [tool('Odd', () => ({ content: untyped(blocks) }))],
       ...budget,
     })
@@ -130,7 +130,7 @@ describe('the report of garbage', () => {
 
   test('as details: what JSON can represent of it', async () => {
     const details = { f: bug, n: 10n, d: new Date(0), c: circle(), nan: Number.NaN, ok: [1, 'two', null, true] }
-    const result = await ended([calls('Odd'), 'done'], {
+    const result = await runChecked([calls('Odd'), 'done'], {
       tools: [tool('Odd', () => ({ content: 'x', details: untyped(details) }))],
       ...budget,
     })
@@ -149,7 +149,7 @@ describe('the report of garbage', () => {
 
   test('as details that two fields share: twice, without a circular reference', async () => {
     const shared = { n: 1 }
-    const result = await ended([calls('Odd'), 'done'], {
+    const result = await runChecked([calls('Odd'), 'done'], {
       tools: [tool('Odd', () => ({ content: 'x', details: { a: shared, b: shared, c: [shared, shared] } }))],
     })
     expect(result.state.transcript.at(2)).toMatchObject({
@@ -160,9 +160,9 @@ describe('the report of garbage', () => {
 
 test('a tool that started early and returns garbage has its result', async () => {
   for (const [, make] of garbage) {
-    for (const execute of [throws(make), gives(make), async () => untyped(make())]) {
+    for (const execute of [throws(make), returns(make), async () => untyped(make())]) {
       const garbageTool = reader('Odd', execute)
-      const result = await ended([{ ...calls('Odd'), before: tick }, 'done'], { tools: [garbageTool], ...budget })
+      const result = await runChecked([{ ...calls('Odd'), before: tick }, 'done'], { tools: [garbageTool], ...budget })
       expect([result.terminal.reason, results(result).length]).toEqual(['completed', 1])
     }
   }
@@ -178,7 +178,7 @@ test('a thrown stop that contains garbage still stops the run', async () => {
     () => throwing(new AgentStopException({ message: 'enough' }), 'signal'),
   ]
   for (const make of garbageTool) {
-    const result = await ended([calls('Stop', 'Write')], { tools: [tool('Stop', throws(make)), tool('Write')] })
+    const result = await runChecked([calls('Stop', 'Write')], { tools: [tool('Stop', throws(make)), tool('Write')] })
     expect([result.terminal.reason, results(result).length, toolEnds(result)]).toEqual([
       expect.toBeOneOf(['stop_requested', 'error']),
       2,
@@ -192,9 +192,9 @@ describe.each(garbage)('a function of a tool that returns %s', (_what, make) => 
 
   test.each([
     ['thrown by its check', { validate: throws(make) }],
-    ['given by its check', { validate: gives(make) }],
+    ['given by its check', { validate: returns(make) }],
   ] as const)('%s: the call is invalid, and not run', async (_way, parts) => {
-    const result = await ended([calls('Odd'), 'done'], { tools: [garbageTool(parts)], ...budget })
+    const result = await runChecked([calls('Odd'), 'done'], { tools: [garbageTool(parts)], ...budget })
     expect([result.terminal.reason, toolEnds(result), resultTexts(result)]).toEqual([
       'completed',
       { call_0_0: 'invalid' },
@@ -204,11 +204,11 @@ describe.each(garbage)('a function of a tool that returns %s', (_what, make) => 
 
   test.each([
     ['thrown by its predicate', { readOnly: throws(make) }],
-    ['given by its predicate', { readOnly: gives(make) }],
+    ['given by its predicate', { readOnly: returns(make) }],
   ] as const)('%s: a call not known to be harmless counts as harmful', async (_way, parts) => {
     const log: string[] = []
     const execute = async () => (log.push('+'), await tick(), log.push('-'), 'ran')
-    const result = await ended([calls('Odd', 'Odd'), 'done'], { tools: [garbageTool({ ...parts, execute })] })
+    const result = await runChecked([calls('Odd', 'Odd'), 'done'], { tools: [garbageTool({ ...parts, execute })] })
     expect([result.terminal.reason, resultTexts(result), log]).toEqual([
       'completed',
       ['ran', 'ran'],
@@ -218,17 +218,17 @@ describe.each(garbage)('a function of a tool that returns %s', (_what, make) => 
 
   test.each([
     ['thrown', throws(make)],
-    ['given', gives(make)],
+    ['given', returns(make)],
   ] as const)('%s in place of a subagent: the call failed', async (_way, spawn) => {
     const agent: AgentTool = { name: 'Odd', description: 'odd', inputSchema: { type: 'object' }, readOnly: true, spawn }
-    const result = await ended([calls('Odd'), 'done'], { tools: [agent], ...budget })
+    const result = await runChecked([calls('Odd'), 'done'], { tools: [agent], ...budget })
     expect([result.terminal.reason, toolEnds(result)]).toEqual(['completed', { call_0_0: 'failed' }])
   })
 })
 
 test('an asynchronous input check is no answer', async () => {
   const late: Tool = { ...tool('Odd'), validate: untyped(async (input: unknown) => ({ valid: true, input })) }
-  expect(resultTexts(await ended([calls('Odd'), 'done'], { tools: [late] }))).toEqual([
+  expect(resultTexts(await runChecked([calls('Odd'), 'done'], { tools: [late] }))).toEqual([
     expect.stringContaining('Invalid input for Odd: '),
   ])
 })
@@ -236,7 +236,7 @@ test('an asynchronous input check is no answer', async () => {
 test('garbage progress is emitted as JSON', async () => {
   for (const [, make] of garbage) {
     const garbageTool = tool('Odd', (_input, { progress }) => (progress(untyped(make())), 'x'))
-    const result = await ended([calls('Odd'), 'done'], { tools: [garbageTool] })
+    const result = await runChecked([calls('Odd'), 'done'], { tools: [garbageTool] })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['x']])
     for (const event of result.events) if (event.type === 'tool_update') expectJson(event.data)
   }
@@ -244,6 +244,6 @@ test('garbage progress is emitted as JSON', async () => {
 
 test('progress that is a promise is emitted as JSON, and its rejection is ignored', async () => {
   const garbageTool = tool('Odd', (_input, { progress }) => (progress(untyped(Promise.reject(new Error('late')))), 'x'))
-  const result = await ended([calls('Odd'), 'done'], { tools: [garbageTool] })
+  const result = await runChecked([calls('Odd'), 'done'], { tools: [garbageTool] })
   expect(resultTexts(result)).toEqual(['x'])
 })

@@ -17,7 +17,7 @@ import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } fro
 import { killedAfter } from '../support/killed.ts'
 
 /** A tool whose precheck fails as long as `why` has a text, and that records its calls. */
-function checked(failure: Tool['precheck'] | undefined, log: string[] = []): Tool {
+function precheckedTool(failure: Tool['precheck'] | undefined, log: string[] = []): Tool {
   return tool('Edit', () => (log.push('ran'), 'edited'), {
     precheck(input, context) {
       log.push('checked')
@@ -33,7 +33,7 @@ function rules(decision: PermissionDecision, more: Partial<Permissions> = {}): P
 const asking = rules({ behavior: 'ask', message: 'May it edit?' })
 
 /** Approves, and records that it was called. */
-const yes =
+const approving =
   (log: string[]): CanUseTool =>
   () => {
     log.push('asked')
@@ -43,8 +43,8 @@ const yes =
 describe('a call that cannot succeed', () => {
   test('is not asked about: the model gets the reason, and nothing is denied', async () => {
     const log: string[] = []
-    const tools = [checked(() => 'the text is not there', log)]
-    const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, canUseTool: yes(log) })
+    const tools = [precheckedTool(() => 'the text is not there', log)]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, canUseTool: approving(log) })
     expect([result.terminal.reason, resultTexts(result), log]).toEqual([
       'completed',
       ['the text is not there'],
@@ -55,7 +55,7 @@ describe('a call that cannot succeed', () => {
   })
 
   test('does not end the run when nobody is there to be asked', async () => {
-    const tools = [checked(() => 'no')]
+    const tools = [precheckedTool(() => 'no')]
     const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, onAsk: 'end' })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['no']])
   })
@@ -66,30 +66,34 @@ describe('a call that cannot succeed', () => {
     ['allowed', rules({ behavior: 'allow' }), ['edited'], ['ran']],
   ] as const)('that is %s is not checked', async (_what, permissions, texts, expected) => {
     const log: string[] = []
-    const tools = [checked(() => 'no', log)]
-    const result = await run([calls('Edit'), 'done'], { tools, permissions, canUseTool: yes(log) })
+    const tools = [precheckedTool(() => 'no', log)]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions, canUseTool: approving(log) })
     expect([resultTexts(result), log]).toEqual([texts, expected])
   })
 
   test('fails also when a hook has asked about it', async () => {
     const log: string[] = []
     const asks = hook('beforeToolUse', (context) => context.withPermission('ask'))
-    const runOptions = { tools: [checked(() => 'no', log)], hooks: [asks], permissions: rules({ behavior: 'allow' }) }
-    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: yes(log) })
+    const runOptions = {
+      tools: [precheckedTool(() => 'no', log)],
+      hooks: [asks],
+      permissions: rules({ behavior: 'allow' }),
+    }
+    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: approving(log) })
     expect([resultTexts(result), log]).toEqual([['no'], ['checked']])
   })
 
   test('counts as failed for hooks after tools', async () => {
     const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
-    const runOptions = { tools: [checked(() => 'the secret')], hooks: [replaces], permissions: asking }
+    const runOptions = { tools: [precheckedTool(() => 'the secret')], hooks: [replaces], permissions: asking }
     expect(resultTexts(await run([calls('Edit'), 'done'], runOptions))).toEqual(['redacted'])
   })
 
   test('is asked about when hooks have to see results before the record does', async () => {
     const log: string[] = []
     const redacts = new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact' })
-    const runOptions = { tools: [checked(() => 'the secret', log)], hooks: [redacts], permissions: asking }
-    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: yes(log) })
+    const runOptions = { tools: [precheckedTool(() => 'the secret', log)], hooks: [redacts], permissions: asking }
+    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: approving(log) })
     expect([resultTexts(result), log]).toEqual([['edited'], ['asked', 'ran']])
   })
 })
@@ -108,7 +112,7 @@ describe('a check', () => {
     ['gives an empty text', () => ''],
   ])('that %s leaves the call to the person', async (_what, precheck) => {
     const log: string[] = []
-    const runOptions = { tools: [checked(precheck, log)], permissions: asking, canUseTool: yes(log) }
+    const runOptions = { tools: [precheckedTool(precheck, log)], permissions: asking, canUseTool: approving(log) }
     const result = await run([calls('Edit'), 'done'], runOptions)
     expect([resultTexts(result), log]).toEqual([['edited'], ['checked', 'asked', 'ran']])
   })
@@ -116,7 +120,7 @@ describe('a check', () => {
   test('receives the memos of earlier calls of the message, and its own copy of the input', async () => {
     const seen: unknown[] = []
     const read = tool('Read', () => ({ content: 'text', memo: { file: 'a' } }), { readOnly: true })
-    const edit = checked((input, { memos, callId, toolName }) => {
+    const edit = precheckedTool((input, { memos, callId, toolName }) => {
       seen.push(json({ input, memos, callId, toolName }))
       Object.assign(input, { changed: true })
       return undefined
@@ -143,14 +147,17 @@ describe('a check', () => {
       log.push(String(await precheck?.()))
       return { behavior: 'ask', message: 'well?' }
     }
-    const runOptions = { tools: [checked(() => 'no', log)], permissions: rules({ behavior: 'allow' }, { decide }) }
+    const runOptions = {
+      tools: [precheckedTool(() => 'no', log)],
+      permissions: rules({ behavior: 'allow' }, { decide }),
+    }
     expect(resultTexts(await run([calls('Edit'), 'done'], runOptions))).toEqual(['no'])
     expect(log).toEqual(['checked', 'no'])
   })
 
   test('is not awaited after an abort', async () => {
     const log: string[] = []
-    const never = checked(() => new Promise<never>(() => {}), log)
+    const never = precheckedTool(() => new Promise<never>(() => {}), log)
     const going = begin([calls('Edit')], { tools: [never], permissions: asking, graceMs: 5 })
     await until(() => log.length > 0)
     going.loop.abort()
@@ -159,7 +166,7 @@ describe('a check', () => {
 })
 
 test('rules may report that a call fails, and an answer of a person may not', async () => {
-  const tools = [checked(undefined)]
+  const tools = [precheckedTool(undefined)]
   const failing = rules({ behavior: 'fail', message: 'it cannot' })
   expect(resultTexts(await run([calls('Edit'), 'done'], { tools, permissions: failing }))).toEqual(['it cannot'])
   const answered = await run([calls('Edit'), 'done'], {
@@ -174,10 +181,10 @@ test('rules may report that a call fails, and an answer of a person may not', as
 test('has the same outcome whenever the process dies', async () => {
   const optionsOf = (log: string[], failure: string | undefined): RunOptions => ({
     model: scriptedModel(({ messages }) => (messages.length < 3 ? calls('Edit') : 'done')),
-    tools: [checked(() => failure, log)],
+    tools: [precheckedTool(() => failure, log)],
     permissions: asking,
     onAsk: 'wait',
-    canUseTool: yes(log),
+    canUseTool: approving(log),
     clock: createFakeClock({ autoAdvance: true }),
   })
   for (let count = 1; ; count++) {
@@ -198,7 +205,7 @@ test('a replay checks nothing', async () => {
   const log: string[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
-  const runOptions = { tools: [checked(() => 'no', log)], permissions: asking, clock }
+  const runOptions = { tools: [precheckedTool(() => 'no', log)], permissions: asking, clock }
   const { model } = await run([calls('Edit'), 'done'], { ...runOptions, steps })
   const again = await replay(records, { ...runOptions, model })
   expect([again.terminal.reason, log]).toEqual(['completed', ['checked']])

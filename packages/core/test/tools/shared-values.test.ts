@@ -23,7 +23,7 @@ import {
   tool,
   until,
   type RunTestOptions,
-  type Going,
+  type RunningRun,
   type Run,
   isLive,
 } from '../support/harness.ts'
@@ -32,7 +32,7 @@ const input = () => ({ path: 'a.txt', edits: [{ from: 'a', to: 'b' }] })
 const script = () => [calls({ name: 'Edit', id: 'c1', input: input() }), 'done']
 
 /** Changes everything it can reach in an input; a frozen one stays unchanged. */
-function spoil(value: unknown): void {
+function mutate(value: unknown): void {
   const fields = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
   for (const change of [
     () => (fields.path = 'spoilt'),
@@ -57,7 +57,7 @@ const calledInput = ({ state }: Pick<Run, 'state'>): unknown => {
 }
 
 /** The same run, replayed from its record. */
-async function playedBack(whole: Run, overrides: RunTestOptions): Promise<void> {
+async function expectReplays(whole: Run, overrides: RunTestOptions): Promise<void> {
   const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
   const options: RunOptions = { ...overrides, model: scriptedModel([]) }
   const { events, terminal } = await replay(records, options)
@@ -67,25 +67,25 @@ async function playedBack(whole: Run, overrides: RunTestOptions): Promise<void> 
 
 describe('the input of a call on the transcript is not changed', () => {
   const spoiling: readonly (readonly [string, RunTestOptions])[] = [
-    ['a tool', { tools: [tool('Edit', (input) => (spoil(input), 'x'))] }],
-    ['a tool that ends later', { tools: [tool('Edit', async (input) => (await tick(), spoil(input), 'x'))] }],
-    ['a tool that starts early', { tools: [reader('Edit', (input) => (spoil(input), 'x'))] }],
+    ['a tool', { tools: [tool('Edit', (input) => (mutate(input), 'x'))] }],
+    ['a tool that ends later', { tools: [tool('Edit', async (input) => (await tick(), mutate(input), 'x'))] }],
+    ['a tool that starts early', { tools: [reader('Edit', (input) => (mutate(input), 'x'))] }],
     [
       "a tool's own check",
       {
         tools: [
-          { ...tool('Edit'), validate: (input: unknown) => (spoil(input), { valid: true, input: input as never }) },
+          { ...tool('Edit'), validate: (input: unknown) => (mutate(input), { valid: true, input: input as never }) },
         ],
       },
     ],
-    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (input: unknown) => (spoil(input), true) }] }],
+    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (input: unknown) => (mutate(input), true) }] }],
     [
       'a permission rule',
       {
         tools: [tool('Edit')],
         permissions: {
-          denies: ({ call }) => (spoil(call.input), undefined),
-          decide: ({ call }) => (spoil(call.input), { behavior: 'allow' }),
+          denies: ({ call }) => (mutate(call.input), undefined),
+          decide: ({ call }) => (mutate(call.input), { behavior: 'allow' }),
         },
       },
     ],
@@ -93,7 +93,7 @@ describe('the input of a call on the transcript is not changed', () => {
       'a hook',
       {
         tools: [tool('Edit')],
-        hooks: [hook(['beforeToolUse', 'afterToolUse'], ({ toolCall }) => spoil(toolCall?.input))],
+        hooks: [hook(['beforeToolUse', 'afterToolUse'], ({ toolCall }) => mutate(toolCall?.input))],
       },
     ],
     [
@@ -103,7 +103,7 @@ describe('the input of a call on the transcript is not changed', () => {
         hooks: [
           hook('afterStep', (context) => {
             for (const entry of context.state().transcript)
-              if (entry.kind === 'assistant') spoil((entry.message.content[0] as ToolUseBlock).input)
+              if (entry.kind === 'assistant') mutate((entry.message.content[0] as ToolUseBlock).input)
           }),
         ],
       },
@@ -112,7 +112,7 @@ describe('the input of a call on the transcript is not changed', () => {
   test.each(spoiling)('by %s', async (_who, overrides) => {
     const result = await run(script(), overrides)
     expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
-    await playedBack(result, overrides)
+    await expectReplays(result, overrides)
   })
 
   test('by a listener', async () => {
@@ -121,11 +121,11 @@ describe('the input of a call on the transcript is not changed', () => {
       for (;;) {
         await Promise.resolve()
         for (const event of going.events) {
-          if (event.type === 'tool_start') spoil(event.input)
+          if (event.type === 'tool_start') mutate(event.input)
           if (event.type === 'model_update' && event.update.type === 'block')
-            spoil((event.update.block as ToolUseBlock).input)
+            mutate((event.update.block as ToolUseBlock).input)
           if (event.type === 'message' && event.entry.kind === 'assistant')
-            for (const block of event.entry.message.content) spoil((block as ToolUseBlock).input)
+            for (const block of event.entry.message.content) mutate((block as ToolUseBlock).input)
           if (event.type === 'run_end') return
         }
       }
@@ -138,7 +138,7 @@ describe('the input of a call on the transcript is not changed', () => {
   test('by the model that returned it', async () => {
     const shared = input()
     const result = await run([calls({ name: 'Edit', input: shared }), 'done'], {
-      tools: [tool('Edit', () => (spoil(shared), 'x'))],
+      tools: [tool('Edit', () => (mutate(shared), 'x'))],
     })
     expect(calledInput(result)).toEqual(input())
   })
@@ -155,11 +155,11 @@ describe('the input of a call on the transcript is not changed', () => {
           messageId: 'm',
         })
         going.loop.abort()
-        spoil(shared)
+        mutate(shared)
         return Promise.reject(call.signal.reason as Error)
       },
     }
-    const going: Going = begin([], { model, tools: [tool('Edit')] })
+    const going: RunningRun = begin([], { model, tools: [tool('Edit')] })
     const result = await going.end()
     expect([result.terminal.reason, calledInput(result)]).toEqual(['aborted_streaming', input()])
   })
@@ -182,26 +182,26 @@ describe('the input of a call on the transcript is not changed', () => {
   test('and the hooks after it receive the original input', async () => {
     const seen: unknown[] = []
     await run(script(), {
-      tools: [tool('Edit', (input) => (spoil(input), 'x'))],
+      tools: [tool('Edit', (input) => (mutate(input), 'x'))],
       hooks: [hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input)))],
     })
     expect(seen).toEqual([input()])
   })
 
   test('nor is one that a hook replaced', async () => {
-    const kept = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
+    const sharedInput = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     const seen: unknown[] = []
     const runOptions: RunTestOptions = {
-      tools: [tool('Edit', (value) => (seen.push(json(value)), spoil(value), spoil(kept), 'x'))],
+      tools: [tool('Edit', (value) => (seen.push(json(value)), mutate(value), mutate(sharedInput), 'x'))],
       hooks: [
-        hook('beforeToolUse', (context: HookContext) => context.withToolInput(kept)),
+        hook('beforeToolUse', (context: HookContext) => context.withToolInput(sharedInput)),
         hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input))),
       ],
     }
     const result = await run(script(), runOptions)
     const asked = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     expect(seen).toEqual([asked, asked])
-    await playedBack(result, runOptions)
+    await expectReplays(result, runOptions)
   })
 })
 
@@ -223,7 +223,7 @@ describe('a returned value is not changed', () => {
       [{ type: 'text', text: 'seen' }],
       { details: { call_0_0: { lines: 1, parts: [] } } },
     ])
-    await playedBack(result, runOptions)
+    await expectReplays(result, runOptions)
   })
 
   test('by a hook: messages, metadata', async () => {
@@ -250,7 +250,7 @@ describe('a returned value is not changed', () => {
       [{ type: 'text', text: 'a note' }],
       { messages: [[{ type: 'text', text: 'a note' }]], metadata: { kept: { n: 1 } } },
     ])
-    await playedBack(result, runOptions)
+    await expectReplays(result, runOptions)
   })
 
   test('by a hook that keeps the state it returned', async () => {

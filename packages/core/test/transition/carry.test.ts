@@ -21,10 +21,10 @@ const look = () => calls('Look')
 
 /** Another run over the transcript of one that ended, with its counters. */
 function continueRun(first: Run, script: Script, overrides: RunTestOptions): Promise<Run> {
-  return run(script, overrides, carriedFrom(first))
+  return run(script, overrides, countersOf(first))
 }
 
-const carriedFrom = ({ state }: Run) => ({
+const countersOf = ({ state }: Run) => ({
   prompt: 'go on',
   runId: 'run2',
   transcript: state.transcript,
@@ -167,7 +167,7 @@ describe('a continued run', () => {
     const runOptions = { clock, maxDurationMs: 10_000 }
     const first = await run([{ text: 'answer', before: () => clock.advance(3_000) }], runOptions)
     await clock.advance(60_000)
-    const going = begin([{ hang: true }], runOptions, carriedFrom(first))
+    const going = begin([{ hang: true }], runOptions, countersOf(first))
     await until(() => going.model.requests.length === 1)
     await clock.advance(6_999)
     expect(going.events.at(-1)?.type).not.toBe('run_end')

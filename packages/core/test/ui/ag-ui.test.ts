@@ -28,7 +28,7 @@ function problemsIn(events: readonly AgUiEvent[]): readonly string[] {
   const open = new Set<string>()
   const used = new Set<string>()
   const problems: string[] = []
-  const demand = (holds: boolean, event: AgUiEvent): void => void (holds || problems.push(JSON.stringify(event)))
+  const demand = (isTrue: boolean, event: AgUiEvent): void => void (isTrue || problems.push(JSON.stringify(event)))
   const begins = (id: string, event: AgUiEvent): void => {
     demand(!used.has(id), event)
     used.add(id)

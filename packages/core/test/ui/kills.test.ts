@@ -7,7 +7,7 @@ import { DurableStepEngine, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { reader, tool } from '../support/harness.ts'
-import { collected, messageOf, sentBy, type Sent } from './support.ts'
+import { collected, messageOf, chunksSentBy, type SentChunk } from './support.ts'
 
 const look = (id: string): { readonly id: string; readonly name: string } => ({ id, name: 'Look' })
 
@@ -53,14 +53,14 @@ class SlowStore {
 }
 
 const visible = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
-const chunksIn = (sentChunks: readonly Sent[]): readonly UIMessageChunk[] => sentChunks.map(({ chunk }) => chunk)
+const chunksIn = (sentChunks: readonly SentChunk[]): readonly UIMessageChunk[] => sentChunks.map(({ chunk }) => chunk)
 
 test('a client has what the record contains, whenever the process was killed', { timeout: 60_000 }, async () => {
   const log = new SlowStore()
   const clock = createFakeClock({ autoAdvance: true })
   const steps = new DurableStepEngine({ log, clock })
   const run = streamRun(startRun({ prompt: 'go' }), { ...optionsOf(script), clock, steps })
-  const sentChunks: Sent[] = []
+  const sentChunks: SentChunk[] = []
   const kills: (readonly StepRecord[])[] = []
   const shared = shareRun(run, { flush: () => log.flush() })
   for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {
@@ -78,7 +78,7 @@ test('a client has what the record contains, whenever the process was killed', {
       const options = optionsOf(replies)
       const resumed = resume(structuredClone(records), options)
       const going = shareRun(resumed.loop, { past: await recordedEvents(records, options) })
-      const whole = visible(await messageOf(chunksIn(await sentBy(toUIMessageStream(going)))))
+      const whole = visible(await messageOf(chunksIn(await chunksSentBy(toUIMessageStream(going)))))
       const after = sentChunks[cut]?.id
       for (const source of [going, await recordedEvents(resumed.steps.records, options)]) {
         const rest = await collected(toUIMessageStream(source, { after }))

@@ -6,7 +6,7 @@ import { streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { shareRun, sseHeaders, toSse, toUIMessageStream } from '../../src/ui/index.ts'
 import { tick } from '../support/harness.ts'
-import { collected, sentBy } from './support.ts'
+import { collected, chunksSentBy } from './support.ts'
 
 function streamOf<Item>(items: readonly Item[]): ReadableStream<Item> {
   return new ReadableStream({
@@ -37,9 +37,9 @@ const textOfRun = (text: string) =>
 describe('a stream as server-sent events', () => {
   test('has an event with its id for each chunk', async () => {
     const shared = shareRun(textOfRun('Hi'))
-    const sentEvents = await sentBy(toUIMessageStream(shared))
+    const sentEvents = await chunksSentBy(toUIMessageStream(shared))
     await shared.done
-    const late = await sentBy(toUIMessageStream(shared))
+    const late = await chunksSentBy(toUIMessageStream(shared))
     expect(late.length).toBeLessThanOrEqual(sentEvents.length)
     const text = await textOf(toSse(toUIMessageStream(shared)))
     expect(text).toBe(late.map(({ id, chunk }) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`).join(''))

@@ -12,7 +12,7 @@ import { createFakeClock } from '../../src/testing/index.ts'
 import { eventIdOf, type UIMessageChunk } from '../../src/ui/index.ts'
 
 /** A chunk as a client receives it. */
-export interface Sent {
+export interface SentChunk {
   readonly id: string
   readonly chunk: UIMessageChunk
 }
@@ -34,7 +34,7 @@ export async function collected<Item>(items: AsyncIterable<Item> | ReadableStrea
   return all
 }
 
-export async function sentBy(stream: ReadableStream<UIMessageChunk>): Promise<readonly Sent[]> {
+export async function chunksSentBy(stream: ReadableStream<UIMessageChunk>): Promise<readonly SentChunk[]> {
   return (await collected(stream)).map((chunk) => ({ id: eventIdOf(chunk) ?? '', chunk }))
 }
 

@@ -6,7 +6,7 @@ import { resume, type RunEvent, type RunOptions, type RunResult } from '../../sr
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { calls, reader, subagent, tool, until } from '../support/harness.ts'
-import { checkedChunks, collected, eventsOf, messageOf, sentBy, started, type Sent } from './support.ts'
+import { checkedChunks, collected, eventsOf, messageOf, chunksSentBy, started, type SentChunk } from './support.ts'
 
 const script: readonly ScriptedReply[] = [
   {
@@ -168,7 +168,7 @@ const visible = (message: UIMessage | undefined): unknown => JSON.parse(JSON.str
 const withoutTotals = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
 
 /** The message of a client that was cut off after some chunks and has read the rest. */
-async function continued(before: readonly Sent[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
+async function continued(before: readonly SentChunk[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
   const first = before.length === 0 ? undefined : await messageOf(before.map(({ chunk }) => chunk))
   return visible(await messageOf(await collected(rest), first))
 }
@@ -176,7 +176,7 @@ async function continued(before: readonly Sent[], rest: ReadableStream<UIMessage
 describe('a client that reconnects', () => {
   test('builds the same message, wherever it was cut off: from the record', async () => {
     const { run, steps } = started(options())
-    const sentChunks = await sentBy(toUIMessageStream(run))
+    const sentChunks = await chunksSentBy(toUIMessageStream(run))
     const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
     const events = await recordedEvents(steps.records, options())
     for (let cut = 0; cut <= sentChunks.length; cut++) {
@@ -192,7 +192,7 @@ describe('a client that reconnects', () => {
     const notice: RunEvent = { type: 'notice', message: 'Careful.' }
     const events = [...(first === undefined ? [] : [first]), notice, ...others]
     const runOptions = { continuesMessage: true, messageId: 'm1' }
-    const sentChunks = await sentBy(toUIMessageStream(events, runOptions))
+    const sentChunks = await chunksSentBy(toUIMessageStream(events, runOptions))
     const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk), before)) // prettier-ignore
     expect(JSON.stringify(whole)).toMatch(/Before.*After/)
     for (const [cut, { id }] of sentChunks.entries()) {
@@ -204,10 +204,10 @@ describe('a client that reconnects', () => {
 
   test('gets the same ids from the record as live, except for streamed pieces', async () => {
     const { run, steps } = started(options())
-    const counted = (all: readonly Sent[]): unknown => all.filter(({ id }) => !id.includes('.'))
-    const live = await sentBy(toUIMessageStream(run))
+    const counted = (all: readonly SentChunk[]): unknown => all.filter(({ id }) => !id.includes('.'))
+    const live = await chunksSentBy(toUIMessageStream(run))
     const events = await recordedEvents(steps.records, options())
-    expect(counted(await sentBy(toUIMessageStream(events)))).toEqual(counted(live))
+    expect(counted(await chunksSentBy(toUIMessageStream(events)))).toEqual(counted(live))
     expect(live.every(({ id }) => id.startsWith('run1:'))).toBe(true)
   })
 
@@ -231,13 +231,13 @@ describe('a client that reconnects', () => {
           const runOptions = (): RunOptions => options([...(replies as readonly ScriptedReply[]), 'end'])
           const { run, steps } = started(runOptions())
           const shared = shareRun(run)
-          const sentChunks = await sentBy(toUIMessageStream(shared))
+          const sentChunks = await chunksSentBy(toUIMessageStream(shared))
           const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
           const sources = [shared, await recordedEvents(steps.records, runOptions())]
           let message: UIMessage | undefined
           let after: string | undefined
           for (const [index, cut] of [...cuts, 1_000].entries()) {
-            const rest = await sentBy(toUIMessageStream(sources[index % 2] ?? shared, { after }))
+            const rest = await chunksSentBy(toUIMessageStream(sources[index % 2] ?? shared, { after }))
             const read = rest.slice(0, cut)
             if (read.length > 0)
               message = await messageOf(
@@ -255,7 +255,7 @@ describe('a client that reconnects', () => {
 
   test('continues with a run that another process resumed, after a kill at any record', async () => {
     const { run, steps } = started(options())
-    const sentChunks = await sentBy(toUIMessageStream(run))
+    const sentChunks = await chunksSentBy(toUIMessageStream(run))
     const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
     const end = steps.records.findIndex(({ type }) => type === 'end')
     for (let count = 1; count < end; count++) {
@@ -265,10 +265,10 @@ describe('a client that reconnects', () => {
       )
       const past = await recordedEvents(records, options())
       const resumed = shareRun(resume(records, { ...options(), model }).loop, { past })
-      const rest = await sentBy(toUIMessageStream(resumed))
+      const rest = await chunksSentBy(toUIMessageStream(resumed))
       const again = visible(await messageOf(rest.map(({ chunk }) => chunk)))
       // The part of the open turn that the previous process had sent.
-      const lastId = (await sentBy(toUIMessageStream(past))).at(-1)?.id
+      const lastId = (await chunksSentBy(toUIMessageStream(past))).at(-1)?.id
       const from = sentChunks.findIndex(({ id }) => id === lastId) + 1
       const open = sentChunks.slice(
         from,
@@ -290,8 +290,10 @@ describe('a client that reconnects', () => {
     async (after) => {
       const { run } = started(options())
       const shared = shareRun(run)
-      const all = await sentBy(toUIMessageStream(shared))
-      expect(await sentBy(toUIMessageStream(shared, { after }))).toEqual(await sentBy(toUIMessageStream(shared)))
+      const all = await chunksSentBy(toUIMessageStream(shared))
+      expect(await chunksSentBy(toUIMessageStream(shared, { after }))).toEqual(
+        await chunksSentBy(toUIMessageStream(shared)),
+      )
       expect(all.length).toBeGreaterThan(20)
     },
   )
@@ -299,7 +301,7 @@ describe('a client that reconnects', () => {
   test('that claims more than there is gets its last step again, and the end', async () => {
     const { run } = started(options())
     const shared = shareRun(run)
-    const all = await sentBy(toUIMessageStream(shared))
+    const all = await chunksSentBy(toUIMessageStream(shared))
     const runId = all[0]?.id.split(':')[0] ?? ''
     const rest = await collected(toUIMessageStream(shared, { after: `${runId}:9999` }))
     expect(rest[0]).toEqual({ type: 'reset-step' })
@@ -313,7 +315,7 @@ describe('clients of a shared run', () => {
   test('each read all of it, at their own pace', async () => {
     const shared = shareRun(started(options()).run)
     const [fast, slow] = await Promise.all([
-      sentBy(toUIMessageStream(shared)),
+      chunksSentBy(toUIMessageStream(shared)),
       (async () => {
         const chunks: UIMessageChunk[] = []
         for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {

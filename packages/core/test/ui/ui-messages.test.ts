@@ -326,11 +326,11 @@ test('a service accepts the resulting history with a prompt after it, whatever t
             ? [{ type: 'tool_result', tool_use_id: block.id, content: 'no' } as const]
             : [],
         )
-        const shown = [
+        const expectedHistory = [
           ...Transcript.of(entries).messages(),
           ...(closing.length === 0 ? [] : [{ role: 'user', content: closing } as const]),
         ]
-        expect(transcriptProblems(shown)).toEqual([])
+        expect(transcriptProblems(expectedHistory)).toEqual([])
       },
     ),
     { numRuns: 1_000 },

@@ -85,7 +85,7 @@ function workOf(input: unknown): FileWork {
   return { ...(both !== undefined && { changedLines: 3 }), check: { command: 'make', passed } }
 }
 
-const planning = (plans: boolean): Permissions => ({
+const planPermissions = (plans: boolean): Permissions => ({
   denies: () => undefined,
   decide: () => ({ behavior: 'allow' }),
   isPlanning: () => plans,
@@ -111,7 +111,7 @@ function optionsOf({ moves, maxTurns, project, plans, until }: Drawn, mode: 'ask
     maxTurns,
     maxRetries: 0,
     clock: createFakeClock({ autoAdvance: true }),
-    permissions: planning(plans),
+    permissions: planPermissions(plans),
     verification: {
       mode,
       checks: () => (project === 'throws' ? Promise.reject(new Error('unreadable')) : project),
@@ -230,7 +230,7 @@ test('a resume after each record of a run that was asked ends the same', async (
   expect(whole.transitions).toEqual(['next_turn', 'next_turn', 'unverified_change', 'next_turn'])
   for (let count = 1; count < whole.steps.records.length; count++) {
     const checks = { asked: 0 }
-    const options = { ...optionsOf(plan), verification: counting(checks) }
+    const options = { ...optionsOf(plan), verification: countingVerification(checks) }
     const records = await killedAfter(count, optionsOf(plan))
     const onRecord = records.some((record) => record.type === 'result' && record.key.includes('verify:'))
     const resumed = resume(records, options)
@@ -244,7 +244,7 @@ test('a resume after each record of a run that was asked ends the same', async (
   }
 })
 
-const counting = (checks: { asked: number }) => ({
+const countingVerification = (checks: { asked: number }) => ({
   mode: 'ask' as const,
   checks: () => {
     checks.asked += 1

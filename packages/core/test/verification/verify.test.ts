@@ -31,13 +31,13 @@ const lines = (changedLines: number): FileWork => ({ changedLines })
 const check = (passed: boolean, command = 'npm test'): FileWork => ({ check: { command, passed } })
 
 /** A tool whose calls had these effects on files, in order; the last one repeats. */
-const doing = (name: string, ...work: readonly FileWork[]) => {
+const toolDoing = (name: string, ...work: readonly FileWork[]) => {
   let count = 0
   return tool(name, () => ({ content: 'done', fileWork: work[Math.min(count++, work.length - 1)] ?? {} }))
 }
 
 const asks: Verification = { mode: 'ask', checks: () => ['npm test'] }
-const tools = [doing('Edit', lines(12)), doing('Test', check(true)), doing('Fail', check(false, 'make'))]
+const tools = [toolDoing('Edit', lines(12)), toolDoing('Test', check(true)), toolDoing('Fail', check(false, 'make'))]
 const question = verifyRequest(12, 'npm test')
 const runOptions: RunTestOptions = { tools, verification: asks }
 
@@ -78,8 +78,8 @@ describe('an answer after an unchecked change', () => {
     ['fewer than three lines were changed since', [calls('Two'), 'Fixed.'], false],
     ['few lines were changed behind a check', [calls('Edit'), calls('Test'), calls('Two'), 'Fixed.'], false],
   ])('is not asked about when %s', async (_name, script, isVerified) => {
-    const both = doing('Both', { ...lines(12), ...check(true) })
-    const { asked, terminal } = await verified(script, { tools: [...tools, both, doing('Two', lines(2))] })
+    const both = toolDoing('Both', { ...lines(12), ...check(true) })
+    const { asked, terminal } = await verified(script, { tools: [...tools, both, toolDoing('Two', lines(2))] })
     expect([terminal.reason, asked, terminal.verified]).toEqual(['completed', 0, isVerified])
   })
 

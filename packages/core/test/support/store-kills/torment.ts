@@ -116,7 +116,7 @@ function runUntil(
 }
 
 /** The outcome of all sessions of a test. */
-export interface Tormented {
+export interface SessionOutcome {
   readonly sessions: number
   readonly kills: number
   readonly problems: readonly string[]
@@ -126,7 +126,11 @@ export interface Tormented {
  * Kills one session after its end, and the others at their first record, their second, and so on, until one ends
  * earlier. Every later process runs undisturbed.
  */
-export async function killedAtEveryRecord(program: ChildProgram, under: string, turns: number): Promise<Tormented> {
+export async function killedAtEveryRecord(
+  program: ChildProgram,
+  under: string,
+  turns: number,
+): Promise<SessionOutcome> {
   const done: Session[] = []
   for (let record = 0; ; record++) {
     let left = 1
@@ -153,7 +157,7 @@ export async function killedAtRandom(
     readonly longestMs?: number
     readonly seed?: number
   },
-): Promise<Tormented> {
+): Promise<SessionOutcome> {
   const done: Session[] = []
   const random = randomOf(seed)
   const worker = async (): Promise<void> => {
@@ -168,7 +172,7 @@ export async function killedAtRandom(
   return sumOf(done)
 }
 
-function sumOf(done: readonly Session[]): Tormented {
+function sumOf(done: readonly Session[]): SessionOutcome {
   return {
     sessions: done.length,
     kills: done.reduce((sum, { kills }) => sum + kills, 0),
