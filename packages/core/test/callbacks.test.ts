@@ -125,7 +125,7 @@ describe('the return value of a model', () => {
     ['a message without usage', { message: { role: 'assistant', id: 'm', model: 'x', content } }],
     ['a message without content', { message: { role: 'assistant', id: 'm', model: 'x', usage: {} } }],
     [
-      'a result of a tool, which a user gives',
+      'a tool result, which belongs to a user message',
       { message: { content: [{ type: 'tool_result', tool_use_id: 'x', content: 'y' }], usage: {} } },
     ],
   ])('%s, is not a reply: the run ends and says what is needed', async (_what, reply) => {

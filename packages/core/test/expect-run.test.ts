@@ -62,13 +62,13 @@ describe('an expectation', () => {
     ['some of its fields', { query: 'cats' }, true],
     ['fields of two calls', { query: 'dogs', most: 3 }, false],
     ['a field that it does not have', { page: 1 }, false],
-    ['a field that it is not to have', { query: 'dogs', most: undefined }, true],
+    ['a field that it must not have', { query: 'dogs', most: undefined }, true],
     ['an expression', { query: /^DOG/i }, true],
     ['a matcher of the test framework', { most: expect.any(Number) }, true],
-    ['a matcher of the whole', expect.objectContaining({ query: 'cats' }), true],
+    ['a matcher for the whole', expect.objectContaining({ query: 'cats' }), true],
     ['one that does not match', { query: expect.stringMatching('bird') as unknown }, false],
     ['a function', (input: unknown) => JSON.stringify(input).includes('dogs'), true],
-    ['a function that says no', () => false, false],
+    ['a function that returns false', () => false, false],
   ])('about the input of a call: %s', async (_what, input, passes) => {
     const called = expectRun(await run(options()))
     const matcher = input as Readonly<Record<string, unknown>>
@@ -116,15 +116,11 @@ describe('an expectation', () => {
 test.each<[string, (outcome: RunOutcome) => unknown, string]>([
   ['an invalid run', () => expectRun('x' as never), 'expectRun must be given what run() returns'],
   ['a promise', () => expectRun({} as never), 'The run must be what run() resolves to'],
-  [
-    'an ending that there is not',
-    (one) => expectRun(one).toEndAs('done' as never),
-    'The ending must be one of completed',
-  ],
+  ['an unknown ending', (one) => expectRun(one).toEndAs('done' as never), 'The ending must be one of completed'],
   ['no limit', (one) => expectRun(one).toTakeAtMost({}), 'toTakeAtMost checks nothing.'],
-  ['a limit that there is not', (one) => expectRun(one).toTakeAtMost({ steps: 1 } as never), 'Unknown limit steps.'],
+  ['an unknown limit', (one) => expectRun(one).toTakeAtMost({ steps: 1 } as never), 'Unknown limit steps.'],
   [
-    'a limit that is no number',
+    'a limit that is not a number',
     (one) => expectRun(one).toTakeAtMost({ turns: '1' } as never),
     'The limit on turns must',
   ],

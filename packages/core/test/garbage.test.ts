@@ -289,7 +289,7 @@ describe('a change of a hook that contains garbage', () => {
     ])
   })
 
-  test('an invalid permission vouches for nothing: a person is asked; deny denies', async () => {
+  test('an invalid permission allows nothing: a person is asked; deny denies', async () => {
     for (const permission of ['yes', undefined, {}, 1])
       expect(await changed('beforeToolUse', (context) => context.withPermission(untyped(permission)))).toEqual([
         'needs_approval',

@@ -89,7 +89,11 @@ describe('refuses to release and changes nothing', () => {
   test.each([
     ['no version', [], 'Name one version'],
     ['no repository', ['0.2.0'], 'Name the repository'],
-    ['an address that is no repository', ['0.2.0', '--repository', 'https://forge.example'], 'not the https address'],
+    [
+      'an address that is not a repository',
+      ['0.2.0', '--repository', 'https://forge.example'],
+      'not the https address',
+    ],
     [
       'an address of another protocol',
       ['0.2.0', '--repository', 'git@forge.example:you/halting'],
@@ -100,13 +104,13 @@ describe('refuses to release and changes nothing', () => {
       ['0.2.0', '--repository', 'https://me:secret@forge.example/you/halting'],
       'must not hold a password',
     ],
-    ['what is no version', ['two', '--repository', repository], 'two is not a version'],
+    ['an invalid version', ['two', '--repository', repository], 'two is not a version'],
     ['a number that begins with a zero', ['0.02.0', '--repository', repository], '0.02.0 is not a version'],
     ['a prerelease number with a zero', ['0.2.0-01', '--repository', repository], '0.2.0-01 is not a version'],
     ['an empty part of a prerelease', ['0.2.0-beta..1', '--repository', repository], 'is not a version'],
     ['a number too large for npm', ['99999999999999999999.0.0', '--repository', repository], 'is not a version'],
-    ['the version that there is', ['0.1.0', '--repository', repository], 'not above 0.1.0'],
-    ['a prerelease of it', ['0.1.0-beta.1', '--repository', repository], 'not above 0.1.0'],
+    ['the current version', ['0.1.0', '--repository', repository], 'not above 0.1.0'],
+    ['a prerelease of the current version', ['0.1.0-beta.1', '--repository', repository], 'not above 0.1.0'],
     ['an unknown flag', ['0.2.0', '--force'], "Unknown option '--force'"],
     [
       'a release without checks',

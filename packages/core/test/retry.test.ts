@@ -150,14 +150,14 @@ test('a model error is data on record, and an error for the code that catches it
 
 test.each<[string, object, Partial<ModelErrorJson>]>([
   ['waits without end', { retryAfterMs: Infinity }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
-  ['waits that are no number', { retryAfterMs: Number.NaN }, { retryAfterMs: null }],
+  ['waits that are not a number', { retryAfterMs: Number.NaN }, { retryAfterMs: null }],
   ['waits as text', { retryAfterMs: '5' }, { retryAfterMs: null }],
-  ['waits below nothing', { retryAfterMs: -5 }, { retryAfterMs: 0 }],
-  ['a kind that nobody knows', { kind: 'odd' }, { kind: 'unknown', retryable: false }],
+  ['negative waits', { retryAfterMs: -5 }, { retryAfterMs: 0 }],
+  ['an unknown kind', { kind: 'odd' }, { kind: 'unknown', retryable: false }],
   ['an invalid status', { status: 'x', requestId: {} }, { status: null, requestId: null }],
-  ['words that are none', { message: { of: 1n } }, {}],
-  ['a usage that JSON cannot hold', { usage: { input_tokens: 1n } }, {}],
-  ['what decides, of another type', { retryable: 'yes', billed: 7 }, { retryable: false, billed: 'unknown' }],
+  ['an invalid message', { message: { of: 1n } }, {}],
+  ['a usage that JSON cannot represent', { usage: { input_tokens: 1n } }, {}],
+  ['a decisive field of another type', { retryable: 'yes', billed: 7 }, { retryable: false, billed: 'unknown' }],
 ])('a model error is on record as JSON, also with %s', (_what, init, recorded) => {
   const error = new ModelError({ kind: 'server_error', message: 'x', ...init })
   expect(error.toRecord()).toMatchObject(recorded)
@@ -167,12 +167,12 @@ test.each<[string, object, Partial<ModelErrorJson>]>([
 
 test.each<[string, unknown, unknown]>([
   ['both figures', { used: 210_000, limit: 200_000 }, { used: 210_000, limit: 200_000 }],
-  ['the limit alone', { used: null, limit: 200_000, more: 1 }, { used: null, limit: 200_000 }],
+  ['only the limit', { used: null, limit: 200_000, more: 1 }, { used: null, limit: 200_000 }],
   ['an invalid count', { used: 0.5, limit: 200_000 }, { used: null, limit: 200_000 }],
   ['a count below one', { used: 0, limit: 8 }, { used: null, limit: 8 }],
-  ['a limit of nothing', { used: 5, limit: 0 }, undefined],
-  ['a limit below nothing', { used: 5, limit: -1 }, undefined],
-  ['a limit in parts', { used: 5, limit: 1.5 }, undefined],
+  ['a limit of zero', { used: 5, limit: 0 }, undefined],
+  ['a negative limit', { used: 5, limit: -1 }, undefined],
+  ['a fractional limit', { used: 5, limit: 1.5 }, undefined],
   ['a limit without end', { used: 5, limit: Infinity }, undefined],
   ['a limit as text', { used: 5, limit: '200000' }, undefined],
   ['no figure', {}, undefined],

@@ -139,7 +139,7 @@ test.each<[string, Partial<Stage>, Script, string]>([
   ],
   ['tokens', { run: endlessStage([]), limits: { maxTurns: 99, maxTotalTokens: 2_000 } }, () => 'more', 'token_limit'],
   ['time', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true }], 'time_limit'],
-  ['a deaf model', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true, deaf: true }], 'time_limit'],
+  ['a hanging model', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true, deaf: true }], 'time_limit'],
   [
     'work that never ends',
     { run: () => new Promise(() => {}), limits: { maxDurationMs: 50 } },
@@ -152,7 +152,7 @@ test.each<[string, Partial<Stage>, Script, string]>([
     ['answer', { error: { kind: 'invalid_request', message: 'bad', status: 400 } }],
     'failed',
   ],
-  ['what throws', { run: () => { throw new Error('bug') } }, ['answer'], 'failed'], // prettier-ignore
+  ['an error', { run: () => { throw new Error('bug') } }, ['answer'], 'failed'], // prettier-ignore
 ])('%s ends a stage, and neither the others nor the session', async (_what, parts, script, reason) => {
   const quiet: Stage = { name: 'other', run: () => ({ kind: 'done', message: 'fine' }) }
   const clock = createFakeClock({ autoAdvance: reason === 'time_limit' })
@@ -312,13 +312,9 @@ test.each([
 
 test.each<[string, unknown, string]>([
   ['no name', [{ run: () => ({ kind: 'done' }) }], 'stages[0].name must be a text that is not empty'],
-  ['two of a name', [asks('a'), asks('a')], 'There are two stages a'],
+  ['two with one name', [asks('a'), asks('a')], 'There are two stages a'],
   ['no bound', [asks('a', { limits: { maxTurns: Infinity } })], 'stages[0].limits.maxTurns must be a whole number'],
-  [
-    'a limit that nobody knows',
-    [asks('a', { limits: { turns: 1 } as never })],
-    'There is no limit stages[0].limits.turns',
-  ],
+  ['an unknown limit', [asks('a', { limits: { turns: 1 } as never })], 'There is no limit stages[0].limits.turns'],
 ])('%s is refused before anything starts', async (_what, stages, problem) => {
   const { engine } = engineOf(['answer'])
   await submit(engine)

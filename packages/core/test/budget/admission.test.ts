@@ -25,7 +25,7 @@ function gated(isOpen = true): { readonly model: Model; readonly calledMethods: 
       }
     },
     call: (request, options) => {
-      calledMethods.push('asks by itself')
+      calledMethods.push('asks without a queue')
       return inner.call(request, options)
     },
   }
@@ -70,7 +70,7 @@ test('waits again in a process that finds the wait on record, before any request
   const later = gated()
   const counted: Model = { ...later.model, admit: (options) => (waits++, later.model.admit!(options)) }
   const { terminal } = await resume(records, { model: counted, prices, maxBudgetUsd: 1e9 }).loop.ended
-  expect([terminal.reason, waits, later.calledMethods]).toEqual(['completed', 0, ['asks by itself']])
+  expect([terminal.reason, waits, later.calledMethods]).toEqual(['completed', 0, ['asks without a queue']])
 })
 
 test('works like any other model when it has no queue', async () => {

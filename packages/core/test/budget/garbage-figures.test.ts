@@ -57,18 +57,18 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
   ['a negative cache', { ...noUsage, input_tokens: 10, cache_read_input_tokens: -3 }, 'cache_read_input_tokens'],
   ['no cache', { input_tokens: 10, output_tokens: 7 }, 'cache_creation_input_tokens'],
   [
-    'a part that is no number',
+    'a part that is not a number',
     { ...noUsage, input_tokens: 10, cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: -1 } },
     'ephemeral_1h_input_tokens',
   ],
   ['a fraction', { ...noUsage, input_tokens: 10.5, output_tokens: 7 }, 'input_tokens is 10.5'],
-  ['more than any request has', { ...noUsage, input_tokens: 100_000_001, output_tokens: 7 }, 'input_tokens'],
+  ['more than any request can have', { ...noUsage, input_tokens: 100_000_001, output_tokens: 7 }, 'input_tokens'],
   [
-    'a prompt that is longer than any in all',
+    'a total prompt longer than any prompt',
     { ...noUsage, input_tokens: 99_999_999, cache_read_input_tokens: 2 },
     'the prompt is 100000001',
   ],
-  ['passes that are no list', { ...noUsage, input_tokens: 10, iterations: 'two' }, 'iterations is "two"'],
+  ['passes that are not a list', { ...noUsage, input_tokens: 10, iterations: 'two' }, 'iterations is "two"'],
   ['an invalid pass', { ...noUsage, input_tokens: 10, iterations: [7] }, 'iterations[0] is 7'],
   [
     'a pass without a kind',
@@ -86,7 +86,7 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations[0].output_tokens is missing',
   ],
   [
-    'a pass with a cache that is no number',
+    'a pass with a cache that is not a number',
     {
       ...noUsage,
       input_tokens: 10,
@@ -95,7 +95,7 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations[0].cache_read_input_tokens is "all"',
   ],
   [
-    'a pass that writes less than nothing for an hour',
+    'a pass with a negative one-hour cache write',
     {
       ...noUsage,
       input_tokens: 10,
@@ -106,12 +106,12 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations[0].cache_creation.ephemeral_1h_input_tokens is -4',
   ],
   [
-    'a model of a pass that is no name',
+    'a pass whose model is not a name',
     { ...noUsage, input_tokens: 10, iterations: [{ type: 'message', model: 5, input_tokens: 1, output_tokens: 1 }] },
     'iterations[0].model is 5',
   ],
   [
-    'more passes than any request has',
+    'more passes than any request can have',
     {
       ...noUsage,
       input_tokens: 10,
@@ -120,7 +120,7 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations is [{',
   ],
   [
-    'searches below none',
+    'a negative number of searches',
     { ...noUsage, input_tokens: 10, server_tool_use: { web_search_requests: -1 } },
     'web_search_requests',
   ],
@@ -197,10 +197,10 @@ test('enforces a budget with a service that reports negative counts', async () =
 describe('charges a request whose prices fail after the reply', () => {
   const bad: readonly (readonly [string, Prices['cost']])[] = [
     ['throw', () => { throw new Error('no table') }], // prettier-ignore
-    ['give NaN', () => Number.NaN],
-    ['give a negative sum', () => -1],
-    ['give Infinity', () => Infinity],
-    ['know none, though they knew the worst case', () => undefined],
+    ['return NaN', () => Number.NaN],
+    ['return a negative sum', () => -1],
+    ['return Infinity', () => Infinity],
+    ['return none, although they returned the worst case', () => undefined],
   ]
 
   test.each(bad)('that %s: charges the worst case, and reports the tokens as received', async (_how, cost) => {
@@ -226,8 +226,8 @@ describe('charges a request whose prices fail after the reply', () => {
 
   test.each<[string, Prices['worstCase']]>([
     ['throw', () => { throw new Error('no table') }], // prettier-ignore
-    ['give NaN', () => Number.NaN],
-    ['give a negative sum', () => -1],
+    ['return NaN', () => Number.NaN],
+    ['return a negative sum', () => -1],
   ])('a worst case that they %s stops the run before its request', async (_how, worstCase) => {
     const model = scriptedModel(['never'])
     // Known when the options are validated, and unknown later.
@@ -262,10 +262,10 @@ describe('prices that fail when the options are validated', () => {
   // A price function can return a value of any type.
   test.each<[string, () => unknown, string]>([
     ['throw', () => { throw new Error('no table') }, 'they threw: no table'], // prettier-ignore
-    ['throw what is no error', () => { throw Object.create(null) }, 'they threw'], // prettier-ignore
-    ['give NaN', () => Number.NaN, 'they gave NaN'],
+    ['throw a value that is not an error', () => { throw Object.create(null) }, 'they threw'], // prettier-ignore
+    ['return NaN', () => Number.NaN, 'they gave NaN'],
     ['give null', () => null, 'they gave null'],
-    ['give a promise', () => Promise.reject(new Error('no table')), 'they gave'],
+    ['return a promise', () => Promise.reject(new Error('no table')), 'they gave'],
   ])('that %s make a dollar budget a configuration error that names the model', (_how, worstCase, problem) => {
     const runOptions = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
     const start = () => streamRun(startRun({ prompt: 'go' }), { ...runOptions, maxBudgetUsd: 1 })

@@ -154,7 +154,7 @@ describe('calls prices once for each pass, without the other passes', () => {
       ],
     ],
     [
-      'counts that are the sum of all passes already, as some routers give them',
+      'counts that are already the sum of all passes, as some routers report them',
       usageOf(110, 70, [pass('compaction', 20, 20), pass('message', 90, 50)]),
       [
         ['asked', counted(20, 20)],
@@ -182,7 +182,7 @@ describe('calls prices once for each pass, without the other passes', () => {
       ],
     ],
     [
-      'a model that took over',
+      'a fallback model',
       usageOf(30, 40, [
         pass('message', 10, 1, { model: 'asked' }),
         pass('fallback_message', 20, 39, { model: 'other' }),
@@ -233,7 +233,7 @@ describe('the conversation is as long as its last pass', () => {
 
   test.each<[string, readonly UsageIteration[]]>([
     ['a compaction', [pass('message', 400, 100), pass('compaction', 9_000, 50)]],
-    ['a model that took over', [pass('message', 400, 100), pass('fallback_message', 9_000, 50, { model: 'other' })]],
+    ['a fallback model', [pass('message', 400, 100), pass('fallback_message', 9_000, 50, { model: 'other' })]],
   ])('and unknown when the last one was %s', (_what, iterations) => {
     expect(lastPassOf(usageOf(9_400, 150, iterations))).toBeUndefined()
   })

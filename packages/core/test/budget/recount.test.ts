@@ -74,9 +74,9 @@ describe("after a resume, the provider's count", () => {
   test.each<[string, Partial<RunOptions>, number]>([
     ['a longer system prompt', { system: longText }, 50_000],
     ['a tool whose description is longer', { tools: [{ ...reader('Look'), description: longText }] }, 50_000],
-    ['one tool more', { tools: [reader('Look'), { ...tool('Other'), description: longText }] }, 50_000],
+    ['one more tool', { tools: [reader('Look'), { ...tool('Other'), description: longText }] }, 50_000],
     [
-      'a tool whose input is described at more length',
+      'a tool with a longer description of its input',
       { tools: [reader('Look', 'read', { schema: { type: 'object', description: longText } })] },
       50_000,
     ],

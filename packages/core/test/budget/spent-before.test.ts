@@ -127,12 +127,7 @@ describe('a limit that is set during a run', () => {
   test.each([
     ['lowers the budget of the session', { maxBudgetUsd: 100_000 }, { maxBudgetUsd: 13_000 }, 13_000],
     ['raises the budget of the session', { maxBudgetUsd: 14_000 }, { maxBudgetUsd: 30_000 }, 30_000],
-    [
-      'takes the budget of the session away',
-      { maxBudgetUsd: 14_000, maxRunUsd: 14_000 },
-      { maxBudgetUsd: null },
-      22_000,
-    ],
+    ['removes the budget of the session', { maxBudgetUsd: 14_000, maxRunUsd: 14_000 }, { maxBudgetUsd: null }, 22_000],
     ['lowers that of the run', { maxBudgetUsd: 30_000 }, { maxRunUsd: 9_000 }, 17_000],
     ['raises that of the run', { maxBudgetUsd: 30_000, maxRunUsd: 6_000 }, { maxRunUsd: 12_000 }, 20_000],
   ])('%s, with earlier spending', async (_, limits, change, most) => {

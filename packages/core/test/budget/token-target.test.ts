@@ -37,7 +37,7 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
   test.each([
     // [tracker, tokens so far, continues, diminishing, next count, next delta]
     [
-      'below the line for the first time',
+      'below the threshold for the first time',
       tracker(0),
       1_000,
       { nudged: '1,000 of the 10,000 tokens (10 %)', pct: 10, delta: 1_000 },

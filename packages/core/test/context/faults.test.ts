@@ -117,7 +117,7 @@ describe('a summary model that returns no summary', () => {
   test.each([
     ['refuses', { text: 'no', stopReason: 'refusal' }],
     ['says nothing', ''],
-    ['is away', { error: { kind: 'overloaded', message: 'busy', status: 529, retryable: true } }],
+    ['is overloaded', { error: { kind: 'overloaded', message: 'busy', status: 529, retryable: true } }],
   ] as const)('%s: the model of the run is asked', async (_name, reply) => {
     const compactModel = windowedModel(() => 'x', { window: 20_000, id: 'small', summary: () => reply })
     const model = workingModel(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
@@ -196,11 +196,11 @@ describe('summaries made in parallel with turns', () => {
   })
 
   test.each([
-    ['stand before the beginning', -3, 4],
-    ['stand behind the end', 3, 4_000],
-    ['are turned round', 19, 3],
-    ['part a call from its result', 2, 19],
-    ['take the prompt away', 0, 19],
+    ['are before the beginning', -3, 4],
+    ['are after the end', 3, 4_000],
+    ['are reversed', 19, 3],
+    ['separate a call from its result', 2, 19],
+    ['remove the prompt', 0, 19],
   ])('that were read from a file and %s are left out', async (_name, from, to) => {
     const model = workingModel(12)
     const first = await run([], { ...runOptions({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })

@@ -121,15 +121,12 @@ const lastRequest = (model: WindowedModel): string =>
 
 describe(`a session of ${turns} turns at a window of 30,000 tokens, and results of up to 20 kB`, () => {
   test.each<[string, Service]>([
-    ['the service says how much there was and how much fits', { refusalDetail: 'both' }],
-    ['it says what fits', { refusalDetail: 'limit' }],
-    ['it says nothing', { refusalDetail: 'nothing' }],
-    [
-      'it says nothing, and its usage is far from what it counts',
-      { refusalDetail: 'nothing', reports: 'our estimate' },
-    ],
-    ['its window is smaller than we believe', { refusalDetail: 'both', believed: 200_000 }],
-    ['its window is smaller than we believe, and it says nothing', { refusalDetail: 'nothing', believed: 200_000 }],
+    ['the service reports how much was sent and how much fits', { refusalDetail: 'both' }],
+    ['it reports what fits', { refusalDetail: 'limit' }],
+    ['it reports nothing', { refusalDetail: 'nothing' }],
+    ['it reports nothing, and its usage is far from its count', { refusalDetail: 'nothing', reports: 'our estimate' }],
+    ['its window is smaller than we assume', { refusalDetail: 'both', believed: 200_000 }],
+    ['its window is smaller than we assume, and it reports nothing', { refusalDetail: 'nothing', believed: 200_000 }],
   ])(
     'completes, every request is valid, and binding rules remain word for word: %s',
     { timeout },
@@ -156,8 +153,8 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
 describe('the same, killed in the middle and resumed', () => {
   const layerings: readonly [string, ContextLayersOptions][] = [
     ['with all layers', {}],
-    ['with summaries alone', { clearResults: false }],
-    ['with full summaries alone', { clearResults: false, collapse: false }],
+    ['with summaries only', { clearResults: false }],
+    ['with full summaries only', { clearResults: false, collapse: false }],
   ]
   test.each(sampled(layerings, { deep: 1, quick: 3 }))(
     'reaches its end, and repeats no paid request: %s',

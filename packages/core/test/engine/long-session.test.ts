@@ -154,7 +154,7 @@ describe('a model that is created by name', () => {
   test.each([
     ['none', () => undefined, /There is no model other to choose; there is scripted\./],
     [
-      'what throws',
+      'an error',
       () => {
         throw new Error('no key')
       },

@@ -34,8 +34,8 @@ describe('an answer that fits the schema (R-OUT-1)', () => {
   const bugs = v.object({ bugs: v.pipe(v.number(), v.integer()) })
   test.each([
     ['zod', outputSchema(z.object({ bugs: z.int() }))],
-    ['valibot that says its JSON Schema', outputSchema(toStandardJsonSchema(bugs))],
-    ['valibot with a JSON Schema beside it', outputSchema(bugs, { jsonSchema: shownSchema })],
+    ['valibot with its own JSON Schema', outputSchema(toStandardJsonSchema(bugs))],
+    ['valibot with a separate JSON Schema', outputSchema(bugs, { jsonSchema: shownSchema })],
     ['arktype', outputSchema(type({ bugs: 'number.integer' }))],
   ] as const)('of %s is the structured output', async (_name, output) => {
     const { model, result } = await asked(['{"bugs":"none"}', '```json\n{"bugs":2}\n```'], output)
@@ -82,14 +82,14 @@ describe('an answer that does not fit', () => {
   })
 
   test.each([
-    ['in one code fence, of whatever language', '```JSON\r\n{"bugs":1}\r\n```\n', true],
-    ['in a fence whose end follows at once', '```\n{"bugs":1}```', true],
+    ['in one code fence, of any language', '```JSON\r\n{"bugs":1}\r\n```\n', true],
+    ['in a fence that ends immediately', '```\n{"bugs":1}```', true],
     ['with a fence within', '```json\n{"bugs":1,"where":"```\\n```"}\n```', true],
     ['with a byte order mark', '\uFEFF{"bugs":1}', true],
     ['in two fences', '```\n{"bugs":1}\n```\n```\n{"bugs":2}\n```', false],
     ['in a fence that is cut', '```json\n{"bugs":1}', false],
-    ['with words before it', 'Here:\n```json\n{"bugs":1}\n```', false],
-    ['that is a fence alone', '```', false],
+    ['with text before it', 'Here:\n```json\n{"bugs":1}\n```', false],
+    ['that is only a fence', '```', false],
   ])('or does: one %s', (_what, answer, fits) => {
     expect(outputSchema(report).check(answer).fits).toBe(fits)
   })
@@ -121,11 +121,11 @@ describe('a schema that returns values of the wrong type (R-OUT-5a)', () => {
   test.each<[what: string, validate: () => unknown, message: string]>([
     ['throws', () => new URL('nowhere'), 'its check failed: Invalid URL'],
     ['gives nothing', () => undefined, 'its check failed: The schema (own) gave no result: { value } or { issues }'],
-    ['gives issues that are no list', () => ({ issues: { message: 'too small' } }), 'too small'],
-    ['gives an issue without a message', () => ({ issues: [{}, null] }), doesNotMatch],
+    ['returns issues that are not a list', () => ({ issues: { message: 'too small' } }), 'too small'],
+    ['returns an issue without a message', () => ({ issues: [{}, null] }), doesNotMatch],
     ['returns an invalid path', () => ({ issues: [{ message: 'too small', path: null }] }), 'too small'],
     [
-      'gives a path of anything',
+      'returns a path of any values',
       () => ({ issues: [{ message: 'no', path: ['a', { key: 1 }, Symbol('b'), null] }] }),
       'a[1].Symbol(b).null: no',
     ],
@@ -157,12 +157,12 @@ describe('a schema that returns values of the wrong type (R-OUT-5a)', () => {
 describe('a schema that cannot check answers', () => {
   test.each([
     [
-      'one that gives no JSON Schema',
+      'one without a JSON Schema',
       () => outputSchema(v.object({}) as unknown as typeof report),
       'The output schema (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
     ],
     [
-      'one that JSON Schema cannot say',
+      'one that JSON Schema cannot express',
       () => outputSchema(z.date()),
       'The output schema (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
     ],

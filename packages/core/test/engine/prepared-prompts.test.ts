@@ -43,7 +43,7 @@ describe('prepares a prompt before its run', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no'))],
     ['gives nothing', () => undefined],
-    ['gives a number', () => 7],
+    ['returns a number', () => 7],
   ])('with %s: the prompt stays unchanged, and the run reports the problem', async (_name, prepareContent) => {
     const runOptions = { prepareContent: prepareContent as (content: MessageContent) => MessageContent }
     const { engine, model } = engineOf([], runOptions)

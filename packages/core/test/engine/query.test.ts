@@ -369,7 +369,7 @@ describe('controls of a running query', () => {
     expect(model.requests[0]?.messages.map(({ content }) => content)).toEqual(['go', 'waiting'])
   })
 
-  test.each(['read to its end', 'left standing'])(
+  test.each(['read to its end', 'not consumed'])(
     'abort the run with the cause interrupt on a submit, and lose nothing: the first one %s',
     async (how) => {
       const { engine, model } = engineOf([calls('Hang'), 'the answer'], { tools: [hanging('Hang')] })
@@ -382,7 +382,7 @@ describe('controls of a running query', () => {
         if (step.value.type === 'assistant') break
       }
       await tick()
-      const reading = how === 'left standing' ? undefined : all(first)
+      const reading = how === 'not consumed' ? undefined : all(first)
       const second = resultOf(await all(engine.submit('second')))
       const rest = reading === undefined ? await all(first) : await reading
       expect(resultOf([...seen, ...rest])).toMatchObject({

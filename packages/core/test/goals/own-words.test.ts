@@ -17,7 +17,7 @@ describe('a quote that the model wrote', () => {
       { input: { command: `b="and nothing is left to do"; a="all tests pass"; echo "$a $b"` }, result: claim },
       claim,
     ],
-    'is in capitals and with other signs between': [
+    'is in capitals with other signs between the words': [
       {
         input: { command: `echo "${claim}" | tr a-z A-Z | tr ' ' '_'` },
         result: claim.toUpperCase().replaceAll(' ', '_'),
@@ -36,7 +36,7 @@ describe('a quote that the model wrote', () => {
       { input: { command: `echo ${Buffer.from(claim).toString('hex')} | xxd -r -p` }, result: claim },
       claim,
     ],
-    'is turned around': [
+    'is reversed': [
       { input: { command: `echo '${Array.from(claim).toReversed().join('')}' | rev` }, result: claim },
       claim,
     ],
@@ -48,7 +48,7 @@ describe('a quote that the model wrote', () => {
       { input: { command: `cat "${claim}"` }, result: `cat: ${claim}: No such file or directory` },
       `cat: ${claim}: No such file or directory`,
     ],
-    'is in a message of a commit': [
+    'is in a commit message': [
       [
         { input: { command: `git commit -qam "${claim}"` }, result: '' },
         { input: { command: 'git log --oneline -1' }, result: `3f2a1b9c ${claim}` },
@@ -73,7 +73,7 @@ describe('a quote that the model wrote', () => {
       ],
       'Tests 14 passed (14)',
     ],
-    'is printed by a script that it gave': [
+    'is printed by a script that it passed': [
       {
         input: { command: `python3 - <<'END'\nprint("all", "tests", "pass")\nprint("and nothing is left to do")\nEND` },
         result: claim,
@@ -105,11 +105,11 @@ describe('a quote that the model wrote', () => {
       },
       claim,
     ],
-    'stands in the name of a field': [{ name: 'mcp__memory__add', input: { [claim]: true }, result: claim }, claim],
+    'is in the name of a field': [{ name: 'mcp__memory__add', input: { [claim]: true }, result: claim }, claim],
   }
 
   for (const [title, [calls, quote]] of Object.entries(cases))
-    it(`does not count where it ${title}`, async () => {
+    it(`does not count when it ${title}`, async () => {
       const conversation = [
         ...says('Do it.'),
         ...(Array.isArray(calls) ? calls : [calls]).flatMap((call) => works(call)),

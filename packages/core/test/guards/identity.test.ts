@@ -23,10 +23,10 @@ describe('a guard is overridden once until it has been below its limit', () => {
   test.each<[string, readonly Guard[]]>([
     ['alone', [new StepsLimitHook(1)]],
     ['with another of its class before it', [new StepsLimitHook(900), new StepsLimitHook(1)]],
-    ['with another of its class behind it', [new StepsLimitHook(1), new StepsLimitHook(900)]],
-    ['with one of its name that is silent', [named('mine', 1), named('mine', 900)]],
+    ['with another of its class after it', [new StepsLimitHook(1), new StepsLimitHook(900)]],
+    ['with a silent one of its name', [named('mine', 1), named('mine', 900)]],
     ['with combinations of the same names', [any(new StepsLimitHook(1)), any(new StepsLimitHook(900))]],
-    ['with one that takes the name of a limit of the run', [named('max_turns', 900), named('x', 1)]],
+    ['with one that uses the name of a limit of the run', [named('max_turns', 900), named('x', 1)]],
   ])('%s', async (_how, stopWhen) => {
     const { transitions, terminal } = await run(() => calls('Look'), { tools, hooks, stopWhen })
     expect([overrides(transitions), terminal.reason, terminal.summary.turns]).toEqual([1, 'max_turns', 2])

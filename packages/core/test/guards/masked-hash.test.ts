@@ -29,7 +29,7 @@ describe('the masked hash', () => {
     ['columns', 'size    12 kB', 'size 1,024 kB'],
     ['colours', '\u001B[31mfailed\u001B[0m: 3 tests', 'failed: 3 tests'],
     ['line ends', 'a\r\nb', 'a\nb'],
-    ['tabs beside numbers', 'a\t5 b', 'a    5\tb'],
+    ['tabs next to numbers', 'a\t5 b', 'a    5\tb'],
     ['numbers in other scripts', '共3个文件', '共12个文件'],
   ])('treats %s as the same', (_what, one, other) => {
     expect(same(one, other)).toBe(true)
@@ -40,8 +40,8 @@ describe('the masked hash', () => {
     ['another file', 'src/a.ts:3:1 error', 'src/b.ts:3:1 error'],
     ['a word that looks like a hash', 'the facade', 'the decade'],
     ['the case of a letter', 'Error', 'error'],
-    ['one line more', 'error 1\nerror 2', 'error 1'],
-    ['blanks in place of a line end', 'a b', 'a\nb'],
+    ['one more line', 'error 1\nerror 2', 'error 1'],
+    ['spaces in place of a line end', 'a b', 'a\nb'],
     ['a number in place of a word', 'the 5', 'the five'],
     ['another unit', 'size 12 kB', 'size 12 MB'],
     ['a path of another place', '/home/a/b', '/home/a/c'],

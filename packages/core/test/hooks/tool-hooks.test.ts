@@ -52,7 +52,7 @@ describe('before a tool', () => {
     expect(resultTexts(result)).toEqual(['{"value":3}'])
   })
 
-  test('a request for a person overrides a hook that vouches, in either order', async () => {
+  test('a request for a person overrides a hook that allows, in either order', async () => {
     const says = (permission: 'allow' | 'ask') => before((context) => context.withPermission(permission), permission)
     for (const hooks of [
       [says('allow'), says('ask')],

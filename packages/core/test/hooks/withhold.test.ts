@@ -31,7 +31,7 @@ describe('a redacting hook that fails', () => {
     ['throws', failing],
     ['rejects', async (context) => failing(context)],
     // Plain JavaScript code can return any value.
-    ['gives back no context', () => 'the secret' as never],
+    ['returns no context', () => 'the secret' as never],
   ])('that %s withholds the result everywhere', async (_how, handle) => {
     const seen: unknown[] = []
     const ended = await run([calls('Secret'), 'done'], {

@@ -77,7 +77,7 @@ describe('a run that pauses at its limit of turns', () => {
   test.each([
     ['the answer is to end', async () => ({ end: true }) as const],
     ['the callback fails', () => Promise.reject(new Error('nobody is here'))],
-    ['the callback answers nonsense three times', async () => 'yes' as never],
+    ['the callback returns an invalid answer three times', async () => 'yes' as never],
   ])('ends under the limit when %s', async (_name, askLimit) => {
     const { terminal, transitions } = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit })
     expect([terminal.reason, transitions]).toEqual(['max_turns', ['next_turn']])

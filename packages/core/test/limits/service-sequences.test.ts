@@ -1,4 +1,4 @@
-// Tests R-SERV-1 to R-SERV-5b and R-SERV-8, for drawn sequences of limits and outages, with kills after any record, clocks that are set and
+// Tests R-SERV-1 to R-SERV-5b and R-SERV-8, for random sequences of limits and outages, with kills after any record, clocks that are set and
 // machines that sleep.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -105,9 +105,9 @@ describe('an attempt whose step fails', () => {
   const full = new Error('the store is full')
 
   test.each([
-    ['before it is made gives all back', () => Promise.reject(full), [[0, true]]],
+    ['before it is made releases everything', () => Promise.reject(full), [[0, true]]],
     [
-      'behind it is settled once, at what it cost',
+      'after it is settled once, at its cost',
       async (inner: () => Promise<unknown>) => {
         await inner()
         throw full
@@ -145,10 +145,10 @@ describe('a port that returns invalid values', () => {
   })
 
   test.each([
-    ['less than the least', ({ leastUsd }: StandingRequest) => leastUsd / 2],
+    ['less than the minimum', ({ leastUsd }: StandingRequest) => leastUsd / 2],
     ['no number', () => NaN],
-    ['less than nothing', () => -1],
-    ['more than all', ({ usd }: StandingRequest) => usd * 2],
+    ['a negative amount', () => -1],
+    ['more than requested', ({ usd }: StandingRequest) => usd * 2],
   ])('asks no model for %s, and releases it', async (_what, usdOf) => {
     const { counts, standing } = portOf((request, settle) => ({ kind: 'taken', usd: usdOf(request), settle }))
     const { terminal, model } = await run([], runOptions(standing))

@@ -183,8 +183,8 @@ describe('standing budgets', () => {
 
   test.each([
     ['nothing', undefined],
-    ['a taking without settle', { kind: 'taken', usd: 1 }],
-    ['less than is of use', { kind: 'taken', usd: 0, settle: () => undefined }],
+    ['a reservation without settle', { kind: 'taken', usd: 1 }],
+    ['less than a useful amount', { kind: 'taken', usd: 0, settle: () => undefined }],
     ['a text', 'taken'],
   ])('that return %s end the run without the request', async (_name, answer) => {
     // Values that plain JavaScript code can return.

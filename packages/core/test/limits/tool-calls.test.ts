@@ -26,7 +26,7 @@ describe('a run with a limit of three tool calls', () => {
   })
 
   test.each([
-    ['readers, which run beside each other', reader('Look', 'seen')],
+    ['readers, which run in parallel', reader('Look', 'seen')],
     ['writers, one after another', tool('Look', 'seen')],
   ])('runs the calls of a reply that fit, and ends (%s)', async (_name, look) => {
     const { terminal, state } = await run([calls('Look'), calls('Look', 'Look', 'Look', 'Look'), 'Done.'], {

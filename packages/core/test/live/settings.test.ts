@@ -445,14 +445,14 @@ describe('a limit', () => {
   test.each<[what: string, change: unknown]>([
     ['nothing', null],
     ['a text', 'faster'],
-    ['limits that are none', { limits: null }],
+    ['invalid limits', { limits: null }],
     ['a limit that is a text', { limits: { maxTurns: '5' } }],
     ['a limit that is true', { limits: { maxTotalTokens: true } }],
     ['a limit that is a list', { limits: { maxDurationMs: [3] } }],
     ['a mode that is a number', { permissionMode: 5 }],
     ['a model that is a number', { model: 5 }],
     ['thinking that is a text', { thinking: 'hard' }],
-    ['thinking of no known type', { thinking: { type: 'hard' } }],
+    ['thinking of an unknown type', { thinking: { type: 'hard' } }],
     ['thinking without a number', { thinking: { type: 'enabled' } }],
   ])('garbage is an error at once, too: %s', async (_what, change) => {
     const permissions: Permissions = { modes: ['plan'], denies: () => undefined, decide: () => ({ behavior: 'allow' }) }

@@ -291,8 +291,8 @@ describe('a kill between any two records', () => {
   })
 
   test.each<[string, StartOptions]>([
-    ['what a tool gave', { prompt: 'go' }],
-    ['what a person gave', { prompt: [hugeImage] }],
+    ['media from a tool', { prompt: 'go' }],
+    ['media from a person', { prompt: [hugeImage] }],
   ])('has the same effect on %s, whatever limits the resuming program has', async (_name, start) => {
     const whole = await run(script, { tools: [camera] }, start)
     expect(removals(whole.state.transcript)).toHaveLength(1)

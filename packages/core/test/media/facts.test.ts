@@ -41,7 +41,7 @@ describe('an image is recognized by its own bytes', () => {
     ['png', png(3, 5), 'image/png'],
     ['gif', gifHead(3, 5), 'image/gif'],
     ['jpeg', jpegHead(3, 5), 'image/jpeg'],
-    ['jpeg behind a long profile', jpegHead(3, 5, 65_000), 'image/jpeg'],
+    ['jpeg after a long profile', jpegHead(3, 5, 65_000), 'image/jpeg'],
     ['webp', webpHead('VP8 ', 3, 5), 'image/webp'],
     ['lossless webp', webpHead('VP8L', 3, 5), 'image/webp'],
     ['extended webp', webpHead('VP8X', 3, 5), 'image/webp'],
@@ -154,8 +154,8 @@ describe('the pages of a PDF', () => {
     ['the highest of its trees', text('<</Type/Pages/Count 20>> <</Type/Pages /Count 300>>'), 300],
     ['its linearized head', text('<< /Linearized 1 /L 9 /N 42 >>'), 42],
     ['no count of an outline', text('<< /Type /Outlines /Count 900 >> << /Type /Page >>'), 1],
-    ['no count behind its own dictionary', text('<< /Type /Pages >> << /Count 900 >> << /Type /Page >>'), 1],
-    ['nothing that is compressed', text('7 0 obj << /Type /ObjStm >> stream'), undefined],
+    ['no count after its own dictionary', text('<< /Type /Pages >> << /Count 900 >> << /Type /Page >>'), 1],
+    ['no compressed object', text('7 0 obj << /Type /ObjStm >> stream'), undefined],
     ['a tree at the end of a large file', Buffer.concat([text(''), Buffer.alloc(5_000_000), pdf(7)]), 7],
   ])('are counted for %s', (_name, bytes, pages) => {
     expect([isPdf(bytes), pdfPagesOf(bytes), pdfPagesOf(bytesOfBase64(base64(bytes)))]).toEqual([true, pages, pages])

@@ -34,7 +34,7 @@ describe('an invalid history', () => {
       'messages[0] has the role system. Give its text as the option `system`, and leave the message out.',
     ],
     [
-      'a message of a developer',
+      'a developer message',
       [{ role: 'developer', content: 'Be brief.' }],
       'messages[0] has the role developer. Give its text as the option `system`, and leave the message out.',
     ],
@@ -76,7 +76,7 @@ describe('an invalid history', () => {
       'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
     ],
     [
-      'a remark in its place',
+      'a text in place of a result',
       [user, call, user],
       'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
     ],
@@ -86,17 +86,17 @@ describe('an invalid history', () => {
       'messages[1] has a result of the call "c1", which no message before it made. Leave it out, or give the message with the call.',
     ],
     [
-      'two results of a call',
+      'two results for one call',
       [user, call, result, result],
       'messages[3] has a second result of the call "c1", or one that comes too late. A call has one result, in the message behind it.',
     ],
     [
-      'a result behind a remark',
+      'a result after a text',
       [user, call, { role: 'user', content: [{ type: 'text', text: 'so' }, resultOf('c1')] }],
       'messages[2] has the result of the call "c1" behind other content. Results come first.',
     ],
     [
-      'an id of a call again',
+      'a repeated call id',
       [user, call, result, call],
       'messages[3] calls a tool under the id "c1" again. Each call of a conversation has an id of its own.',
     ],
@@ -199,7 +199,7 @@ describe('a block that a service would refuse', () => {
       'is no document block',
     ],
     ['an image of a result', resultWith({ content: [image({})] }), 'is no tool_result block'],
-    ['a failure that is no yes or no', resultWith({ is_error: 'yes' }), 'is no tool_result block'],
+    ['is_error that is not a boolean', resultWith({ is_error: 'yes' }), 'is no tool_result block'],
   ])('%s is rejected', (_what, messages, problem) => {
     expect(refusal(messages)).toContain(problem)
   })
@@ -212,7 +212,7 @@ describe('a block that a service would refuse', () => {
 
 describe('a valid history', () => {
   test.each<[string, readonly unknown[]]>([
-    ['ends with calls that wait', [user, call]],
+    ['ends with pending calls', [user, call]],
     [
       'ends with a part of the results',
       [user, { role: 'assistant', content: [...call.content, { ...call.content[0], id: 'c2' }] }, result],
@@ -232,7 +232,7 @@ describe('a valid history', () => {
       [user, call, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1' }] }],
     ],
     [
-      'is a reply of the service as it came',
+      'is an unchanged reply of the service',
       [
         user,
         {
@@ -247,7 +247,7 @@ describe('a valid history', () => {
       ],
     ],
     [
-      'has blocks that only the service knows',
+      'has server-side blocks',
       [user, { role: 'assistant', content: [{ type: 'server_tool_use', id: 's1', name: 'web_search', input: {} }] }],
     ],
   ])('%s', (_what, messages) => {

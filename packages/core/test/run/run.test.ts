@@ -94,7 +94,7 @@ describe('an invalid run', () => {
     ['an empty name', { model, prompt: 'go', sessionId: '' }, /^sessionId must be a text that is not empty/],
     ['a prompt with approvals', { model, prompt: 'go', approvals: {} }, /^Give a prompt or approvals, not both/],
     [
-      'approvals of nothing',
+      'approvals without pending calls',
       { model, messages: [{ role: 'user', content: 'go' }], approvals: {} },
       /no call that waits/,
     ],

@@ -65,7 +65,7 @@ const compacts: Compaction['run'] = async () => ({
 const others: readonly (readonly [what: string, change: Partial<RunOptions>])[] = [
   ['the same', {}],
   ['another system prompt', { system: 'a much longer system prompt than the first one was' }],
-  ['one tool more', { tools: [reader('Look'), tool('Write'), reader('Extra')] }],
+  ['one more tool', { tools: [reader('Look'), tool('Write'), reader('Extra')] }],
   ['the tools in another order', { tools: [tool('Write'), reader('Look')] }],
   ['without the tool that wrote', { tools: [reader('Look')] }],
   ['without any tool', { tools: [] }],
@@ -81,7 +81,7 @@ const others: readonly (readonly [what: string, change: Partial<RunOptions>])[] 
   ['another model', { model: scriptedModel(script, { id: 'another' }) }],
   ['another cap', { model: scriptedModel(script, { maxOutputTokens: 5_000, defaultOutputTokens: 2_000 }) }],
   ['no hooks', { hooks: [] }],
-  ['a hook that says more', { hooks: [saying('new', 'new')] }],
+  ['a hook that adds a message', { hooks: [saying('new', 'new')] }],
   ['a hook that denies', { hooks: [hook('beforeToolUse', (context) => context.withBlocked('no'))] }],
   [
     'a hook that changes inputs',

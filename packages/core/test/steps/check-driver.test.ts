@@ -80,39 +80,39 @@ describe('a step engine that breaks one promise is detected', () => {
   const isOf = (text: string, type: string): boolean => text.includes(`"type":"${type}"`)
   const all = { left: (flushed: readonly string[], pending: readonly string[]) => [...flushed, ...pending] }
   const broken: { readonly [name: string]: readonly [Sabotage, string] } = {
-    'loses the last record that was flushed': [
-      { left: (flushed) => flushed.slice(0, -1) },
-      'kill between every two records',
-    ],
+    'loses the last flushed record': [{ left: (flushed) => flushed.slice(0, -1) }, 'kill between every two records'],
     'loses everything': [{ left: () => [] }, 'kill between every two records'],
-    'keeps no results': [
+    'does not store results': [
       { ...all, keep: (text) => (isOf(text, 'result') ? undefined : text) },
       'kill between every two records',
     ],
-    'keeps no intents': [
+    'does not store intents': [
       { ...all, keep: (text) => (isOf(text, 'intent') ? undefined : text) },
       'kill between every two records',
     ],
-    'keeps no laps': [
+    'does not store iterations': [
       { ...all, keep: (text) => (isOf(text, 'lap') ? undefined : text) },
       'kill between every two records',
     ],
-    'keeps no end': [
+    'does not store the end': [
       { ...all, keep: (text) => (isOf(text, 'end') ? undefined : text) },
       'counts of effects and order of results',
     ],
-    'keeps no aborts': [{ ...all, keep: (text) => (isOf(text, 'control') ? undefined : text) }, 'cancel in mid-call'],
-    'cuts what is long': [
+    'does not store aborts': [
+      { ...all, keep: (text) => (isOf(text, 'control') ? undefined : text) },
+      'cancel in mid-call',
+    ],
+    'cuts long records': [
       { ...all, keep: (text) => text.replace(/(oversized ){200000,}/g, 'oversized ') },
       'oversized result',
     ],
-    'gives records back in another order': [
+    'returns records in another order': [
       { ...all, order: (texts) => [...texts.slice(0, 2), ...texts.slice(2).toReversed()] },
       'kill between every two records',
     ],
-    'takes any version': [{ ...all, takesAnyVersion: true }, 'wrong version'],
+    'accepts any version': [{ ...all, takesAnyVersion: true }, 'wrong version'],
     'writes when nothing was recorded': [{ ...all, closed: (texts) => [...texts, texts.at(-1) ?? ''] }, 'mismatch'],
-    'does not keep what was asked': [
+    'does not store digests': [
       { ...all, keep: (text) => text.replaceAll(/"digest":"[^"]*"/g, '"digest":null') },
       'kill between every two records',
     ],

@@ -80,7 +80,7 @@ const wrong: {
     }),
     'order and durability',
   ],
-  'heeds no lock': [(store, db) => ({ open: (id, head) => (db.alive.clear(), store.open(id, head)) }), 'two openers'],
+  'ignores locks': [(store, db) => ({ open: (id, head) => (db.alive.clear(), store.open(id, head)) }), 'two openers'],
   'hides that the lock is lost': [
     (store) => ({ open: async (id, head) => deaf(await store.open(id, head)) }),
     'fencing',
@@ -89,9 +89,9 @@ const wrong: {
     (store) => ({ list: async (options) => (await store.list(options)).toReversed() }),
     'list',
   ],
-  'removes what is open': [(_store, db) => ({ remove: async (id) => db.rows.delete(id) }), 'remove'],
-  'removes nothing that is old': [() => ({ removeOlderThan: async () => 0 }), 'retention'],
-  'reads what a later version wrote': [
+  'removes open sessions': [(_store, db) => ({ remove: async (id) => db.rows.delete(id) }), 'remove'],
+  'removes no old sessions': [() => ({ removeOlderThan: async () => 0 }), 'retention'],
+  'reads records of a later version': [
     (store, db) => ({
       open: (id, head) => {
         for (const row of db.rows.values()) row.format = 1
@@ -100,7 +100,7 @@ const wrong: {
     }),
     'later version',
   ],
-  'passes over what is damaged': [
+  'skips damaged records': [
     (store, db) => ({
       read: async (id) => {
         const row = db.rows.get(id)

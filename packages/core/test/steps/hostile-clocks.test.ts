@@ -24,7 +24,7 @@ describe('a pause', () => {
   test.each<[string, () => unknown]>([
     ['that never resolves', () => never],
     ['that rejects', () => Promise.reject(new Error('no pause'))],
-    ['that is a thenable of a stranger', () => thenable(() => (resolve: () => void) => void setTimeout(resolve, 0))],
+    ['that is a foreign thenable', () => thenable(() => (resolve: () => void) => void setTimeout(resolve, 0))],
     [
       'whose then throws',
       () =>
@@ -38,7 +38,7 @@ describe('a pause', () => {
         throw new Error('no pause')
       },
     ],
-    ['that is no promise', () => 7],
+    ['that is not a promise', () => 7],
   ])('%s does not delay a run', async (_name, pause) => {
     const fine = quick()
     const clock = { now: () => fine.now(), after: fine.after.bind(fine), pause }

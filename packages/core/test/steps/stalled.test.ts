@@ -15,7 +15,7 @@ const ended = `
 const stuckPrograms: readonly (readonly [what: string, options: string, results: readonly string[]])[] = [
   ['a tool', `{ model: testing.scriptedModel([calls('Stuck')]), tools: [tool('Stuck', never)] }`, ['Stuck0']],
   [
-    'tools side by side',
+    'parallel tools',
     `{ model: testing.scriptedModel([calls('Stuck', 'Stuck', 'Quick')]), tools: [tool('Stuck', never), tool('Quick', () => 'done')] }`,
     ['Stuck0', 'Stuck1', 'Quick2'],
   ],

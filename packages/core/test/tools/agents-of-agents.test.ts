@@ -241,7 +241,7 @@ describe('a subagent', () => {
 
   test.each([
     [
-      'what it had said',
+      'its earlier text',
       { text: 'I see a bug in a.ts.', ...calls('Look') },
       'Its last output:\n\nI see a bug in a.ts.',
     ],

@@ -29,7 +29,7 @@ describe('the check and the predicate of a tool are called once for each call', 
   const cases: readonly (readonly [string, RunTestOptions])[] = [
     ['by itself', {}],
     ['with rules', { permissions: rules }],
-    ['with rules that take their time', { permissions: asyncRules }],
+    ['with async rules', { permissions: asyncRules }],
     ['with hooks', { hooks: [nothing] }],
     ['with rules and hooks', { permissions: rules, hooks: [nothing] }],
     ['one at a time', { toolConcurrency: 1 }],

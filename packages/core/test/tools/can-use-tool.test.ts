@@ -111,19 +111,23 @@ test.each([
   ['denies with its message', () => ({ behavior: 'deny', message: 'not now' }), 'not now'],
   ['throws', () => Promise.reject(new Error('boom')), 'Denied: nobody could be asked for permission: boom'],
   [
-    'gives updates that are none',
+    'returns invalid updates',
     () => ({ behavior: 'allow', updatedPermissions: [{ type: 'x' }] }),
     'updatedPermissions: [0].destination is one of session',
   ],
   [
-    'sets a mode that there is not',
+    'sets an unknown mode',
     () => ({
       behavior: 'allow',
       updatedPermissions: [{ type: 'setMode', mode: 'bypassPermissions', destination: 'session' }],
     }),
     'there is no mode bypassPermissions',
   ],
-  ['puts in what a deny rule is about', () => ({ behavior: 'allow', updatedInput: { evil: true } }), 'evil is denied'],
+  [
+    'replaces the input with a denied one',
+    () => ({ behavior: 'allow', updatedInput: { evil: true } }),
+    'evil is denied',
+  ],
 ])('a callback that %s', async (_what, callback, text) => {
   // Plain JavaScript code can return any value.
   const canUseTool = callback as unknown as CanUseTool

@@ -127,8 +127,8 @@ describe('in a run', () => {
         throw new Error('no')
       },
     ],
-    ['gives no object', () => 'text' as never],
-    ['gives what it got', (input: JsonObject) => input],
+    ['does not return an object', () => 'text' as never],
+    ['returns its argument', (input: JsonObject) => input],
   ])('a canonicalInput that %s leaves the input unchanged', async (_how, canonicalInput) => {
     const counts = { ...tool('Count', (input) => JSON.stringify(input)), inputSchema: schema, canonicalInput }
     const result = await run([calls({ name: 'Count', input: { path: 'a' } }), 'done'], { tools: [counts] })

@@ -196,12 +196,12 @@ describe('tool() rejects', () => {
       'The input schema of Read (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
-      'a schema that JSON Schema cannot say',
+      'a schema that JSON Schema cannot express',
       z.object({ at: z.date() }),
       'The input schema of Read (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
-      'an input that is no object',
+      'an input that is not an object',
       z.string(),
       'The input of Read must be an object, but its schema says "string". Put it into a field.',
     ],
@@ -215,7 +215,7 @@ describe('tool() rejects', () => {
       { path: z.string() },
       'The input of Read is an object of schemas. Give the schema of an object, such as z.object({ … }).',
     ],
-    ['what is no schema', 'string', 'The input of Read must be a Standard Schema or a JSON Schema, and it is neither.'],
+    ['an invalid schema', 'string', 'The input of Read must be a Standard Schema or a JSON Schema, and it is neither.'],
   ])('%s', (_what, input, message) => {
     // As a program without types passes it.
     const options = { ...named, inputSchema: input, execute } as unknown as Parameters<typeof tool>[0]

@@ -31,7 +31,7 @@ describe.each(garbage)('a tool that returns %s', (_what, make) => {
     ['thrown', throws(make), 'failed'],
     ['rejected with', rejects(make), 'failed'],
     ['given', returns(make), undefined],
-    ['given later', async () => (await tick(), untyped(make())), undefined],
+    ['returned later', async () => (await tick(), untyped(make())), undefined],
   ]
   test.each(ways)('%s: it has a result, and the run continues', async (_way, execute, end) => {
     for (const parts of [{}, { readOnly: true }]) {
@@ -192,7 +192,7 @@ describe.each(garbage)('a function of a tool that returns %s', (_what, make) => 
 
   test.each([
     ['thrown by its check', { validate: throws(make) }],
-    ['given by its check', { validate: returns(make) }],
+    ['returned by its check', { validate: returns(make) }],
   ] as const)('%s: the call is invalid, and not run', async (_way, parts) => {
     const result = await runChecked([calls('Odd'), 'done'], { tools: [garbageTool(parts)], ...budget })
     expect([result.terminal.reason, toolEnds(result), resultTexts(result)]).toEqual([
@@ -204,7 +204,7 @@ describe.each(garbage)('a function of a tool that returns %s', (_what, make) => 
 
   test.each([
     ['thrown by its predicate', { readOnly: throws(make) }],
-    ['given by its predicate', { readOnly: returns(make) }],
+    ['returned by its predicate', { readOnly: returns(make) }],
   ] as const)('%s: a call not known to be harmless counts as harmful', async (_way, parts) => {
     const log: string[] = []
     const execute = async () => (log.push('+'), await tick(), log.push('-'), 'ran')

@@ -86,10 +86,10 @@ describe('a result over the limit', () => {
   test.each<[string, LargeResults['readCall']]>([
     ['throws', () => { throw new Error('bug') }], // prettier-ignore
     ['gives nothing', () => undefined],
-    ['gives no input', () => ({ tool: 'Read' }) as never],
-    ['gives no tool', () => ({ input: {} }) as never],
+    ['returns no input', () => ({ tool: 'Read' }) as never],
+    ['returns no tool', () => ({ input: {} }) as never],
     ['names a tool that the model does not have', () => ({ tool: 'Show', input: {} })],
-    ['gives an input without end', () => ({ tool: 'Read', input: { file_path: 'x'.repeat(5_000) } })],
+    ['returns an endless input', () => ({ tool: 'Read', input: { file_path: 'x'.repeat(5_000) } })],
   ])('ignores a readCall that %s', async (_what, readCall) => {
     const ended = await run([calls('Look'), 'done'], {
       tools: [reader('Look', long), reader('Read', '')],
@@ -249,15 +249,15 @@ describe('a failed save', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no folder')), 'no folder'],
     [
-      'throws without a word',
+      'throws without a message',
       () => {
         throw new Error(' ')
       },
       lostReasons.unknown,
     ],
     ['gives nothing', () => undefined as never, lostReasons.noName],
-    ['gives an empty name', () => '', lostReasons.noName],
-    ['gives a name without end', () => 'x'.repeat(5_000), lostReasons.noName],
+    ['returns an empty name', () => '', lostReasons.noName],
+    ['returns an endless name', () => 'x'.repeat(5_000), lostReasons.noName],
   ])('%s: the result is cut anyway, with the reason', async (_what, save, failure) => {
     const { largeResults } = largeResultStore({ save })
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], largeResults })

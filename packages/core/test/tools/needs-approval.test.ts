@@ -75,10 +75,10 @@ describe('a tool with needsApproval', () => {
   test.each<[string, Needs, boolean]>([
     ['true', true, true],
     ['false', false, false],
-    ['a function that says no', ({ usd }) => usd > 5, false],
-    ['a function that says yes', ({ usd }) => usd >= 5, true],
-    ['a promise of no', async () => false, false],
-    ['a promise of yes', async () => true, true],
+    ['a function that returns false', ({ usd }) => usd > 5, false],
+    ['a function that returns true', ({ usd }) => usd >= 5, true],
+    ['a promise of false', async () => false, false],
+    ['a promise of true', async () => true, true],
     ['nothing', () => undefined as never, true],
     ['zero', () => 0 as never, true],
   ])('asks by %s', async (_what, needs, isAsked) => {

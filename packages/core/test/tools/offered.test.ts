@@ -56,7 +56,7 @@ test('the model of a subagent decides which tools it is shown', async () => {
 
 test.each([
   ['throws', () => { throw new Error('no') }],
-  ['gives something else than true', () => 'yes' as never],
+  ['returns a value other than true', () => 'yes' as never],
 ])('a tool that %s is shown to nobody', async (_, offeredTo) => {
   const model = scriptedModel(['done'])
   await run([], { model, tools: [{ ...look, offeredTo }, otherTool] })

@@ -109,7 +109,7 @@ describe('a check', () => {
     ],
     ['rejects', () => Promise.reject(new Error('odd'))],
     ['gives no text', () => 7 as never],
-    ['gives an empty text', () => ''],
+    ['returns an empty text', () => ''],
   ])('that %s leaves the call to the person', async (_what, precheck) => {
     const log: string[] = []
     const runOptions = { tools: [precheckedTool(precheck, log)], permissions: asking, canUseTool: approving(log) }

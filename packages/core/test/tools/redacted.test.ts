@@ -48,7 +48,7 @@ describe('an abort', () => {
   })
 
   test.each<[what: string, content: string]>([
-    ['that comes while the tool works', 'work'],
+    ['that occurs while the tool runs', 'work'],
     ['that cuts the hook', 'hook'],
   ])('%s withholds its result', async (_what, where) => {
     const slow = hook('afterToolUse', () => new Promise<void>(() => queueMicrotask(() => going.loop.abort())))

@@ -150,10 +150,10 @@ describe('a question that searches the web', () => {
 
   test.each([
     ['a model that cannot', { webSearch: undefined as never }, { maxUses: 1 }, 'searching cannot search the web.'],
-    ['a list that it cannot keep to', { webSearch: { domains: 'none' } }, { maxUses: 1, allowedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of allowed domains.'],
-    ['blocked domains that it cannot keep to', { webSearch: { domains: 'allowed' } }, { maxUses: 1, blockedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of blocked domains.'],
+    ['a list that it cannot apply', { webSearch: { domains: 'none' } }, { maxUses: 1, allowedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of allowed domains.'],
+    ['blocked domains that it cannot apply', { webSearch: { domains: 'allowed' } }, { maxUses: 1, blockedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of blocked domains.'],
     ['no number of searches', {}, { maxUses: 0 }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
-    ['searches without end', {}, { maxUses: Infinity }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
+    ['unlimited searches', {}, { maxUses: Infinity }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
     ['both lists', {}, { maxUses: 1, allowedDomains: ['a'], blockedDomains: ['b'] }, 'webSearch takes either allowedDomains or blockedDomains, not both.'],
     ['an empty list', {}, { maxUses: 1, allowedDomains: [] }, 'allowedDomains of webSearch must be a list of domains that is not empty.'],
   ] as const)('%s is not asked, with the reason', async (_, modelParts, webSearch, expectedError) => {

@@ -39,8 +39,8 @@ describe('the fallback model takes over when overloads use up the retries', () =
 
   test.each<[string, ScriptedReply[], number]>([
     ['another failure was among the attempts', [error('server_error'), busy], 1],
-    ['the last failure was another', [busy, error('server_error')], 1],
-    ['it is no overload', [error('rate_limit')], 0],
+    ['the last failure was of another kind', [busy, error('server_error')], 1],
+    ['it is not an overload', [error('rate_limit')], 0],
   ])('not when %s', async (_why, script, maxRetries) => {
     expect(await asked(script, maxRetries)).toEqual([script.length, 0, [], 'model_error'])
   })

@@ -119,29 +119,29 @@ describe('the answer stays the same', () => {
 
   test.each<[string, readonly TranscriptEntry[], boolean]>([
     ['before the reply', [], true],
-    ['behind a reply', [assistantEntry('No.')], true],
-    ['behind a reply in two pieces', [assistantEntry('N'), assistantEntry('o.')], true],
+    ['after a reply', [assistantEntry('No.')], true],
+    ['after a reply in two pieces', [assistantEntry('N'), assistantEntry('o.')], true],
     [
-      'behind one that was cut and finished',
+      'after one that was cut and finished',
       [assistantEntry('N'), { ...question, id: 'q2' }, assistantEntry('o.')],
       true,
     ],
     ['after a failure that people are shown', [{ ...assistantEntry('failed'), error: 'unknown' }], true],
-    ['behind an interruption', [assistantEntry('N'), user('cut', 'interruption')], true],
+    ['after an interruption', [assistantEntry('N'), user('cut', 'interruption')], true],
     ['when limits are reported before the reply', [user('left', 'loop'), assistantEntry('No.')], true],
-    ['where a hook says something before the reply', [user('noon', 'hook', 'clock'), assistantEntry('No.')], true],
-    ['where a hook says something behind the reply', [assistantEntry('No.'), user('noon', 'hook', 'clock')], true],
-    ['and not behind a call of a tool', [call], false],
-    ['and not behind results', [call, user('done', 'tool_results'), assistantEntry('Checked.')], false],
-    ['and not behind a person', [user('which?', 'steer'), assistantEntry('That.')], false],
-    ['and not behind the next prompt', [assistantEntry('No.'), user('and?', 'prompt')], false],
+    ['when a hook adds a message before the reply', [user('noon', 'hook', 'clock'), assistantEntry('No.')], true],
+    ['when a hook adds a message after the reply', [assistantEntry('No.'), user('noon', 'hook', 'clock')], true],
+    ['and not after a tool call', [call], false],
+    ['and not after results', [call, user('done', 'tool_results'), assistantEntry('Checked.')], false],
+    ['and not after a message of a person', [user('which?', 'steer'), assistantEntry('That.')], false],
+    ['and not after the next prompt', [assistantEntry('No.'), user('and?', 'prompt')], false],
     [
-      'and not where a hook got another reply',
+      'and not when a hook got another reply',
       [assistantEntry('No.'), user('sum', 'hook', 'h'), assistantEntry('Sum.')],
       false,
     ],
-    ['and not where a stop hook sent it back', [assistantEntry('No.'), user('3 failed', 'hook')], false],
-    ['and not where the loop sent it back', [assistantEntry('No.'), user('goal', 'loop')], false],
+    ['and not when a stop hook sent it back', [assistantEntry('No.'), user('3 failed', 'hook')], false],
+    ['and not when the loop sent it back', [assistantEntry('No.'), user('goal', 'loop')], false],
   ])('%s', (_name, behind, isUnchanged) => {
     const transcript = Transcript.of([user('go', 'prompt'), answer, question, ...behind])
     expect(answerStands(transcript)).toBe(isUnchanged)

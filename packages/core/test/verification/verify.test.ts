@@ -73,10 +73,10 @@ describe('an answer after an unchecked change', () => {
 
   test.each<[string, readonly ScriptedReply[], boolean | string]>([
     ['a check has passed since', [calls('Edit'), calls('Test'), 'Fixed.'], true],
-    ['one call ran the check behind its change', [calls('Both'), 'Fixed.'], true],
+    ['one call ran the check after its change', [calls('Both'), 'Fixed.'], true],
     ['nothing was changed', [calls('Fail'), 'Nothing to do.'], 'nothing changed'],
     ['fewer than three lines were changed since', [calls('Two'), 'Fixed.'], false],
-    ['few lines were changed behind a check', [calls('Edit'), calls('Test'), calls('Two'), 'Fixed.'], false],
+    ['few lines were changed after a check', [calls('Edit'), calls('Test'), calls('Two'), 'Fixed.'], false],
   ])('is not asked about when %s', async (_name, script, isVerified) => {
     const both = toolDoing('Both', { ...lines(12), ...check(true) })
     const { asked, terminal } = await verified(script, { tools: [...tools, both, toolDoing('Two', lines(2))] })
@@ -109,15 +109,19 @@ describe('no question is asked', () => {
   const withoutOption = { verification: undefined } as unknown as RunTestOptions
   test.each<[string, RunTestOptions, boolean | undefined]>([
     ['without the option', withoutOption, undefined],
-    ['where only the result is to say so', { verification: { mode: 'tell' } }, false],
+    ['when only the result should report it', { verification: { mode: 'tell' } }, false],
     ['where no check is known', { verification: { mode: 'ask' } }, false],
-    ['where the project names none', { verification: { mode: 'ask', checks: () => [] } }, false],
-    ['where the names throw', { verification: { mode: 'ask', checks: () => Promise.reject(new Error('no')) } }, false],
+    ['when the project names none', { verification: { mode: 'ask', checks: () => [] } }, false],
+    [
+      'when naming the checks throws',
+      { verification: { mode: 'ask', checks: () => Promise.reject(new Error('no')) } },
+      false,
+    ],
     ['in a mode that only plans', { permissions: planning }, false],
     ['under goals, which are a check', { until: isMet }, true],
     ['under an output schema', { output: fits }, false],
     ['with one turn left', { maxTurns: 3 }, false],
-    ['with no call of a tool left', { maxToolCalls: 1 }, false],
+    ['with no tool call left', { maxToolCalls: 1 }, false],
   ])('%s', async (_name, more, isVerified) => {
     const { terminal, asked, model } = await verified(script, more)
     expect([terminal.reason, asked, model.requests.length]).toEqual(['completed', 0, 2])
