@@ -257,9 +257,9 @@ test('a stage that has ended asks nothing any more', async () => {
   const stage: Stage = { name: 'early', run: ({ ask }) => ((late = ask), void ask({ prompt: 'alone' }).catch(() => {}), { kind: 'done' }) } // prettier-ignore
   const { reports, model } = await runWithStages([stage], ['answer', { hang: true }])
   expect(reports.map(({ reason }) => reason)).toEqual(['completed'])
-  const asked = model.requests.length
+  const requestCount = model.requests.length
   await expect(late?.({ prompt: 'late' })).rejects.toMatchObject({ name: 'StageStop', reason: 'aborted' })
-  expect(model.requests).toHaveLength(asked)
+  expect(model.requests).toHaveLength(requestCount)
 })
 
 test('makes parallel questions wait for their turn before they are asked', async () => {

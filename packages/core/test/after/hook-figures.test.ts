@@ -32,8 +32,8 @@ async function summary(
 const calls = [{ toolCalls: [{ name: 'Read' }, { name: 'Read' }] }, 'done']
 
 test('counts each hook at each event, with what it decided', async () => {
-  let asked = 0
-  const guard = new CallableHook((context) => (++asked === 1 ? context.withBlocked('no') : undefined), {
+  let callCount = 0
+  const guard = new CallableHook((context) => (++callCount === 1 ? context.withBlocked('no') : undefined), {
     id: 'guard',
     triggers: ['beforeToolUse'],
   })

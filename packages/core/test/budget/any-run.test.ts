@@ -72,9 +72,9 @@ const garbage: readonly unknown[] = [
 
 /** A service that bills at most what was requested, and reports that or something else. */
 function service(id: string, plan: Plan): Model {
-  let asked = 0
+  let callCount = 0
   const replyTo = ({ maxOutputTokens, messages, system }: ModelRequest): ScriptedReply => {
-    const behaviour = plan.script[asked++] ?? 'text'
+    const behaviour = plan.script[callCount++] ?? 'text'
     const usage = {
       input_tokens: Math.floor((900 + (JSON.stringify(messages).length + system.length) / 4) * plan.share) + 1,
       output_tokens: Math.floor(maxOutputTokens * plan.share),
@@ -105,7 +105,7 @@ function service(id: string, plan: Plan): Model {
   }
   const model = scriptedModel(replyTo, { id, maxOutputTokens: 6_000, defaultOutputTokens: 3_000 })
   const call: Model['call'] = async (request, options) => {
-    const number = asked
+    const number = callCount
     const reply = await model.call(request, options)
     if (plan.script[number] !== 'garbage') return reply
     // A service can return a value of any type.

@@ -504,8 +504,8 @@ describe('killing a compaction', () => {
   })
 
   test('after any record: ends the same', async () => {
-    const whole = await run([], world().options as never)
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run([], world().options as never)
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const records = await killedBefore((_record, written) => written === count, world().options)
       const { terminal } = await resume(records, world().options).loop.ended
       expect([count, terminal.reason, terminal.costUsd]).toEqual([count, 'completed', 370])
@@ -514,11 +514,11 @@ describe('killing a compaction', () => {
 
   test('a replay asks no model', async () => {
     const { options } = world()
-    const whole = await run([], options as never)
+    const completeRun = await run([], options as never)
     const { options: silent, small } = world()
-    const again = await replay(whole.steps.records, silent)
-    expect([json(again.terminal), small.requests.length]).toEqual([json(whole.terminal), 0])
-    expect(json(again.events)).toEqual(json(whole.events.filter((event) => !isLive(event))))
+    const again = await replay(completeRun.steps.records, silent)
+    expect([json(again.terminal), small.requests.length]).toEqual([json(completeRun.terminal), 0])
+    expect(json(again.events)).toEqual(json(completeRun.events.filter((event) => !isLive(event))))
   })
 })
 

@@ -128,29 +128,29 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
 
 describe.each(garbage)('a usage with %s', (_what, usage, named) => {
   test('counts as missing: the reply is charged at its worst case, with a notice', async () => {
-    const whole = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
-    const { terminal, state } = whole
+    const completeRun = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
+    const { terminal, state } = completeRun
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worstCaseUsd])
     expect(terminal.summary.usage).toEqual(noUsage)
     expect(state.spent.totalTokens).toBe(worstCaseUsd)
-    expect(notices(whole)).toEqual([expect.stringContaining(named)])
+    expect(notices(completeRun)).toEqual([expect.stringContaining(named)])
     // Figures are numbers, and the stored reply survives a JSON round trip unchanged.
     expect(json(state.spent)).toEqual(state.spent)
     expect(state.transcript.lastReply()).toMatchObject({ usage: noUsage })
   })
 
   test('counts as missing without a limit too', async () => {
-    const whole = await run([], { model: modelReporting(usage), prices })
-    expect([whole.terminal.costUsd, whole.terminal.committedUsd]).toEqual([0, worstCaseUsd])
-    expect(notices(whole)).toHaveLength(1)
+    const completeRun = await run([], { model: modelReporting(usage), prices })
+    expect([completeRun.terminal.costUsd, completeRun.terminal.committedUsd]).toEqual([0, worstCaseUsd])
+    expect(notices(completeRun)).toHaveLength(1)
   })
 
   test('produces the same notice in a replay', async () => {
     const options = { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 }
-    const whole = await run([], options)
-    const again = await replay(whole.steps.records, options)
-    expect(notices(again)).toEqual(notices(whole))
-    expect(json(again.terminal)).toEqual(json(whole.terminal))
+    const completeRun = await run([], options)
+    const again = await replay(completeRun.steps.records, options)
+    expect(notices(again)).toEqual(notices(completeRun))
+    expect(json(again.terminal)).toEqual(json(completeRun.terminal))
   })
 
   test('counts as missing for a failed attempt too', async () => {
@@ -173,8 +173,8 @@ test('accepts parts of a usage that a service leaves empty', async () => {
     server_tool_use: null,
     iterations: null,
   }
-  const whole = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
-  expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
+  const completeRun = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
+  expect([completeRun.terminal.costUsd, completeRun.terminal.committedUsd, notices(completeRun)]).toEqual([15, 15, []])
 })
 
 test('enforces a budget with a service that reports negative counts', async () => {
@@ -204,18 +204,18 @@ describe('charges a request whose prices fail after the reply', () => {
   ]
 
   test.each(bad)('that %s: charges the worst case, and reports the tokens as received', async (_how, cost) => {
-    const whole = await run(['answer'], {
+    const completeRun = await run(['answer'], {
       model: scriptedModel(['answer'], { maxOutputTokens: cap }),
       prices: { ...prices, cost },
       maxBudgetUsd: 100_000,
     })
-    const { terminal, state } = whole
+    const { terminal, state } = completeRun
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worstCaseUsd])
     expect([terminal.summary.requests, terminal.summary.turns, state.spent.totalTokens]).toEqual([1, 1, 15])
     expect(terminal.summary.modelUsage).toEqual({
       scripted: { usage: { ...noUsage, input_tokens: 10, output_tokens: 5 }, costUsd: 0 },
     })
-    expect(notices(whole)).toEqual([expect.stringContaining('scripted')])
+    expect(notices(completeRun)).toEqual([expect.stringContaining('scripted')])
   })
 
   test.each(bad.slice(0, 4))('that %s, without a limit: the run continues', async (_how, cost) => {
@@ -231,10 +231,13 @@ describe('charges a request whose prices fail after the reply', () => {
   ])('a worst case that they %s stops the run before its request', async (_how, worstCase) => {
     const model = scriptedModel(['never'])
     // Known when the options are validated, and unknown later.
-    let asked = 0
+    let callCount = 0
     const runOptions: RunTestOptions = {
       model,
-      prices: { ...prices, worstCase: (...args) => (asked++ === 0 ? prices.worstCase(...args) : worstCase(...args)) },
+      prices: {
+        ...prices,
+        worstCase: (...args) => (callCount++ === 0 ? prices.worstCase(...args) : worstCase(...args)),
+      },
       maxBudgetUsd: 100_000,
     }
     const { terminal, steps } = await run([], runOptions)
@@ -276,9 +279,9 @@ describe('prices that fail when the options are validated', () => {
 
 test('reports a promise returned in place of a price, and ignores its rejection', async () => {
   const cost = (() => Promise.reject(new Error('no table'))) as unknown as Prices['cost']
-  const whole = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
-  expect(whole.terminal.reason).toBe('completed')
-  expect(notices(whole)).toEqual([expect.stringContaining('they gave')])
+  const completeRun = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
+  expect(completeRun.terminal.reason).toBe('completed')
+  expect(notices(completeRun)).toEqual([expect.stringContaining('they gave')])
 })
 
 describe('an open request of a run without a limit', () => {
@@ -318,11 +321,11 @@ test('counts a note in the place of an image by its bytes', async () => {
 })
 
 test('asks nothing when the reserved price is higher than the price that was checked', async () => {
-  let asked = 0
+  let callCount = 0
   const rising: Prices = {
     cost: () => 1,
     // The validation of the options asks for the price of one output token.
-    worstCase: (_model, { outputTokens }) => (outputTokens > 1 && ++asked % 3 === 0 ? 1_000 : 1),
+    worstCase: (_model, { outputTokens }) => (outputTokens > 1 && ++callCount % 3 === 0 ? 1_000 : 1),
   }
   const { terminal, model } = await run(['answer'], { prices: rising, maxBudgetUsd: 10 })
   expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['max_budget_usd', 0, 0])

@@ -72,8 +72,8 @@ describe('bills the sum over the passes, each at the price of its model', () => 
   })
 
   test('with an adviser', async () => {
-    const whole = await run([], { model: modelReporting(advised), prices })
-    const { terminal, state } = whole
+    const completeRun = await run([], { model: modelReporting(advised), prices })
+    const { terminal, state } = completeRun
     expect(terminal.costUsd).toBe(1_300 + 10 * 6_608)
     expect(state.spent.totalTokens).toBe(1_300 + 6_608)
     expect(terminal.summary.usage).toEqual({ ...noUsage, input_tokens: 1_000, output_tokens: 300 })
@@ -87,13 +87,13 @@ describe('bills the sum over the passes, each at the price of its model', () => 
   test.each(['__proto__', 'constructor', 'toString'])('with an adviser that is called %s', async (adviser) => {
     const usage = usageOf(1, 2, [pass('message', 1, 2), pass('advisor_message', 3, 4, { model: adviser })])
     const options = { model: modelReporting(usage), prices }
-    const whole = await run([], options)
-    expect([whole.terminal.reason, whole.terminal.costUsd]).toEqual(['completed', 10])
-    expect(Object.entries(whole.terminal.summary.modelUsage)).toEqual([
+    const completeRun = await run([], options)
+    expect([completeRun.terminal.reason, completeRun.terminal.costUsd]).toEqual(['completed', 10])
+    expect(Object.entries(completeRun.terminal.summary.modelUsage)).toEqual([
       [adviser, { usage: { ...noUsage, input_tokens: 3, output_tokens: 4 }, costUsd: 7 }],
       ['scripted', { usage: { ...noUsage, input_tokens: 1, output_tokens: 2 }, costUsd: 3 }],
     ])
-    expect(json((await replay(whole.steps.records, options)).terminal)).toEqual(json(whole.terminal))
+    expect(json((await replay(completeRun.steps.records, options)).terminal)).toEqual(json(completeRun.terminal))
 
     const engine = new QueryEngine({ ...options, model: modelReporting(usage) })
     for (const _ of ['first', 'second']) {
@@ -106,8 +106,8 @@ describe('bills the sum over the passes, each at the price of its model', () => 
 
   test('and a replay has the same result', async () => {
     const options = { model: modelReporting(advised), prices }
-    const whole = await run([], options)
-    expect(json((await replay(whole.steps.records, options)).terminal)).toEqual(json(whole.terminal))
+    const completeRun = await run([], options)
+    expect(json((await replay(completeRun.steps.records, options)).terminal)).toEqual(json(completeRun.terminal))
   })
 
   test('and the message stores the usage as received', async () => {
@@ -225,9 +225,9 @@ describe('the conversation is as long as its last pass', () => {
       pass('message', 600, 200),
     ])
     const model = scriptedModel([{ toolCalls: [{ name: 'Look' }], usage }, 'answer'], { maxOutputTokens: cap })
-    const whole = await run([], { model, tools: [reader('Look')], maxTotalTokens: 1_000_000 })
+    const completeRun = await run([], { model, tools: [reader('Look')], maxTotalTokens: 1_000_000 })
     const bytes = 16 + 16 + 64 + 'what Look gives'.length
-    const [, second] = reserved(whole)
+    const [, second] = reserved(completeRun)
     expect(second).toEqual([0, expect.closeTo(600 + 200 + bytes + cap, -2)])
   })
 
@@ -243,34 +243,38 @@ describe('a pass of a model without a price', () => {
   const strange = usageOf(10, 5, [pass('message', 10, 5), pass('advisor_message', 7, 8, { model: 'stranger' })])
 
   test('is charged at the worst case under a dollar budget, with a notice', async () => {
-    const whole = await run([], { model: modelReporting(strange), prices, maxBudgetUsd: 100_000 })
-    const { terminal } = whole
-    const [[nanos] = []] = reserved(whole) as readonly (readonly number[])[]
+    const completeRun = await run([], { model: modelReporting(strange), prices, maxBudgetUsd: 100_000 })
+    const { terminal } = completeRun
+    const [[nanos] = []] = reserved(completeRun) as readonly (readonly number[])[]
     expect([terminal.costUsd, terminal.committedUsd]).toEqual([0, (nanos ?? 0) / 1e9])
-    expect(notices(whole)).toEqual([expect.stringMatching(/no cost for stranger .*worst case/)])
+    expect(notices(completeRun)).toEqual([expect.stringMatching(/no cost for stranger .*worst case/)])
   })
 
   test('costs nothing without one', async () => {
-    const whole = await run([], { model: modelReporting(strange), prices })
-    expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
+    const completeRun = await run([], { model: modelReporting(strange), prices })
+    expect([completeRun.terminal.costUsd, completeRun.terminal.committedUsd, notices(completeRun)]).toEqual([
+      15,
+      15,
+      [],
+    ])
   })
 })
 
 describe('a bill above the reservation', () => {
   test('is settled as billed, ends the run, and reports the figures', async () => {
     const model = modelReporting(compacted)
-    const whole = await run([], { model, prices, maxBudgetUsd: 10_000 })
-    expect(whole.terminal.costUsd).toBe(612 + 2_819 + 60_385 + 522)
-    expect(whole.terminal.reason).toBe('max_budget_usd')
-    expect(notices(whole)).toEqual([
+    const completeRun = await run([], { model, prices, maxBudgetUsd: 10_000 })
+    expect(completeRun.terminal.costUsd).toBe(612 + 2_819 + 60_385 + 522)
+    expect(completeRun.terminal.reason).toBe('max_budget_usd')
+    expect(notices(completeRun)).toEqual([
       'scripted billed more for one request ($64338.0000, 64338 tokens) than it can come to by all that is declared ($5020.0000, 5020 tokens).',
     ])
   })
 
   test('reports tokens when these are limited', async () => {
-    const whole = await run([], { model: modelReporting(compacted), maxTotalTokens: 10_000 })
-    expect(whole.terminal.reason).toBe('token_limit')
-    expect(notices(whole)).toEqual([expect.stringContaining('(64338 tokens) than')])
+    const completeRun = await run([], { model: modelReporting(compacted), maxTotalTokens: 10_000 })
+    expect(completeRun.terminal.reason).toBe('token_limit')
+    expect(notices(completeRun)).toEqual([expect.stringContaining('(64338 tokens) than')])
   })
 })
 

@@ -116,9 +116,9 @@ describe('uses the highest price when models share an id', () => {
       },
     ],
   ])('%s is not asked at the price of another', async (_what, options) => {
-    const asked = dearer.requests.length
+    const requestCount = dearer.requests.length
     const { reason } = await streamRun(startRun({ prompt: 'go' }), { ...options, maxBudgetUsd: 10 }).result
-    expect([reason, dearer.requests.length - asked]).toEqual(['max_budget_usd', 0])
+    expect([reason, dearer.requests.length - requestCount]).toEqual(['max_budget_usd', 0])
   })
 
   test('and the lowest price bounds the tokens that dollars buy', () => {

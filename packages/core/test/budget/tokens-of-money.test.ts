@@ -96,7 +96,7 @@ const plans = fc.record<Plan>({
 const promptTokens = 1_000
 
 function optionsOf(plan: Plan): RunOptions {
-  let asked = 0
+  let callCount = 0
   const models = ids.map((id): Model => {
     const reply = ({ maxOutputTokens }: { readonly maxOutputTokens: number }): ScriptedReply => {
       const usage: Usage = {
@@ -104,7 +104,7 @@ function optionsOf(plan: Plan): RunOptions {
         [plan.kind]: Math.floor(promptTokens * plan.inputShare) + 1,
         output_tokens: Math.floor(maxOutputTokens * plan.outputShare),
       }
-      switch (plan.script[asked++ % plan.script.length] ?? 'text') {
+      switch (plan.script[callCount++ % plan.script.length] ?? 'text') {
         case 'tool':
           return { ...calls('Look'), usage }
         case 'ask':

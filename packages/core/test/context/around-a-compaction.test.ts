@@ -294,13 +294,13 @@ describe('a compaction that a person requests', () => {
     const { model, options } = world({ calls: 0 })
     const { engine } = engineOf([], options)
     await all(engine.submit('first'))
-    const asked = model.requests.length
+    const requestCount = model.requests.length
     const messages = await all(engine.compact())
     expect(resultOf(messages)).toMatchObject({ subtype: 'success', is_error: false, num_turns: 0 })
     expect(messages).toContainEqual(
       expect.objectContaining({ subtype: 'informational', message: 'There is nothing to compact yet.' }),
     )
-    expect(model.requests.length).toBe(asked)
+    expect(model.requests.length).toBe(requestCount)
     expect(resultOf(await all(engine.submit('second'))).subtype).toBe('success')
   })
 
@@ -330,19 +330,19 @@ describe('a requested compaction that is killed after each record', () => {
     const before = state.transcript
     const start = { transcript: before, compact: { instructions: 'the ports' } }
     const { options: wholeOptions } = world()
-    const whole = await run([], { ...wholeOptions, clock: createFakeClock({ autoAdvance: true }) }, start)
-    expect([whole.terminal.reason, whole.state.spent.compactions]).toEqual(['completed', 1])
-    const { records } = whole.steps
+    const completeRun = await run([], { ...wholeOptions, clock: createFakeClock({ autoAdvance: true }) }, start)
+    expect([completeRun.terminal.reason, completeRun.state.spent.compactions]).toEqual(['completed', 1])
+    const { records } = completeRun.steps
     expect(records.length).toBeGreaterThan(3)
     for (let length = 1; length < records.length; length++) {
       const { model, options } = world()
       const left = await killedAfter(length, { ...options, clock: createFakeClock({ autoAdvance: true }) }, start)
       const wasAnswered = left.some((record) => record.type === 'result' && record.key.includes('compact:'))
-      const asked = model.requests.length
+      const requestCount = model.requests.length
       const ended = await resume(left, { ...options, clock: createFakeClock({ autoAdvance: true }) }, before).loop.ended
       expect([length, ended.terminal.reason, ended.state.spent.compactions]).toEqual([length, 'completed', 1])
-      expect(model.requests.length - asked).toBe(wasAnswered ? 0 : 1)
-      expect(JSON.stringify(ended.state.transcript.messages())).toBe(JSON.stringify(whole.messages))
+      expect(model.requests.length - requestCount).toBe(wasAnswered ? 0 : 1)
+      expect(JSON.stringify(ended.state.transcript.messages())).toBe(JSON.stringify(completeRun.messages))
     }
   })
 })

@@ -242,8 +242,8 @@ describe('what happens when the context window is full', () => {
 
   const killed = paths.filter(({ recoveries, compacted }) => recoveries !== undefined || compacted !== undefined)
   test.each(killed)('killed after each record: $name', { timeout: 120_000 }, async (path) => {
-    const whole = await run([], { ...world(path).options, clock: createFakeClock({ autoAdvance: true }) })
-    const { records } = whole.steps
+    const completeRun = await run([], { ...world(path).options, clock: createFakeClock({ autoAdvance: true }) })
+    const { records } = completeRun.steps
     for (let length = 1; length < records.length; length += isWhole ? 1 : isDeep ? 2 : 5) {
       const { model, options } = world(path)
       const left = await killedAfter(length, options)
@@ -262,7 +262,7 @@ describe('what happens when the context window is full', () => {
         left.flatMap((record) => (record.type === type && 'key' in record ? [record.key] : []))
       const ended = new Set(keysOf('result'))
       const isKnown = keysOf('intent').every((key) => ended.has(key))
-      const paid = whole.terminal.summary.modelUsage
+      const paid = completeRun.terminal.summary.modelUsage
       expect([where, isKnown ? terminal.summary.modelUsage : paid]).toEqual([where, paid])
       expect(model.problems).toEqual([])
       expect(model.requests.length - requestsBefore).toBeLessThanOrEqual(records.length)

@@ -23,9 +23,9 @@ interface World {
 }
 
 function worldOf(replies: readonly ScriptedReply[], written: string[] = []): World {
-  let asked = 0
+  let callCount = 0
   const model = scriptedModel(replies)
-  const counting = { ...model, call: (...args: Parameters<typeof model.call>) => (asked++, model.call(...args)) }
+  const counting = { ...model, call: (...args: Parameters<typeof model.call>) => (callCount++, model.call(...args)) }
   const tool = (name: string, readOnly: boolean) => ({
     name,
     description: '',
@@ -36,7 +36,7 @@ function worldOf(replies: readonly ScriptedReply[], written: string[] = []): Wor
   return {
     options: { model: counting, tools: [tool('Look', true), tool('Write', false)] },
     written,
-    asked: () => asked,
+    asked: () => callCount,
   }
 }
 

@@ -39,7 +39,7 @@ describe('a query whose next prompt never arrives', () => {
   test('is ended by its signal', async () => {
     const { prompts, wasReturned } = silentPrompts()
     const controller = new AbortController()
-    const asked = query({
+    const running = query({
       prompt: prompts,
       options: {
         clock: createFakeClock({ autoAdvance: true }),
@@ -47,7 +47,7 @@ describe('a query whose next prompt never arrives', () => {
         signal: controller.signal,
       },
     })
-    const { types, end } = readKinds(asked)
+    const { types, end } = readKinds(running)
     await tick()
     controller.abort()
     await end
@@ -60,13 +60,13 @@ describe('a query whose next prompt never arrives', () => {
       [[], undefined],
     ] as const) {
       const { prompts, wasReturned } = silentPrompts(first)
-      const asked = query({
+      const running = query({
         prompt: prompts,
         options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel(['a']) },
       })
-      const { types, end } = readKinds(asked)
+      const { types, end } = readKinds(running)
       await tick()
-      asked.interrupt()
+      running.interrupt()
       await end
       expect([types.at(-1), wasReturned()]).toEqual([last, true])
     }
@@ -94,16 +94,16 @@ describe('a query whose next prompt never arrives', () => {
   test('interrupts the current run, and not the query', async () => {
     const prompts = ['one', 'two']
     const model = scriptedModel([{ hang: true }, 'b'])
-    const asked = query({
+    const running = query({
       prompt: (async function* () {
         yield* prompts
       })(),
       options: { clock: createFakeClock({ autoAdvance: true }), model },
     })
     const results: unknown[] = []
-    for await (const message of asked) {
+    for await (const message of running) {
       if (message.type === 'system' && message.subtype === 'init' && results.length === 0)
-        void tick().then(() => asked.interrupt())
+        void tick().then(() => running.interrupt())
       if (message.type === 'result') results.push(message.terminal_reason)
     }
     expect(results).toEqual(['aborted_streaming', 'completed'])

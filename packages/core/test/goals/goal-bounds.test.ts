@@ -52,7 +52,7 @@ describe('the bound on checks', () => {
     await fc.assert(
       fc.asyncProperty(choices, async ({ verdicts, replies, stable, hooks, tokenBudget, ...limits }) => {
         let checks = 0
-        let asked = 0
+        let callCount = 0
         const one: Goal = {
           name: 'one',
           stable,
@@ -70,7 +70,7 @@ describe('the bound on checks', () => {
           ...(tokenBudget !== null && { tokenBudget }),
         }
         await run(() => {
-          const reply = replies[asked++ % replies.length]
+          const reply = replies[callCount++ % replies.length]
           return reply === 'edit' ? calls('Edit') : reply === 'text' ? 'Done.' : { text: '' }
         }, options)
         const bound = checksOf(options)

@@ -28,10 +28,10 @@ describe('goals that a person set in place of those of the options', () => {
 
   /** Goals are set, a turn later the process dies, and another one continues with these options. */
   async function goneOnWith(set: readonly string[], until: readonly Goal[]) {
-    let asked = 0
+    let callCount = 0
     const script = () => {
-      if (++asked === 1) going.loop.set({ until: set.map((name) => ({ name })) })
-      return asked < 4 ? calls('Edit') : 'Done.'
+      if (++callCount === 1) going.loop.set({ until: set.map((name) => ({ name })) })
+      return callCount < 4 ? calls('Edit') : 'Done.'
     }
     const options = { tools: [edit], goalNamed: named, maxTurns: 9 }
     const going = begin(script, { ...options, until: [goal('first')] })
@@ -174,10 +174,10 @@ test('each check has its own key', async () => {
 })
 
 test('records goals that are reset to those of the options by their names (spec R-GOAL-13b)', async () => {
-  let asked = 0
+  let callCount = 0
   const script = () => {
-    if (++asked === 1) going.loop.set({ until: null })
-    return asked === 1 ? calls('Edit') : 'Done.'
+    if (++callCount === 1) going.loop.set({ until: null })
+    return callCount === 1 ? calls('Edit') : 'Done.'
   }
   const going = begin(script, { tools: [edit], until: [goal('first', unmet, met)] })
   const { steps } = await going.end()

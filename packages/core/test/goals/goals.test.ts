@@ -179,11 +179,11 @@ describe('before the first request', () => {
   })
 
   test('ends nothing when a goal that is set later holds: skipIfMet is about the start', async () => {
-    let asked = 0
+    let callCount = 0
     const going = begin(
       () => {
-        if (++asked === 1) going.loop.set({ until: [{ name: 'second' }] })
-        return asked === 1 ? calls('Edit') : 'Done.'
+        if (++callCount === 1) going.loop.set({ until: [{ name: 'second' }] })
+        return callCount === 1 ? calls('Edit') : 'Done.'
       },
       {
         until: [{ ...goal(failed()), name: 'first' }],
@@ -407,9 +407,9 @@ describe('who receives an answer', () => {
 
   test('checks goals that are set during the run from then on, with their own tries', async () => {
     const named = goal(failed())
-    let asked = 0
+    let callCount = 0
     const script = (): string => {
-      if (++asked === 2) going.loop.set({ until: [{ name: 'second' }] })
+      if (++callCount === 2) going.loop.set({ until: [{ name: 'second' }] })
       return 'Done.'
     }
     const going = begin(script, {

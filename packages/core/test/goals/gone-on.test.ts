@@ -56,8 +56,8 @@ describe('a run that ended unmet and is continued', () => {
 
   test('continues with more tries from those already used', async () => {
     const until = goal(() => false)
-    let asked = 0
-    const model = scriptedModel(() => (asked++ % 2 === 0 ? edits : 'Done.'))
+    let callCount = 0
+    const model = scriptedModel(() => (callCount++ % 2 === 0 ? edits : 'Done.'))
     const engine = new QueryEngine({ model, until: [until], tools: [edit], maxGoalTries: 2 })
     await ended(engine.submit('go'))
     expect(engine.lastTerminal?.goal?.tries).toBe(2)

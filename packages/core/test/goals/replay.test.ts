@@ -60,9 +60,9 @@ test('replays the rounds and the ending of the run without goals', async () => {
 })
 
 test('continues a run that was killed after any record with its tries, and replays it without goals', async () => {
-  const whole = await run([], { ...options(), until: [goalThatFails(3, { count: 0 })] } as never)
-  expect(whole.terminal.goal).toMatchObject({ met: true, tries: 2 })
-  for (let count = 1; count < whole.steps.records.length; count++) {
+  const completeRun = await run([], { ...options(), until: [goalThatFails(3, { count: 0 })] } as never)
+  expect(completeRun.terminal.goal).toMatchObject({ met: true, tries: 2 })
+  for (let count = 1; count < completeRun.steps.records.length; count++) {
     const checks = { count: 0 }
     const records = await killedAfter(count, { ...options(), until: [goalThatFails(3, checks)] })
     expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))

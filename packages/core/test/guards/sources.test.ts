@@ -21,10 +21,10 @@ describe('guards and cancellation sources', () => {
   })
 
   test('are not called after an abort: a hanging one costs one grace time, however many follow it', async () => {
-    let asked = 0
+    let callCount = 0
     const deaf = {
       cancellationSignal() {
-        asked++
+        callCount++
         return new Promise<undefined>(() => {})
       },
     }
@@ -33,7 +33,7 @@ describe('guards and cancellation sources', () => {
       maxDurationMs: 60_000,
       graceMs: 500,
     })
-    expect([terminal.reason, asked]).toEqual(['time_limit', 1])
+    expect([terminal.reason, callCount]).toEqual(['time_limit', 1])
   })
 
   test('are evaluated in a combination where each would be by itself', async () => {

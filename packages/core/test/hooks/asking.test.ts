@@ -140,7 +140,7 @@ describe('a hook that asks a model', () => {
     const bills: readonly ScriptedReply[] = [
       { text: 'all of it', usage: usage(questionTokens - 500, 500) },
       { error: { kind: 'connection', message: 'gone' } },
-      { text: 'untold', usage: { input_tokens: -1, output_tokens: 0 } },
+      { text: 'negative usage', usage: { input_tokens: -1, output_tokens: 0 } },
       verdict,
     ]
     for (const maxBudgetUsd of [3_000, 9_000, 11_000, 20_000, 40_000]) {
@@ -179,12 +179,12 @@ describe('a hook that asks a model', () => {
       (record) => 'key' in record && record.key.endsWith('/asked'),
       optionsFor(['a', 'b', 'a']),
     )
-    const asked = echo.requests.length
+    const requestCount = echo.requests.length
     expect(records.filter(({ type }) => type === 'result').length).toBeGreaterThan(2)
     received = []
     const { terminal } = await resume(records, optionsFor(['b', 'a', 'a'])).loop.ended
     expect([received, terminal.reason]).toEqual([[{ a: 'on a', b: 'on b' }], 'completed'])
-    expect([asked, echo.requests.length]).toEqual([3, 3])
+    expect([requestCount, echo.requests.length]).toEqual([3, 3])
     expect(terminal.costUsd).toBe(30 + 30)
   })
 
@@ -230,9 +230,9 @@ describe('a hook that asks a model', () => {
     expect(new Set(received.map(({ kind }) => kind))).toEqual(new Set(['failed']))
     expect(judge.requests.length).toBeLessThanOrEqual(100)
     expect(judge.requests.length).toBeGreaterThan(90)
-    const asked = judge.requests.length
+    const requestCount = judge.requests.length
     expect(await late?.ask({ ...question('late'), model: judge })).toMatchObject({ kind: 'failed' })
-    expect(judge.requests.length).toBe(asked)
+    expect(judge.requests.length).toBe(requestCount)
   })
 
   test('that ends before its question is awaited, and its cost counts', async () => {
@@ -341,8 +341,8 @@ test('pays no question twice when killed after every record; a replay has the sa
       options: { ...options, models: [judge], maxBudgetUsd: 100_000, stopHooks: [{ id: 'stop', handle: async (input: StopHookInput) => ask(input as never, 'the end') }] }, // prettier-ignore
     }
   }
-  const whole = await run([], optionsFor().options as never)
-  const { terminal, steps, state } = whole
+  const completeRun = await run([], optionsFor().options as never)
+  const { terminal, steps, state } = completeRun
   expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 30 + 12 * 340])
   expect(json((await replay(steps.records, optionsFor().options)).terminal)).toEqual(json(terminal))
   for (let count = 1; count < steps.records.length; count++) {

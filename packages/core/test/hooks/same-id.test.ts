@@ -23,11 +23,11 @@ function program(asked: string[] = []): RunOptions {
 
 describe('two stop hooks with one id', () => {
   test('have separate outcomes, and a replay repeats them', async () => {
-    const whole = await run([], program() as never)
-    expect([whole.transitions, whole.terminal.reason]).toEqual([['stop_hook_blocking'], 'completed'])
+    const completeRun = await run([], program() as never)
+    expect([completeRun.transitions, completeRun.terminal.reason]).toEqual([['stop_hook_blocking'], 'completed'])
     const asked: string[] = []
-    const again = await replay(whole.steps.records, program(asked))
-    expect([json(again.terminal), asked]).toEqual([json(whole.terminal), []])
+    const again = await replay(completeRun.steps.records, program(asked))
+    expect([json(again.terminal), asked]).toEqual([json(completeRun.terminal), []])
   })
 
   test('are distinguished in events', async () => {

@@ -115,11 +115,11 @@ describe('the record', () => {
       tools: [tool('Secret', () => `the secret ${++called}`)],
       hooks: [withholdingHook(how === 'redacted' ? redacts : () => {})],
     }
-    const whole = await run([calls('Secret'), 'done'], options)
+    const completeRun = await run([calls('Secret'), 'done'], options)
     const last = how === 'redacted' ? '/hook:afterToolUse' : '/shown:'
-    const cut = whole.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
+    const cut = completeRun.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
     expect(cut).toBeGreaterThan(0)
-    const records = whole.steps.records.slice(0, cut + 1)
+    const records = completeRun.steps.records.slice(0, cut + 1)
     const resumed = resume(records, { ...options, model: scriptedModel(() => 'done') })
     expect((await resumed.loop.result).reason).toBe('completed')
     expect(called).toBe(1)

@@ -345,8 +345,8 @@ describe('a recorded pause', () => {
 
   test('continues from every record: the question is asked at most once more, and no turn is lost or made twice', async () => {
     const raise = async () => ({ raise: { maxTurns: 4 } })
-    const whole = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit: raise })
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit: raise })
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const records = await killedAfter(count, optionsOf(raise))
       const done = records.filter((record) => record.type === 'result' && record.key.includes('model:')).length
       const model = scriptedModel(looks(3).slice(done))

@@ -38,7 +38,7 @@ interface Window {
 }
 
 /**
- * `limit` and `late` report when it is over, or a later moment. `soon` reports "in 5 s" forever, or less. `untold` is a
+ * `limit` and `late` report when it is over, or a later moment. `soon` reports "in 5 s" forever, or less. `untimed` is a
  * limit without a time.
  * The others are outages, some of which report how long. `mixed` is a different one of them each time. `never` is a
  * limit of a year.
@@ -53,7 +53,7 @@ const kinds = [
   'slow',
   'refused',
   'mixed',
-  'untold',
+  'untimed',
   'never',
 ] as const
 /** The kinds that a run with enough waiting time always survives. */
@@ -418,7 +418,7 @@ function failureOf(kind: Window['kind'], leftMs: number): ModelErrorInit {
       return limit([Number.NaN, Infinity, -1, 0, 0.5, leftMs + 0.25, 1e300][Math.floor(leftMs) % 7] ?? null)
     case 'never':
       return limit(365 * 24 * hour)
-    case 'untold':
+    case 'untimed':
       return limit(null)
     case 'overloaded':
       return { kind: 'overloaded', message: kind, status: 529 }
@@ -616,14 +616,14 @@ test('is unchanged by a kill that loses neither time nor a reply', async () => {
       expectInvariants(killed)
       if (killed.world.lost > 0) return
       compared++
-      const whole = await playSequence({ ...plan, kills: [] })
+      const completeRun = await playSequence({ ...plan, kills: [] })
       const summaryOf = ({ terminal, state }: SequenceResult) => [
         terminal.reason,
         terminal.retryAt,
         terminal.summary.turns,
         state.spent.waits,
       ]
-      expect(summaryOf(killed)).toEqual(summaryOf(whole))
+      expect(summaryOf(killed)).toEqual(summaryOf(completeRun))
     }),
     runs(150),
   )

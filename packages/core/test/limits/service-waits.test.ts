@@ -429,12 +429,12 @@ test('keeps the decision about a wait in the next process, from when the attempt
 test('agents that wait in parallel wait no longer than the run may', async () => {
   const of = ({ idempotencyKey }: { readonly idempotencyKey: string }) => /agent:1:(\d)/.exec(idempotencyKey)?.[1]
   const clock = createFakeClock({ autoAdvance: true })
-  let asked = 0
+  let callCount = 0
   const model = scriptedModel((request) => {
     const agent = of(request)
     if (agent === undefined) return request.messages.length > 1 ? 'done' : calls('Agent', 'Agent')
     // The first waits for three quarters of the time at once, the second after it.
-    if (agent === '0') return asked++ === 0 ? limit(0.75 * hour) : 'of the first'
+    if (agent === '0') return callCount++ === 0 ? limit(0.75 * hour) : 'of the first'
     if (request.messages.length === 1) return calls('Work')
     return limit(0.5 * hour)
   })

@@ -424,8 +424,8 @@ describe('over a crash', () => {
   }
 
   test('after any record the run ends, and each task that began has ended exactly once', async () => {
-    const whole = await run(script, options() as never)
-    const total = whole.steps.records.length
+    const completeRun = await run(script, options() as never)
+    const total = completeRun.steps.records.length
     let lost = 0
     for (let count = 1; count < total; count++) {
       const records = await killedAfter(count, options())
@@ -449,21 +449,21 @@ describe('over a crash', () => {
   })
 
   test('a replay has the same events, without any process', async () => {
-    const whole = await run(script, options() as never)
-    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const completeRun = await run(script, options() as never)
+    const records = completeRun.steps.records.map((record) => json(record) as unknown as StepRecord)
     const replayed = await replay(records, withoutPort())
-    const plain = (events: typeof whole.events) => json(events.filter((event) => !isLive(event)))
-    expect(plain(replayed.events)).toEqual(plain(whole.events))
-    expect(json(replayed.terminal)).toEqual(json(whole.terminal))
+    const plain = (events: typeof completeRun.events) => json(events.filter((event) => !isLive(event)))
+    expect(plain(replayed.events)).toEqual(plain(completeRun.events))
+    expect(json(replayed.terminal)).toEqual(json(completeRun.terminal))
   })
 
   test('a replay reports what was stopped at the end', async () => {
     const { background, start } = processWith({ atEnd: 'stop' })
-    const whole = await run([starts('a'), 'done'], { tools: [start], background })
-    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const completeRun = await run([starts('a'), 'done'], { tools: [start], background })
+    const records = completeRun.steps.records.map((record) => json(record) as unknown as StepRecord)
     const replayed = await replay(records, { model: scriptedModel([]), tools: [start] })
     expect(json(replayed.events.filter((event) => !isLive(event)))).toEqual(
-      json(whole.events.filter((event) => !isLive(event))),
+      json(completeRun.events.filter((event) => !isLive(event))),
     )
   })
 })

@@ -187,10 +187,10 @@ describe('over a crash', () => {
   })
 
   test('a derived id is never that of a message that was taken before', async () => {
-    const whole = await recorded()
+    const completeRun = await recorded()
     for (const nth of [0, 1]) {
       const { loop: resumed } = resume(
-        after(whole, nth),
+        after(completeRun, nth),
         options(({ messages }) => going(messages)),
       )
       const id = resumed.steer('new')

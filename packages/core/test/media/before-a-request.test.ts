@@ -294,15 +294,17 @@ describe('a kill between any two records', () => {
     ['media from a tool', { prompt: 'go' }],
     ['media from a person', { prompt: [hugeImage] }],
   ])('has the same effect on %s, whatever limits the resuming program has', async (_name, start) => {
-    const whole = await run(script, { tools: [camera] }, start)
-    expect(removals(whole.state.transcript)).toHaveLength(1)
-    const records = whole.steps.records
+    const completeRun = await run(script, { tools: [camera] }, start)
+    expect(removals(completeRun.state.transcript)).toHaveLength(1)
+    const records = completeRun.steps.records
     for (let count = 1; count < records.length; count++) {
       const left = await killedAfter(count, optionsOf(), start)
       const resumed = resume(left, optionsOf())
       const { terminal, state } = await resumed.loop.ended
-      expect([count, terminal.reason]).toEqual([count, whole.terminal.reason])
-      expect([...state.transcript].map(withoutServiceId)).toEqual([...whole.state.transcript].map(withoutServiceId))
+      expect([count, terminal.reason]).toEqual([count, completeRun.terminal.reason])
+      expect([...state.transcript].map(withoutServiceId)).toEqual(
+        [...completeRun.state.transcript].map(withoutServiceId),
+      )
       // A recorded note stays; none is made for a recorded request.
       const wide = { ...optionsOf(), mediaLimits: { imageSidePx: 10_000 } }
       const isRemoved = left.some(
@@ -312,7 +314,7 @@ describe('a kill between any two records', () => {
       expect([count, removals(later.state.transcript).length]).toEqual([count, isRemoved ? 1 : 0])
     }
     const replayed = await replay(json(records) as never, optionsOf())
-    expect(replayed.terminal.reason).toBe(whole.terminal.reason)
+    expect(replayed.terminal.reason).toBe(completeRun.terminal.reason)
   })
 
   test('removes nothing from a recorded request when the program has narrower limits', async () => {

@@ -52,13 +52,13 @@ describe('the clock of the host', () => {
   })
 
   test('names sessions by the time of day: two processes may have run equally long', () => {
-    let asked = 0
-    const wallTime = (): number => 1_000 + asked++
+    let callCount = 0
+    const wallTime = (): number => 1_000 + callCount++
     const engine = new QueryEngine({
       model: scriptedModel([]),
       clock: { now: () => 5, wallTime, after: () => () => {} },
     })
-    expect([asked, engine.sessionId]).toEqual([1, expect.stringMatching(/^[\da-f-]{36}$/)])
+    expect([callCount, engine.sessionId]).toEqual([1, expect.stringMatching(/^[\da-f-]{36}$/)])
   })
 })
 

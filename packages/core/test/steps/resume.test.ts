@@ -48,8 +48,8 @@ function world() {
 
 describe('resume', () => {
   test('after any record ends the same; a writing tool is done, reported as unknown, or run once', async () => {
-    const whole = await run(script, world().options() as never)
-    const total = whole.steps.records.length
+    const completeRun = await run(script, world().options() as never)
+    const total = completeRun.steps.records.length
     expect(total).toBeGreaterThan(20)
     for (let count = 1; count < total; count++) {
       const { options, written } = world()
@@ -76,11 +76,11 @@ describe('resume', () => {
 
   test('repeats nothing of past turns: no past hook, no past request', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
-    const iterationIndex = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const completeRun = await run(script, options() as never)
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
     const asked: string[] = []
     const model = scriptedModel(script)
-    const resumed = resume(whole.steps.records.slice(0, iterationIndex + 1), {
+    const resumed = resume(completeRun.steps.records.slice(0, iterationIndex + 1), {
       ...options(),
       model,
       hooks: [hook(['beforeExecution', 'beforeStep'], ({ trigger }) => void asked.push(trigger))],
@@ -91,9 +91,9 @@ describe('resume', () => {
 
   test('obeys other limits from the first live step', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
-    const iterationIndex = whole.steps.records.findIndex(({ type }) => type === 'lap')
-    const resumed = resume(whole.steps.records.slice(0, iterationIndex + 1), { ...options(), maxTurns: 2 })
+    const completeRun = await run(script, options() as never)
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
+    const resumed = resume(completeRun.steps.records.slice(0, iterationIndex + 1), { ...options(), maxTurns: 2 })
     expect((await resumed.loop.ended).terminal.reason).toBe('max_turns')
   })
 
@@ -125,9 +125,9 @@ describe('resume', () => {
     const model = scriptedModel(() => 'answer', { maxOutputTokens: 2_000 })
     const options = { model, clock: createFakeClock(), prices: dollarATokenPrices, maxBudgetUsd: 5_000 }
     const records = await killedAfter(2, options)
-    const asked = model.requests.length
+    const requestCount = model.requests.length
     const { terminal } = await resume(records, options).loop.ended
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length - asked]).toEqual([
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length - requestCount]).toEqual([
       'max_budget_usd',
       0,
       1_020 + 2_000,
@@ -143,10 +143,10 @@ describe('resume', () => {
       tools: [reader('Look')],
       prices: dollarATokenPrices,
     })
-    const whole = await run([], { ...options(), maxBudgetUsd: 100_000 })
-    const iterationIndex = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const completeRun = await run([], { ...options(), maxBudgetUsd: 100_000 })
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
     const resumed = (maxBudgetUsd: number) =>
-      resume(whole.steps.records.slice(0, iterationIndex + 1), {
+      resume(completeRun.steps.records.slice(0, iterationIndex + 1), {
         ...options(),
         model: scriptedModel(['answer'], { maxOutputTokens: 2_000 }),
         maxBudgetUsd,
@@ -174,12 +174,13 @@ describe('resume', () => {
       clock: createFakeClock(),
       tools: [reader('Look'), agent],
     })
-    const whole = await run([], options())
-    const iterationIndexes = whole.steps.records.flatMap((record, index) => (record.type === 'lap' ? [[index, record.lap.scope]] : [])) // prettier-ignore
+    const completeRun = await run([], options())
+    const iterationIndexes = completeRun.steps.records.flatMap((record, index) => (record.type === 'lap' ? [[index, record.lap.scope]] : [])) // prettier-ignore
     expect(iterationIndexes.map(([, scope]) => scope === '')).toEqual([true, false, false, true])
     for (const [index] of iterationIndexes) {
-      const { terminal, state } = await resume(whole.steps.records.slice(0, Number(index) + 1), options()).loop.ended
-      expect([index, terminal.reason, state.transcript.messages()]).toEqual([index, 'completed', whole.messages])
+      const { terminal, state } = await resume(completeRun.steps.records.slice(0, Number(index) + 1), options()).loop
+        .ended
+      expect([index, terminal.reason, state.transcript.messages()]).toEqual([index, 'completed', completeRun.messages])
     }
   })
 
@@ -187,13 +188,17 @@ describe('resume', () => {
     const clock = createFakeClock()
     const slow: ScriptedReply = { ...calls('Look'), before: () => clock.advance(8_000) }
     const options = { clock, tools: [reader('Look')], maxDurationMs: 10_000 }
-    const whole = await run([slow, 'answer'], options)
-    const iterationIndex = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const completeRun = await run([slow, 'answer'], options)
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
     await clock.advance(60_000)
     const model = scriptedModel([{ hang: true }])
     const runResults: RunResult[] = []
     const onResult = (terminal: RunResult) => void runResults.push(terminal)
-    const { ended } = resume(whole.steps.records.slice(0, iterationIndex + 1), { ...options, model, onResult }).loop
+    const { ended } = resume(completeRun.steps.records.slice(0, iterationIndex + 1), {
+      ...options,
+      model,
+      onResult,
+    }).loop
     await until(() => model.requests.length === 1)
     await clock.advance(1_999)
     expect(runResults).toEqual([])
@@ -316,10 +321,10 @@ describe('replay', () => {
 
   test('has the same events and the same run result, and runs nothing', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
+    const completeRun = await run(script, options() as never)
     const ran: string[] = []
     const silent = scriptedModel(() => (ran.push('model'), 'never'))
-    await same(whole, {
+    await same(completeRun, {
       ...options(),
       model: silent,
       tools: [reader('Look', () => (ran.push('Look'), 'x')), tool('Write', () => (ran.push('Write'), 'x'))],
@@ -357,14 +362,14 @@ describe('replay', () => {
           ? calls('Look', 'Agent', 'Look')
           : 'done',
     )
-    const whole = await run([], { model, tools, clock })
-    expect([whole.terminal.reason, whole.terminal.durationMs]).toEqual(['completed', 5_000])
-    await same(whole, { model: scriptedModel([]), tools })
+    const completeRun = await run([], { model, tools, clock })
+    expect([completeRun.terminal.reason, completeRun.terminal.durationMs]).toEqual(['completed', 5_000])
+    await same(completeRun, { model: scriptedModel([]), tools })
   })
 
   test('fails beyond the record', async () => {
-    const whole = await run(script, world().options() as never)
-    const { terminal } = await replay(whole.steps.records.slice(0, 6), world().options())
+    const completeRun = await run(script, world().options() as never)
+    const { terminal } = await replay(completeRun.steps.records.slice(0, 6), world().options())
     expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'replay_exhausted'])
   })
 })

@@ -19,7 +19,7 @@ import {
 import type { Script } from './harness.ts'
 import { Transcript } from '../../src/index.ts'
 
-export interface Asked {
+export interface AskOutcome {
   readonly engine: QueryEngine
   readonly messages: readonly SdkMessage[]
   readonly result: SdkResult
@@ -59,7 +59,7 @@ export async function ask(
   script: Script,
   overrides: EngineOverrides = {},
   during?: (engine: QueryEngine, message: SdkMessage) => void,
-): Promise<Asked> {
+): Promise<AskOutcome> {
   const { engine, model, events } = engineOf(script, overrides)
   const before = overrides.transcript ?? Transcript.empty()
   const messages: SdkMessage[] = []

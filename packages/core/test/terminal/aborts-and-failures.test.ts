@@ -20,14 +20,14 @@ describe('aborts', () => {
   }
 
   test('terminal: aborted_streaming keeps the received part and says so', async () => {
-    const asked = await streaming()
-    expectEnding(asked, 'aborted_streaming', {
+    const outcome = await streaming()
+    expectEnding(outcome, 'aborted_streaming', {
       message: 'Interrupted by the user',
       source: 'abort',
       context: { cause: 'user', turn: 1 },
       loopMessages: [['interruption', '[Request interrupted by user]']],
     })
-    expect(asked.engine.transcript.messages()[1]).toEqual({
+    expect(outcome.engine.transcript.messages()[1]).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'half a' }],
       by: 'scripted',
@@ -126,14 +126,14 @@ describe('failures', () => {
   })
 
   test('terminal: model_error', async () => {
-    const asked = await ask(
+    const outcome = await ask(
       [
         calls('Look'),
         { error: { kind: 'authentication_failed', message: 'invalid x-api-key', status: 401, requestId: 'req_1' } },
       ],
       { tools: [reader('Look')] },
     )
-    expectEnding(asked, 'model_error', {
+    expectEnding(outcome, 'model_error', {
       message: 'invalid x-api-key',
       source: 'model',
       context: { kind: 'authentication_failed', status: 401, attempts: 1, requestId: 'req_1' },
@@ -143,18 +143,18 @@ describe('failures', () => {
   })
 
   test('terminal: model_error has the category retry_limit when retries are used up', async () => {
-    const asked = await ask(() => ({ error: { kind: 'server_error', message: 'oops', status: 500 } }), {
+    const outcome = await ask(() => ({ error: { kind: 'server_error', message: 'oops', status: 500 } }), {
       maxRetries: 2,
     })
     const message = 'The model service failed 3 times. The last time: oops'
-    expectEnding(asked, 'model_error', {
+    expectEnding(outcome, 'model_error', {
       category: 'retry_limit',
       message,
       source: 'model',
       context: { kind: 'server_error', status: 500, attempts: 3, requestId: null },
       failures: [['server_error', message]],
     })
-    expect(asked.model.requests).toHaveLength(3)
+    expect(outcome.model.requests).toHaveLength(3)
   })
 
   test('terminal: image_error', async () => {
@@ -169,24 +169,24 @@ describe('failures', () => {
 
   test('terminal: error, when a guard throws: calls that ran have their results', async () => {
     const broken = { name: 'broken', evaluate: () => { throw new Error('guard bug') } } // prettier-ignore
-    const asked = await ask([calls('Look')], {
+    const outcome = await ask([calls('Look')], {
       tools: [reader('Look')],
       stopWhen: { ...broken, checkpoints: ['after_tools'] },
     })
-    expectEnding(asked, 'error', {
+    expectEnding(outcome, 'error', {
       message: 'The run failed: guard bug',
       source: 'run',
       context: { code: 'callback' },
       failures: [['unknown', 'The run failed: guard bug']],
       results: ['read'],
     })
-    expect(asked.terminal.error?.code).toBe('callback')
+    expect(outcome.terminal.error?.code).toBe('callback')
   })
 
   test('terminal: error, when a failure left calls open: each has a synthetic result', async () => {
     const hooks = [{ triggers: ['beforeToolUse'], get handle(): never { throw new Error('no handle') } }] // prettier-ignore
     const permissions = { denies: () => undefined, get decide(): never { throw new Error('no rules') } } // prettier-ignore
-    const asked = await ask([calls('Look', 'Write')], {
+    const outcome = await ask([calls('Look', 'Write')], {
       tools: [
         reader('Look'),
         {
@@ -199,17 +199,17 @@ describe('failures', () => {
       permissions,
       hooks: hooks as never,
     })
-    expect(asked.terminal.reason).toBe('error')
-    expect(results(asked)).toHaveLength(2)
+    expect(outcome.terminal.reason).toBe('error')
+    expect(results(outcome)).toHaveLength(2)
   })
 
   test('terminal: error, by an error policy', async () => {
     const broken = tool('Break', () => { throw new Error('disk full') }) // prettier-ignore
-    const asked = await ask([calls('Look', 'Break', 'Write')], {
+    const outcome = await ask([calls('Look', 'Break', 'Write')], {
       tools: [reader('Look'), broken, tool('Write')],
       errorPolicy: ({ source }) => source === 'tool',
     })
-    expectEnding(asked, 'error', {
+    expectEnding(outcome, 'error', {
       message: 'tool Break failed: disk full',
       source: 'Break',
       context: { source: 'tool', name: 'Break' },

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { endings, type EndingReason } from '../../src/index.ts'
-import type { Asked } from '../support/engine.ts'
+import type { AskOutcome } from '../support/engine.ts'
 import { attachments, failures, results, loopMessages } from '../support/harness.ts'
 import { table, type Row } from './table.ts'
 
@@ -23,21 +23,21 @@ export interface ExpectedEnding {
 }
 
 /** Compares a whole ending with its row of the table and with the expectation. */
-export function expectEnding(asked: Asked, reason: EndingReason, expected: ExpectedEnding): void {
+export function expectEnding(outcome: AskOutcome, reason: EndingReason, expected: ExpectedEnding): void {
   const row = table[reason]
   const { category, manner, toolResults, subtype, exitCode, nextRound } = endings[reason]
   expect({ category, manner, toolResults, subtype, exitCode, nextRound }).toEqual(row)
-  const { terminal, result } = asked
+  const { terminal, result } = outcome
   expect({
     reason: terminal.reason,
     category: terminal.signal.reason,
     message: terminal.signal.message,
     source: terminal.signal.source,
     highest: terminal.signals.highest()?.reason,
-    attachments: attachments(asked),
-    loopMessages: loopMessages(asked),
-    failures: failures(asked),
-    results: results(asked).map(
+    attachments: attachments(outcome),
+    loopMessages: loopMessages(outcome),
+    failures: failures(outcome),
+    results: results(outcome).map(
       ({ content, is_error }) =>
         `${is_error === true ? '!' : ''}${typeof content === 'string' ? content : JSON.stringify(content)}`,
     ),

@@ -185,14 +185,14 @@ describe('consumers of a run without text', () => {
   }
 
   test('a parent is notified that its agent ended without text, which is no error; the record of the agent has no_answer', async () => {
-    const asked = await run(script, { tools: [agent] })
-    expect(results(asked)).toEqual([
+    const outcome = await run(script, { tools: [agent] })
+    expect(results(outcome)).toEqual([
       { type: 'tool_result', tool_use_id: 'call_0_0', content: '(The agent ended without an answer.)' },
     ])
-    expect(asked.state.transcript.at(2)).toMatchObject({ details: { call_0_0: { reason: 'no_answer' } } })
-    const inner = asked.events.flatMap((event): RunEvent[] => (event.type === 'agent' ? [event.event] : []))
+    expect(outcome.state.transcript.at(2)).toMatchObject({ details: { call_0_0: { reason: 'no_answer' } } })
+    const inner = outcome.events.flatMap((event): RunEvent[] => (event.type === 'agent' ? [event.event] : []))
     expect(inner.at(-1)).toMatchObject({ type: 'run_end', terminal: { reason: 'no_answer' } })
-    expect(asked.terminal.reason).toBe('completed')
+    expect(outcome.terminal.reason).toBe('completed')
   })
 
   test('hosts read that an agent completed', async () => {

@@ -105,8 +105,8 @@ describe('a limit of one agent', () => {
       tools: tools({ maxTotalTokens: 20_000 }),
       model: scriptedModel(looking({ input_tokens: 3_000, output_tokens: 100 })),
     })
-    const whole = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), options())
-    const kills = whole.steps.records.length
+    const completeRun = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), options())
+    const kills = completeRun.steps.records.length
     const ends = new Set<string>()
     for (let count = 1; count < kills; count++) {
       const records = await killedAfter(count, { ...options(), clock: createFakeClock({ autoAdvance: true }) })
@@ -141,9 +141,9 @@ describe('a limit of one agent', () => {
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
     })
-    const whole = await run(script, options())
-    const most = new Map<number, number>([[-1, tokensOfAgents(whole.steps.records)]])
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run(script, options())
+    const most = new Map<number, number>([[-1, tokensOfAgents(completeRun.steps.records)]])
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const { loop, steps } = resume(await killedAfter(count, options()), options())
       expect((await loop.ended).terminal.reason).toBe('completed')
       most.set(count, tokensOfAgents(steps.records))

@@ -305,8 +305,8 @@ describe('a resume inside an agent of an agent', () => {
   test('has the same result after a kill after any record, and does nothing twice', async () => {
     const plain = program()
     const records = await all(plain.options())
-    const whole = await resumeRun(records.slice(0, -1), program().options())
-    expect(whole.texts).toEqual(['end of a'])
+    const completeRun = await resumeRun(records.slice(0, -1), program().options())
+    expect(completeRun.texts).toEqual(['end of a'])
     for (let length = 1; length < records.length; length++) {
       const { written, options } = program()
       const before = records.slice(0, length)
@@ -328,11 +328,11 @@ describe('a resume inside an agent of an agent', () => {
       (record) => record.type === 'intent' && /agent:1:0:[^/]*\/model:3\.1$/.test(record.key),
       options(),
     )
-    const asked = model.requests.length
+    const requestCount = model.requests.length
     const { terminal, texts } = await resumeRun(records, options(more))
     expect([terminal.reason, texts]).toEqual(['completed', ['end of a']])
     // The last answers of `a` and of the main loop only.
-    expect(model.requests.length - asked).toBeLessThanOrEqual(3)
+    expect(model.requests.length - requestCount).toBeLessThanOrEqual(3)
     expect(model.requests.some((request) => promptOf(request) === 'c')).toBe(false)
   })
 })

@@ -134,8 +134,8 @@ describe('a tool that asks a model', () => {
   })
 
   test('pays recorded questions once when killed after any record and resumed', async () => {
-    const whole = await run([], simple(['A', 'B']).options as never)
-    const { length } = whole.steps.records
+    const completeRun = await run([], simple(['A', 'B']).options as never)
+    const { length } = completeRun.steps.records
     const ends: unknown[] = []
     for (let count = 1; count < length; count++) {
       const before = simple(['A', 'B'])

@@ -20,8 +20,8 @@ describe('a killed run with background agents', () => {
   })
 
   test('continues inside them after any record, and pays and writes nothing twice', async () => {
-    const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
-    const kills = whole.steps.records.length
+    const completeRun = await run(script, optionsFor([]) as Parameters<typeof run>[1])
+    const kills = completeRun.steps.records.length
     expect(kills).toBeGreaterThan(30)
     for (let count = 1; count < kills; count++) {
       const written: string[] = []
@@ -53,11 +53,11 @@ describe('a killed run with background agents', () => {
   })
 
   test('reports an agent that the program cannot continue, and pays for its requests', async () => {
-    const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
+    const completeRun = await run(script, optionsFor([]) as Parameters<typeof run>[1])
     const openIn = (record: StepRecord): number | undefined =>
       record.type === 'lap' && record.lap.scope === '' ? record.lap.spent.openAgents?.length : undefined
-    const first = whole.steps.records.findIndex((record) => openIn(record) === 2)
-    const last = whole.steps.records.findLastIndex((record) => openIn(record) !== undefined)
+    const first = completeRun.steps.records.findIndex((record) => openIn(record) === 2)
+    const last = completeRun.steps.records.findLastIndex((record) => openIn(record) !== undefined)
     expect(last).toBeGreaterThan(first)
     for (let count = first + 1; count <= last + 1; count++) {
       const records = await killedAfter(count, optionsFor([]))
@@ -92,9 +92,9 @@ describe('a resumed agent', () => {
         tools: [agent({ maxDurationMs: 10_000 }), taking('Wait', 5_000), taking('Work', 4_000)],
       }
     }
-    const whole = await run([], options([]) as never)
+    const completeRun = await run([], options([]) as never)
     const isSecond = (record: StepRecord): boolean => record.type === 'result' && /agent:.*tool:2:/.test(record.key)
-    const count = whole.steps.records.findIndex(isSecond) + 1
+    const count = completeRun.steps.records.findIndex(isSecond) + 1
     const worked: string[] = []
     const records = await killedAfter(count, options([]))
     const { terminal, state } = await resume(records, options(worked)).loop.ended
@@ -142,10 +142,10 @@ describe('a resumed agent', () => {
       tools: [agent(), tool('Look')],
       background: processWith().background,
     })
-    const whole = await run(script, options() as never)
+    const completeRun = await run(script, options() as never)
     const isOpen = (record: StepRecord): boolean =>
       record.type === 'lap' && record.lap.scope === '' && record.lap.spent.openAgents !== undefined
-    const records = await killedAfter(whole.steps.records.findIndex(isOpen) + 1, options())
+    const records = await killedAfter(completeRun.steps.records.findIndex(isOpen) + 1, options())
     const { terminal, state } = await resume(records, options()).loop.ended
     expect(terminal.reason).toBe('completed')
     expect(notesIn(state.transcript).map((note) => [note.type, 'status' in note ? note.status : ''])).toEqual([
@@ -161,9 +161,9 @@ describe('a resumed agent', () => {
       clock: createFakeClock({ autoAdvance: true }),
       tools: [agent(more), tool('Look')],
     })
-    const whole = await run(script, options() as never)
+    const completeRun = await run(script, options() as never)
     const isAsked = (record: StepRecord): boolean => record.type === 'result' && /agent:.*model:2\./.test(record.key)
-    const records = await killedAfter(whole.steps.records.findIndex(isAsked) + 1, options())
+    const records = await killedAfter(completeRun.steps.records.findIndex(isAsked) + 1, options())
     const { loop, steps } = resume(records, options({ prompt: 'something else' }))
     const { error } = await loop.result
     expect(error?.code).toBe('step_mismatch')

@@ -477,19 +477,19 @@ describe('a record of calls with one id', () => {
   ]
 
   test('replays to the same events and results', async () => {
-    const whole = await run(script, runOptions())
-    expect(answersById(whole)).toEqual(denied)
-    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const completeRun = await run(script, runOptions())
+    expect(answersById(completeRun)).toEqual(denied)
+    const records = completeRun.steps.records.map((record) => json(record) as unknown as StepRecord)
     const options: RunOptions = { ...runOptions(), model: scriptedModel([]) }
     const { events, terminal } = await replay(records, options)
-    const live = whole.events.filter((event) => !isLive(event))
-    expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
+    const live = completeRun.events.filter((event) => !isLive(event))
+    expect([json(events), json(terminal)]).toEqual([json(live), json(completeRun.terminal)])
   })
 
   test('continues to the same results, cut anywhere', async () => {
-    const whole = await run(script, runOptions())
-    for (let count = 1; count < whole.steps.records.length; count++) {
-      const records = whole.steps.records.slice(0, count).map((record) => json(record) as unknown as StepRecord)
+    const completeRun = await run(script, runOptions())
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
+      const records = completeRun.steps.records.slice(0, count).map((record) => json(record) as unknown as StepRecord)
       const model = scriptedModel(({ messages }) => {
         const turn = messages.filter(({ role }) => role === 'assistant').length
         return script[turn] ?? 'done'

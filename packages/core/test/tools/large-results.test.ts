@@ -422,36 +422,36 @@ describe('a process that dies', () => {
 
   test('between any two records: the same files, and the same transcript', async () => {
     const { options, files } = world()
-    const whole = await run(script, options() as never)
-    const total = whole.steps.records.length
+    const completeRun = await run(script, options() as never)
+    const total = completeRun.steps.records.length
     expect([files.size, total > 25]).toEqual([6, true])
     for (let count = 1; count < total; count++) {
       const second = world()
       const records = await killedAfter(count, second.options())
       const { state } = await resume(records, second.options()).loop.ended
-      expect([count, state.transcript.messages()]).toEqual([count, whole.messages])
+      expect([count, state.transcript.messages()]).toEqual([count, completeRun.messages])
       expect([count, second.files]).toEqual([count, files])
     }
   })
 
   test('and resumes under another limit, or without the port: recorded results are shown unchanged', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
-    const ofTurn = whole.steps.records.findIndex((record) => record.type === 'lap')
+    const completeRun = await run(script, options() as never)
+    const ofTurn = completeRun.steps.records.findIndex((record) => record.type === 'lap')
     const records = await killedAfter(ofTurn, options())
     for (const more of [{ largeResults: { limit: 100, save: () => 'elsewhere' } }, {}] as const) {
       const { largeResults: _, ...bare } = options()
       const { state } = await resume(records, { ...bare, ...more }).loop.ended
       const [first] = results({ state })
-      expect(first?.content).toEqual(results(whole)[0]?.content)
+      expect(first?.content).toEqual(results(completeRun)[0]?.content)
     }
   })
 
   test('and resumes with a port where there was none: a passed result is shown whole', async () => {
     const { options } = world()
     const { largeResults: _, ...bare } = options()
-    const whole = await run(script, bare as never)
-    const ofTurn = whole.steps.records.findIndex((record) => 'key' in record && record.key.includes('tool:1:2'))
+    const completeRun = await run(script, bare as never)
+    const ofTurn = completeRun.steps.records.findIndex((record) => 'key' in record && record.key.includes('tool:1:2'))
     const records = await killedAfter(ofTurn + 1, bare)
     const { state } = await resume(records, options()).loop.ended
     const [first, , third] = results({ state })

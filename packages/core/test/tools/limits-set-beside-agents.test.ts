@@ -26,14 +26,14 @@ test('the run ends, and no request is made without room in the current budget, w
       const clock = createFakeClock()
       const open: (() => void)[] = []
       const holdReply = (): Promise<void> => new Promise((resolve) => void open.push(resolve))
-      let asked = 0
+      let callCount = 0
       const beyond: unknown[] = []
       const model = scriptedModel(
         ({ messages }) => {
-          asked++
+          callCount++
           // The minimum cost of answered requests and of those in flight.
           const most = budgetInForce()
-          if (asked * costOfOne > most) beyond.push([asked, most])
+          if (callCount * costOfOne > most) beyond.push([callCount, most])
           const replies = messages.filter(({ role }) => role === 'assistant').length
           const isAgent = JSON.stringify(messages[0]).includes('sub')
           if (!isAgent && replies === 0)
@@ -57,7 +57,7 @@ test('the run ends, and no request is made without room in the current budget, w
       const settled = async (): Promise<void> => {
         for (let turn = 0; turn < 50; turn++) await Promise.resolve()
       }
-      await until(() => asked > 0)
+      await until(() => callCount > 0)
       for (const each of steps) {
         if (each.kind === 'set') going.loop.set({ limits: each.limits })
         if (each.kind === 'time') await clock.advance(each.ms)

@@ -305,20 +305,20 @@ describe('answers', () => {
 
 describe('on record', () => {
   test('the decision stays: a resume and a replay do not call the function again', async () => {
-    let asked = 0
-    const { paid, pay } = payer(() => asked++ > 100)
+    let callCount = 0
+    const { paid, pay } = payer(() => callCount++ > 100)
     const steps = createMemorySteps()
     const options = { model: script(), tools: [pay] }
     const whole = streamRun({ ...options, prompt: 'go', steps })
     await whole.result
     // A JSON round trip returns the same value.
     const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
-    expect([asked, paid]).toEqual([1, [5]])
+    expect([callCount, paid]).toEqual([1, [5]])
     const { terminal } = await replay(records, { model: options.model, tools: [pay] })
-    expect([terminal.reason, asked, paid]).toEqual(['completed', 1, [5]])
+    expect([terminal.reason, callCount, paid]).toEqual(['completed', 1, [5]])
     const decided = records.findIndex((record) => record.type === 'result' && record.key.includes('/permission:'))
     const { loop } = resume(records.slice(0, decided + 1), { model: scriptedModel(['done']), tools: [pay] })
-    expect([(await loop.result).reason, asked, paid]).toEqual(['completed', 1, [5, 5]])
+    expect([(await loop.result).reason, callCount, paid]).toEqual(['completed', 1, [5, 5]])
   })
 
   test('a run that is killed while it waits asks again, and nothing ran before the answer', async () => {

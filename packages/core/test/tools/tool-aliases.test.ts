@@ -63,17 +63,19 @@ test('a resume after every record has the same result, also when the aliases are
     tools: [reader('Own', 'own'), reader('Bash', 'theirs')],
     toolAliases,
   })
-  const whole = await run([], options({ Bash: 'Own' }))
-  expect(resultTexts(whole)).toEqual(['own'])
-  const texts = ({ state }: Pick<typeof whole, 'state'>) =>
+  const completeRun = await run([], options({ Bash: 'Own' }))
+  expect(resultTexts(completeRun)).toEqual(['own'])
+  const texts = ({ state }: Pick<typeof completeRun, 'state'>) =>
     state.transcript.messages().map(({ content }) => JSON.stringify(content))
-  const asked = whole.steps.records.findIndex((record) => record.type === 'result' && record.key.includes('tool:'))
-  for (let count = 1; count < whole.steps.records.length; count++) {
+  const asked = completeRun.steps.records.findIndex(
+    (record) => record.type === 'result' && record.key.includes('tool:'),
+  )
+  for (let count = 1; count < completeRun.steps.records.length; count++) {
     const records = await killedAfter(count, options({ Bash: 'Own' }))
     const same = await resume(records, options({ Bash: 'Own' })).loop.ended
-    expect(texts(same)).toEqual(texts(whole))
+    expect(texts(same)).toEqual(texts(completeRun))
     if (count <= asked) continue
     const withoutAliases = await resume(records, options({})).loop.ended
-    expect(texts(withoutAliases)).toEqual(texts(whole))
+    expect(texts(withoutAliases)).toEqual(texts(completeRun))
   }
 })

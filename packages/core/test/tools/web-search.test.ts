@@ -169,8 +169,8 @@ describe('a question that searches the web', () => {
 
   test('is answered from the record after a kill, and paid once', async () => {
     const webSearch = { maxUses: 2 }
-    const whole = await run([], world(webSearch).options as never)
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run([], world(webSearch).options as never)
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const records = await killedAfter(count, { ...world(webSearch).options, maxBudgetUsd: 1e6 })
       const isAnswered = records.some((record) => record.type === 'result' && /\/asked\/[^/]+$/.test(record.key))
       const wasOpen = records.some((record) => record.type === 'intent' && /\/asked\/[^/]+$/.test(record.key))

@@ -81,9 +81,9 @@ describe('a stop hook that blocks three times for the same reason', () => {
   })
 
   test('may be overridden by a hook, and ends the run at its next block', async () => {
-    let asked = 0
+    let callCount = 0
     const again = hook('onStop', (context) =>
-      asked++ === 0 ? context.withState(context.state().withExecutionContinued('once more')) : undefined,
+      callCount++ === 0 ? context.withState(context.state().withExecutionContinued('once more')) : undefined,
     )
     const { terminal, transitions } = await run(answers, { hooks: [again], stopHooks: [always('more')] })
     expect([terminal.reason, transitions]).toEqual([

@@ -140,7 +140,7 @@ function uncheckedBefore(state: RunState, end: number): { readonly lines: number
 }
 
 test('the model is asked at most once, only about an unchecked change, and the run ends as it would have', async () => {
-  let asked = 0
+  let callCount = 0
   await fc.assert(
     fc.asyncProperty(drawn, async (plan) => {
       const run = await runOf(plan)
@@ -162,7 +162,7 @@ test('the model is asked at most once, only about an unchecked change, and the r
         json([plain.terminal, plain.state.spent]),
       )
       if (question === undefined) return
-      asked += 1
+      callCount += 1
       const { lines, isKnown } = uncheckedBefore(run.state, question)
       expect([lines >= 3, isKnown || plan.project === 'throws' ? isKnown : plan.project.length > 0]).toEqual([
         true,
@@ -178,7 +178,7 @@ test('the model is asked at most once, only about an unchecked change, and the r
       expect(run.state.spent.turns).toBeLessThanOrEqual(plain.state.spent.turns + 1)
     }),
   )
-  expect(asked).toBeGreaterThan(0)
+  expect(callCount).toBeGreaterThan(0)
 })
 
 test('the result lists what was checked, as the tools reported', async () => {
@@ -202,15 +202,15 @@ test('the result lists what was checked, as the tools reported', async () => {
 test('a run that was killed after any record is not asked again and ends the same, and so does its replay', async () => {
   await fc.assert(
     fc.asyncProperty(drawn, fc.nat(), async (plan, at) => {
-      const whole = await runOf(plan)
-      const count = 1 + (at % whole.steps.records.length)
+      const completeRun = await runOf(plan)
+      const count = 1 + (at % completeRun.steps.records.length)
       const records = await killedAfter(count, optionsOf(plan))
       expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
       if (records.at(-1)?.type === 'end') return
       const resumed = resume(records, optionsOf(plan))
       const { terminal, state } = await resumed.loop.ended
-      expect(conversationOf(state)).toEqual(conversationOf(whole.state))
-      expect([terminal.reason, terminal.verified]).toEqual([whole.terminal.reason, whole.terminal.verified])
+      expect(conversationOf(state)).toEqual(conversationOf(completeRun.state))
+      expect([terminal.reason, terminal.verified]).toEqual([completeRun.terminal.reason, completeRun.terminal.verified])
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       const again = await replay(json(resumed.steps.records) as readonly StepRecord[], optionsOf(plan))
       expect(json(again.terminal)).toEqual(json(terminal))
@@ -226,9 +226,9 @@ test('a resume after each record of a run that was asked ends the same', async (
     plans: false,
     until: false,
   }
-  const whole = await runOf(plan)
-  expect(whole.transitions).toEqual(['next_turn', 'next_turn', 'unverified_change', 'next_turn'])
-  for (let count = 1; count < whole.steps.records.length; count++) {
+  const completeRun = await runOf(plan)
+  expect(completeRun.transitions).toEqual(['next_turn', 'next_turn', 'unverified_change', 'next_turn'])
+  for (let count = 1; count < completeRun.steps.records.length; count++) {
     const checks = { asked: 0 }
     const options = { ...optionsOf(plan), verification: countingVerification(checks) }
     const records = await killedAfter(count, optionsOf(plan))
@@ -237,7 +237,7 @@ test('a resume after each record of a run that was asked ends the same', async (
     const { terminal, state } = await resumed.loop.ended
     expect([count, json(conversationOf(state)), terminal.reason]).toEqual([
       count,
-      json(conversationOf(whole.state)),
+      json(conversationOf(completeRun.state)),
       'completed',
     ])
     expect(checks.asked).toBe(onRecord ? 0 : 1)
