@@ -7,7 +7,7 @@ import { QueryEngine, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { openJournal, readJournal } from '@halting/journal'
 
-// A session on disk: its run ends at a limit of two turns.
+// // A session on disk: its run ends at a limit of two turns.
 const path = join(mkdtempSync(join(tmpdir(), 'session-')), 'a.jsonl')
 const session = await openJournal({ path, sessionId: 'a', cwd: process.cwd(), version: '1.0.0' })
 const look = tool({ name: 'Look', description: 'Looks around', readOnly: true, execute: () => 'a wall' })

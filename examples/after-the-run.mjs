@@ -4,12 +4,12 @@ import { QueryEngine } from '@halting/core'
 import { afterRun } from '@halting/core/after'
 import { scriptedModel } from '@halting/core/testing'
 
-const prices = { cost: () => 0.001, worstCase: () => 0.002 } // an answer costs a tenth of a cent, and never more than two tenths
+const prices = { cost: () => 0.001, worstCase: () => 0.002 } // An answer costs a tenth of a cent, and never more than two tenths.
 const model = scriptedModel(['The bug is fixed.'], { id: 'large' })
 const small = scriptedModel(['Run the tests', 'Fixed a bug in sum().'], { id: 'small' })
 const engine = new QueryEngine({ model, prices, maxBudgetUsd: 0.01 })
 
-// A stage of your own: bounded by itself, and by what is left of the budget of the session.
+// A custom stage, bounded by its own limits and by the remaining budget of the session.
 const title = {
   name: 'title',
   limits: { maxTurns: 1, maxBudgetUsd: 0.005, maxDurationMs: 10_000 },

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { query } from '@halting/core'
 import { createPrices, openaiCompatible } from '@halting/models'
 
-// Stands in for vLLM, Ollama, OpenRouter or whatever else speaks chat completions.
+// A stand-in for vLLM, Ollama, OpenRouter or any other service that speaks chat completions.
 const chunks = [
   { id: 'c1', model: 'tiny', choices: [{ index: 0, delta: { content: 'Four.' } }] },
   { id: 'c1', model: 'tiny', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -16,7 +16,7 @@ const service = createServer((_request, response) => {
 await new Promise((resolve) => service.listen(0, '127.0.0.1', resolve))
 
 const model = openaiCompatible({ model: 'tiny', baseUrl: `http://127.0.0.1:${service.address().port}/v1` })
-// It is in no price list: without a price there can be no budget in dollars.
+// The model is in no price list. Without a price, no dollar budget is possible.
 const prices = createPrices({ tiny: { input: 0.5, output: 1 } })
 
 for await (const message of query({ prompt: 'Two and two?', options: { model, prices, maxBudgetUsd: 0.05 } })) {

@@ -25,7 +25,7 @@ async function work(replies, start) {
 
 await work([{ toolCalls: [{ name: 'Pay', input: { usd: 20 } }] }], (engine) => engine.submit('Pay the bill.'))
 
-// Another process: what waits, and the answer to it.
+// Another process lists the pending call and answers it.
 await work(['The bill is paid.'], (engine) => {
   const [{ callId, tool: name, input }] = engine.pending()
   console.log(`${name} waits with`, input)

@@ -10,13 +10,13 @@ const remove = tool({
   execute: ({ path }) => `deleted ${path}`,
 })
 
-// A request of your server: the run ends with a question, and you store it.
+// One request to your server: the run ends with a permission request, and you store it.
 const calling = scriptedModel([{ toolCalls: [{ name: 'Delete', input: { path: 'old.txt' } }] }])
 const first = await run({ model: calling, tools: [remove], prompt: 'Tidy up.' })
 const stored = JSON.stringify({ messages: first.messages, pending: first.pending })
 console.log(first.reason)
 
-// Another request, perhaps in another process: a person has seen the question, and answers.
+// A later request, perhaps in another process: a person has decided, and answers.
 const { messages, pending } = JSON.parse(stored)
 for (const { tool: name, input, reason } of pending) console.log(name, input, reason)
 const approvals = Object.fromEntries(pending.map(({ callId }) => [callId, { behavior: 'allow' }]))

@@ -16,6 +16,6 @@ for await (const message of engine.submit('Build it.')) {
   if (message.type === 'system' && message.subtype === 'task_notification') console.log(message.summary)
   if (message.type === 'result') console.log(message.result)
 }
-// After the last run: what `keep` left lives on, and all else is ended.
+// After the last run, tasks that `keep` left continue to run. All others are ended.
 await workspace.letGo()
 await workspace.dispose()

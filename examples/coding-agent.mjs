@@ -21,7 +21,7 @@ const model = scriptedModel([
   '{"files":["sum.mjs"]}',
 ])
 
-// A tool of your own: what `execute` is given follows from the schema.
+// A custom tool: the type of the input of `execute` is inferred from the schema.
 const ticket = tool({
   name: 'Ticket',
   description: 'Closes a ticket',
@@ -31,7 +31,7 @@ const ticket = tool({
 
 const builder = await codingAgent({
   cwd,
-  model, // or the name of one, such as 'claude-sonnet-5-5'
+  model, // or a model name, such as 'claude-sonnet-5-5'
   tools: [ticket],
   permissionMode: 'acceptEdits',
   allowedTools: ['Ticket'],
@@ -40,7 +40,7 @@ const builder = await codingAgent({
     properties: { files: { type: 'array', items: { type: 'string' } } },
     required: ['files'],
   },
-  env: { ...process.env, HOME: await mkdtemp(join(tmpdir(), 'home-')) }, // where the session is kept, for this example
+  env: { ...process.env, HOME: await mkdtemp(join(tmpdir(), 'home-')) }, // where this example stores the session
 })
 const engine = await builder.engine()
 for await (const message of engine.submit('sum() is wrong. Fix it, and close ticket 7.')) {

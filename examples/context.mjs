@@ -11,7 +11,7 @@ const model = scriptedModel(({ messages }, index) => ({
   usage: { input_tokens: Math.ceil(JSON.stringify(messages).length / 4) },
 }))
 
-/** Says what the summary must hold. */
+/** Instructs the model what the summary must contain. */
 const instruct = new CallableHook(
   (context) => context.withState(context.state().withUserMessage('Name the ticket: K-12.')),
   { id: 'instruct', triggers: ['beforeCompact'] },
@@ -32,7 +32,7 @@ const engine = new QueryEngine({
   },
 })
 
-/** Reads a run to its end. */
+/** Consumes a run until its end. */
 async function finish(messages) {
   for await (const message of messages) if (message.type === 'result') console.log(message.terminal_reason)
 }

@@ -15,7 +15,7 @@ const save = tool({
     return 'saved'
   },
 })
-/** A model that says that it is done before it has done anything. */
+/** A model that claims to be done before it has done anything. */
 const model = scriptedModel(['Done.', { toolCalls: [{ name: 'Save' }] }, 'Now it is saved.'])
 
 const until = [commandGoal('grep -q 42 answer.txt', { cwd, timeoutMs: 60_000 })]

@@ -2,7 +2,7 @@
 import { all, any, streamRun, noProgress, startRun, stepLimit, StopSignal, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-/** A guard of our own: a condition over the figures of the run. */
+/** A custom guard: a condition over the figures of the run. */
 const expensive = {
   name: 'expensive',
   evaluate: ({ totalTokens }) =>

@@ -9,7 +9,7 @@ import { noPrices } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 
 const [cwd, home] = [await mkdtemp(join(tmpdir(), 'project-')), await mkdtemp(join(tmpdir(), 'home-'))]
-const env = { PATH: process.env.PATH, HOME: home } // where notes are kept, for this example
+const env = { PATH: process.env.PATH, HOME: home } // where this example stores the notes
 const owner = { cwd, home, env }
 const settings = { autoMemoryEnabled: true }
 
@@ -20,13 +20,13 @@ async function session(prompt, model) {
     if (message.type === 'system' && message.subtype === 'init')
       console.log('is shown:', (message.instructions ?? []).map((path) => basename(path)).join())
   }
-  // The result is out. What comes now is bounded by itself.
+  // The result is available. The stages that follow have their own bounds.
   for await (const message of afterRun(engine, memoryStages({ owner, settings, model, prices: noPrices })))
     console.log(message.stage, message.reason)
   await builder.dispose()
 }
 
-// After the run the model is asked which sentences later sessions should know: it answers their numbers.
+// After the run, the model is asked which sentences to remember for later sessions. It answers with their numbers.
 const chooses = '{"notes":[{"topic":"preferences","sentences":["1.2"]}]}'
 await session('Fix the login. I always want the tests run with pnpm.', scriptedModel(['It is fixed.', chooses]))
 await session('Now fix the logout, too.', scriptedModel(['It is fixed, too.', '{"notes":[]}']))

@@ -6,7 +6,7 @@ import { openSession } from '@halting/agent/open-session'
 
 const cwd = await mkdtemp(join(tmpdir(), 'project-'))
 const home = await mkdtemp(join(tmpdir(), 'home-'))
-const script = join(home, 'script.json') // the replies of a scripted model; leave `script` out for a real one
+const script = join(home, 'script.json') // The replies of a scripted model. Omit `script` to use a real one.
 const call = { type: 'tool_use', name: 'Write', input: { file_path: 'notes.txt', content: 'Buy milk.' } }
 await writeFile(script, JSON.stringify({ replies: [{ content: [call] }, { content: 'The note is written.' }] }))
 

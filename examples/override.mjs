@@ -9,7 +9,7 @@ const look = tool({
   readOnly: true,
   execute: () => 'the same',
 })
-/** Asks to go on, each time that the run is about to end. It is granted once for each guard. */
+/** Requests to continue each time that the run is about to end. The request is granted once for each guard. */
 const insist = new CallableHook((context) => context.withState(context.state().withExecutionContinued()), {
   id: 'insist',
   triggers: ['onStop'],

@@ -1,10 +1,10 @@
 // examples/own-store.mjs
-// A store of sessions of your own. `db` stands for a database: what a function does to it at once is one transaction there.
+// A custom session store. `db` stands for a database: each synchronous function that uses it would be one transaction there.
 import { HaltingError, QueryEngine } from '@halting/core'
 import * as steps from '@halting/core/steps'
 import { checkSessionStore, scriptedModel } from '@halting/core/testing'
 
-/** `me` is the name of this process; `db.alive` knows which of them run. */
+/** `me` is the name of this process; `db.alive` lists the processes that are running. */
 export function ownStore(db, me) {
   const opened = new Set()
   let isClosed = false
@@ -36,7 +36,7 @@ export function ownStore(db, me) {
         holder: null,
       }
       if (isHeld(row)) throw steps.sessionInUse(sessionId, row.holder)
-      // A lock has a higher number than all before it.
+      // Each lock has a higher number than all locks before it.
       const fence = ++db.counter
       Object.assign(row, { holder: me, fence })
       db.rows.set(sessionId, row)

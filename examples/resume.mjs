@@ -12,13 +12,13 @@ const tools = [
 ]
 const script = [{ toolCalls: [{ name: 'Send' }] }, 'The mail is on its way.']
 
-// A whole run, with its record.
+// A complete run, with its record.
 const steps = createMemorySteps()
 await streamRun(startRun({ prompt: 'Send it.' }), { model: scriptedModel(script), tools, steps }).result
 const records = JSON.parse(JSON.stringify(steps.records))
 console.log(records.map(({ type, key = '' }) => `${type} ${key}`.trim()).join('\n'))
 
-// The process dies right after the intent to send: nobody knows whether the mail left.
+// The process dies right after the intent record of the mail: nobody knows whether the mail was sent.
 const cut = records.findIndex(({ type, key = '' }) => type === 'intent' && key.includes('/tool:')) + 1
 const resumed = resume(records.slice(0, cut), { model: scriptedModel(['I will look whether it was sent.']), tools })
 for await (const event of resumed.loop) {
@@ -26,6 +26,6 @@ for await (const event of resumed.loop) {
 }
 console.log(`resumed: ${(await resumed.loop.result).reason}`)
 
-// A replay runs nothing and comes to the same.
+// A replay runs nothing and has the same result.
 const played = await replay(records, { model: scriptedModel([]), tools })
 console.log(`replayed: ${played.terminal.reason}; mails sent in all: ${done.length}`)

@@ -10,13 +10,13 @@ import { scriptedModel } from '@halting/core/testing'
 import { modelMessagesOf, recordedEvents, shareRun, sseHeaders, toSse, toUIMessageStream } from '@halting/core/ui'
 import { openJournal, readJournal } from '@halting/journal'
 
-/** `mayUse(request, id)` says whether who asks may use a chat: ids are no secrets. */
+/** `mayUse(request, id)` returns whether the sender of the request may use a chat, since ids are not secret. */
 export function chatServer(folder, options, mayUse = async () => true) {
   const open = new Map()
   const pathOf = (id) => join(folder, `${encodeURIComponent(id)}.jsonl`)
   const runsOf = async (id) => (existsSync(pathOf(id)) ? (await readJournal(pathOf(id))).runs : [])
 
-  /** A run with a prompt, or the one that a killed process left. */
+  /** Starts a run with a prompt, or resumes the one that a killed process left. */
   async function runIn(session, records, prompt) {
     if (session.open === undefined) {
       const start = startRun({ prompt, transcript: session.transcript, sessionId: session.sessionId })
@@ -37,12 +37,12 @@ export function chatServer(folder, options, mayUse = async () => true) {
     const chat = { run, shared, isOver: false }
     chat.closed = shared.done.then(() => (chat.isOver = true)).then(() => session.close())
     chat.closed = chat.closed.catch(console.error)
-    // A client that is answered can come back after any kill: the run is on disk.
+    // Once a client has received a response, it can reconnect after any kill: the run is on disk.
     for await (const { type } of shared) if (type === 'run_start') break
     return chat
   }
 
-  /** From here on others get this run, also before it has begun. */
+  /** From here on, other requests get this run, even before it has started. */
   function begin(id, prompt) {
     const chat = start(id, prompt)
     open.set(id, chat)
@@ -51,7 +51,7 @@ export function chatServer(folder, options, mayUse = async () => true) {
     return chat
   }
 
-  /** The run of a chat that goes on, also one that a killed process left. */
+  /** Finds the run of a chat that is in progress, including one that a killed process left. */
   async function going(id) {
     const chat = await open.get(id)
     if (chat?.isOver === false) return chat
@@ -60,7 +60,7 @@ export function chatServer(folder, options, mayUse = async () => true) {
     return open.get(id) ?? (isLeft === true ? begin(id) : undefined)
   }
 
-  /** Until the end, or until the client leaves. */
+  /** Waits until the run ends or the client disconnects. */
   function send(response, events, after) {
     const bytes = toSse(toUIMessageStream(events, { after }), { heartbeatMs: 15_000 })
     return pipeline(Readable.fromWeb(bytes), response.writeHead(200, sseHeaders))
@@ -85,7 +85,7 @@ export function chatServer(folder, options, mayUse = async () => true) {
 
   async function post(response, id, { messages, stopsWithClient }) {
     const prompt = promptIn(messages)
-    // The page comes back to the run that goes on, and sends its message once that is over.
+    // The page reconnects to the run in progress, and sends its message after that run.
     if ((await going(id)) !== undefined || open.has(id)) throw refusal(409)
     const { shared } = await begin(id, prompt)
     await send(response, shared).catch(() => stopsWithClient === true && shared.abort())
@@ -107,7 +107,7 @@ export function chatServer(folder, options, mayUse = async () => true) {
       if (response.headersSent) return response.destroy()
       const { status = 500 } = error
       if (status === 500) console.error(error)
-      // The text of an error may name files and services: it is not for clients.
+      // The text of an error can name files and services, so clients do not receive it.
       response.writeHead(status, { connection: 'close' }).end()
     }
   }
@@ -125,18 +125,18 @@ function decoded(part) {
   }
 }
 
-/** The new message of `useChat` alone: the rest of the conversation is on the server. */
+/** Accepts the new message of `useChat` only: the rest of the conversation is on the server. */
 function promptIn(messages) {
   try {
     const [message] = modelMessagesOf(messages.slice(-1))
     if (message.role === 'user') return message.content
   } catch {
-    // It is no list of messages.
+    // The body is not a list of messages.
   }
   throw refusal(400)
 }
 
-/** JSON, as said: what a form of another site sends has another type. */
+/** Requires the JSON content type: a form on another site sends a different one. */
 async function bodyOf(request) {
   if (!request.headers['content-type']?.startsWith('application/json')) throw refusal(415)
   let text = ''
@@ -166,7 +166,7 @@ const server = chatServer(folder, options).listen(Number(process.env.CHAT_PORT ?
 await new Promise((resolve) => server.once('listening', resolve))
 const api = `http://127.0.0.1:${server.address().port}/api/chat`
 
-/** Reads events until one says `until`, and leaves. */
+/** Reads events until `until` matches one, and disconnects. */
 async function read(response, until) {
   let [all, id] = ['', '']
   for await (const bytes of response.body) {

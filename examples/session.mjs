@@ -27,7 +27,7 @@ await session.settled()
 const { last, nextStop, canResume } = session.snapshot
 console.log(last.reason, nextStop, canResume)
 
-// The same run goes on with another limit, and what is said meanwhile is taken by it.
+// The same run continues with another limit, and takes the messages that arrive meanwhile.
 session.resume({ maxTurns: 10 })
 session.prompt('And what else?', { when: 'later' })
 await session.settled()

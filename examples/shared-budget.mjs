@@ -6,7 +6,7 @@ import { createPrices } from '@halting/models'
 const prices = createPrices({ scripted: { input: 3, output: 15 } })
 const budget = sharedBudget({ usd: 0.1 })
 
-// Five runs at once; each reply costs 3 cents.
+// Five runs in parallel; each reply costs 3 cents.
 async function check(file) {
   const model = scriptedModel([{ text: 'Looks fine.', usage: { input_tokens: 5_000, output_tokens: 1_000 } }])
   const { reason } = await streamRun(startRun({ prompt: `Check ${file}.` }), { model, prices, budget }).result

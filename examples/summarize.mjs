@@ -5,7 +5,7 @@ import { scriptedModel } from '@halting/core/testing'
 const look = tool({ name: 'Look', description: 'Looks', readOnly: true, execute: () => 'a long text' })
 const model = scriptedModel((_request, index) => (index < 3 ? { toolCalls: [{ name: 'Look' }] } : 'It is a long text.'))
 
-/** At the step limit: summarizes what was said, and goes on with that. */
+/** At the step limit, summarizes the conversation and continues with the summary. */
 const summarize = new CallableHook(
   (context) => {
     const state = context.state()

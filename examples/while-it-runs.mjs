@@ -2,7 +2,7 @@
 import { streamRun, startRun, stepLimit, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-// Every reply takes a moment: time for a person to act.
+// Each reply takes a moment, so that a person has time to act.
 const before = () => new Promise((resolve) => setTimeout(resolve, 20))
 const quick = scriptedModel([{ toolCalls: [{ name: 'Look' }], before }], { id: 'quick' })
 const careful = scriptedModel([{ text: 'Nothing to see.', before }], { id: 'careful' })

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// PermissionRequest, Bash: allows what only looks, and leaves the rest to rules and people.
+// PermissionRequest, Bash: allows read-only commands, and leaves the rest to rules and people.
 import { stdin, stdout } from 'node:process'
 
 let text = ''

@@ -1,5 +1,5 @@
 #!/bin/bash
-# PreToolUse, Bash: refuses commands that cannot be taken back.
+# PreToolUse, Bash: denies commands that cannot be undone.
 input=$(cat)
 command=$(echo "$input" | jq -r '.tool_input.command // empty')
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# PostToolUse, Edit|Write: the project's formatter over the file that was written.
+# PostToolUse, Edit|Write: formats the written file with the project's formatter.
 set -euo pipefail
 file=$(jq -r '.tool_input.file_path // .tool_response.filePath // empty')
 [ -n "$file" ] && [ -f "$file" ] || exit 0
@@ -13,5 +13,5 @@ case "$file" in
   *.go) command -v gofmt >/dev/null && gofmt -w "$file" ;;
   *.py) command -v black >/dev/null && black -q "$file" ;;
 esac
-# Whatever the formatter is: no blanks at the ends of lines.
+# With any formatter: remove blanks at the ends of lines.
 sed -i.bak -e 's/[[:space:]]*$//' "$file" && rm -f "$file.bak"

@@ -1,3 +1,3 @@
 #!/bin/sh
-# PreToolUse, Bash: keeps a log of all commands, with what they are for.
+# PreToolUse, Bash: logs all commands with their descriptions.
 jq -r '"\(.tool_input.command) - \(.tool_input.description // "No description")"' >> "${COMMAND_LOG:-$HOME/.claude/bash-command-log.txt}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Notification, Stop: tells the desktop, where there is one.
+# Notification, Stop: sends a desktop notification, if there is a desktop.
 input=$(cat)
 event=$(jq -r '.hook_event_name' <<<"$input")
 message=$(jq -r '.message // .last_assistant_message // "Done"' <<<"$input" | head -c 200)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Stop, SessionEnd: a line a session, from the transcript.
+# Stop, SessionEnd: writes a summary line for each session, from the transcript.
 input=$(cat)
 transcript=$(jq -r '.transcript_path' <<<"$input")
 [ -f "$transcript" ] || exit 0

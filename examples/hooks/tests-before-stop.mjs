@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Stop: the answer is not final while the tests fail. Once only: stop_hook_active is true when it has sent the model back already.
+// Stop: the answer is not final while the tests fail. Once only: stop_hook_active is set after it has sent the model back.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

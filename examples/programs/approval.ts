@@ -14,7 +14,7 @@ const refund = tool({
 const common = { tools: [refund], maxBudgetUsd: 0.2 }
 const defaultModel = (): Model => anthropic('claude-haiku-4-5')
 
-/** Answers a customer. Where a person has to approve something, that is stored under the id. */
+/** Answers a customer. If a person has to approve a call, the session is stored under the id. */
 export async function answer(id: string, prompt: string, model = defaultModel()) {
   const outcome = await run({ ...common, model, prompt })
   const { text, messages, pending } = outcome
@@ -22,7 +22,7 @@ export async function answer(id: string, prompt: string, model = defaultModel())
   return { text, pending }
 }
 
-/** A person decides, in another request or process: the run continues from there. */
+/** A person decides, in another request or process, and the run continues from there. */
 export async function decide(id: string, isApproved: boolean, model = defaultModel()) {
   const stored: { messages: ModelMessage[]; pending: PendingApproval[] } = JSON.parse(await readFile(id, 'utf8'))
   const decision = isApproved ? { behavior: 'allow' as const } : { behavior: 'deny' as const, message: 'Refused.' }

@@ -13,7 +13,7 @@ async function answer(chat: string | undefined, prompt: string, model: Model) {
   return { answer: outcome.text, reason: outcome.reason }
 }
 
-/** A chat for each path: POST a message, get the answer. */
+/** Keeps one chat per path: POST a message and receive the answer. */
 export function chatServer(model: Model = anthropic('claude-haiku-4-5')): Server {
   return createServer((request, response) => {
     text(request)

@@ -3,7 +3,7 @@ import { agentTool, run, type Model } from '@halting/core'
 import { anthropic } from '@halting/models'
 import { z } from 'zod'
 
-/** Five reviewers in parallel, and a lead who sums up. All six together cost at most a dollar. */
+/** Runs five reviewers in parallel and a lead who summarizes. All six together cost at most a dollar. */
 export function review(
   diff: string,
   lead: Model = anthropic('claude-sonnet-5-5'),

@@ -29,7 +29,7 @@ async function send(response: ServerResponse, run: SharedRun, after?: string): P
   await pipeline(bytes, response.writeHead(200, sseHeaders))
 }
 
-/** For useChat: POST /api/chat begins a run, GET /api/chat/ID/stream comes back to it. The run continues while nobody reads. */
+/** Serves useChat: POST /api/chat starts a run, GET /api/chat/ID/stream reconnects to it. The run continues without a reader. */
 export function chatServer(model: Model = anthropic('claude-haiku-4-5')): Server {
   return createServer((request, response) => {
     const after = request.headers['last-event-id']?.toString()

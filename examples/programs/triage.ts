@@ -9,7 +9,7 @@ const Ticket = z.object({
   summary: z.string().max(120),
 })
 
-/** What a ticket is about. Costs at most five cents. */
+/** Classifies a ticket. Costs at most five cents. */
 export async function triage(prompt: string, model: Model = anthropic('claude-haiku-4-5')) {
   const system = 'You triage support tickets.'
   const ticket = await run({ model, system, prompt, output: outputSchema(Ticket), maxBudgetUsd: 0.05 })

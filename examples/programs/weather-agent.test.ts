@@ -3,7 +3,7 @@ import { expectRun, scriptedModel } from '@halting/core/testing'
 import { test } from 'node:test'
 import { packingAdvice } from './weather-agent.ts'
 
-test('looks at the weather before it answers', async () => {
+test('looks up the weather before it answers', async () => {
   const model = scriptedModel([{ toolCalls: [{ name: 'Weather', input: { city: 'Bonn' } }] }, 'Take an umbrella.'])
   const advice = await packingAdvice('Bonn', model)
   expectRun(advice).toEndAs('completed')
@@ -11,7 +11,7 @@ test('looks at the weather before it answers', async () => {
   expectRun(advice).toHaveAnswered('Take an umbrella.')
 })
 
-test('gives up when the model asks for the weather again and again', async () => {
+test('gives up when the model keeps asking for the weather', async () => {
   const again = scriptedModel(() => ({ toolCalls: [{ name: 'Weather', input: { city: 'Bonn' } }] }))
   await expectRun(packingAdvice('Bonn', again)).toEndAs('max_turns')
 })

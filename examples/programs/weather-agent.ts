@@ -10,7 +10,7 @@ const weather = tool({
   execute: ({ city }) => `Rain in ${city}`,
 })
 
-/** What a person should take along. */
+/** Advises a person what to take along. */
 export function packingAdvice(city: string, model: Model): Promise<RunOutcome<string>> {
   return run({ model, tools: [weather], prompt: `What should I pack for ${city}?`, maxTurns: 5 })
 }

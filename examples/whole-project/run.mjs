@@ -1,5 +1,5 @@
-// A small project with all that halting reads of one, worked on in two sessions. `node examples/whole-project/run.mjs` after `npm ci`.
-// The model is scripted; everything else is real. The work happens on a copy, with a home of its own.
+// A small project with every kind of file that halting reads from a project, used in two sessions. Run it with `node examples/whole-project/run.mjs` after `npm ci`.
+// The model is scripted; everything else is real. The work happens on a copy, with its own home directory.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: whatever any callback gives or throws, in any number of them.
+// Tests R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: any number of callbacks that return or throw anything.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -13,19 +13,19 @@ import {
 } from '../src/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedModel } from '../src/testing/index.ts'
 import { garbage, revoked, throwing } from './support/garbage.ts'
-import { begin, calls, hook, json, type Given } from './support/harness.ts'
+import { begin, calls, hook, json, type RunTestOptions } from './support/harness.ts'
 import { drawn } from './support/deep.ts'
 
 /** `.ci/run` draws all the cases. */
 const numRuns = drawn(2_000)
 
-/** Fields that some answer has: garbage with one of them gets further than without. */
+/** Fields that some answer has: garbage with one of them passes more checks than garbage without. */
 const fields = [
   'action', 'agentType', 'behavior', 'block', 'content', 'context', 'details', 'error', 'fits', 'input', 'isError', 'kind', 'maxTurns', 'message',
   'messages', 'prevent', 'prompt', 'reason', 'source', 'systemMessage', 'then', 'toJSON', 'tools', 'trigger', 'type', 'updatedInput', 'usage', 'valid',
 ] as const // prettier-ignore
 
-/** What is given, in words that can be told again; each time it is made anew. */
+/** A description of a value that can be shown and reproduced; each use creates the value anew. */
 type Recipe =
   | { readonly kind: 'listed'; readonly what: string }
   | { readonly kind: 'any'; readonly value: unknown }
@@ -80,7 +80,7 @@ const { recipe } = fc.letrec<{ recipe: Recipe }>((tie) => ({
   ),
 }))
 
-function make(from: Recipe): unknown {
+function valueOf(from: Recipe): unknown {
   switch (from.kind) {
     case 'listed':
       return garbage.find(([what]) => what === from.what)?.[1]()
@@ -89,9 +89,9 @@ function make(from: Recipe): unknown {
     case 'says':
       return from.answer
     case 'list':
-      return from.parts.map(make)
+      return from.parts.map(valueOf)
     case 'fields':
-      return throwing(Object.fromEntries(from.parts.map(([name, part]) => [name, make(part)])), ...from.throws)
+      return throwing(Object.fromEntries(from.parts.map(([name, part]) => [name, valueOf(part)])), ...from.throws)
   }
 }
 
@@ -110,7 +110,7 @@ const places: readonly string[] = [
   'estimate', 'context', 'drain', 'compact', 'limit', 'compaction', 'after the run', 'terminal', 'model', 'content', 'block', 'usage', 'input', 'id', 'steer', 'progress',
 ] // prettier-ignore
 
-/** Where an answer is needed for the run to go on: without one it ends as `error`. Garbage from anywhere else never ends it so. */
+/** Places where the run needs an answer to continue: without one it ends as `error`. Garbage from anywhere else never ends it this way. */
 const needed: ReadonlySet<string> = new Set([
   'guard', 'error policy', 'output', 'estimate', 'context', 'drain', 'compact', 'limit',
 ]) // prettier-ignore
@@ -121,15 +121,19 @@ const behaviour: fc.Arbitrary<Behaviour> = fc.record({
   recipe,
 })
 
-/** What plain JavaScript may hand over where the types say something else. */
+/** A value that plain JavaScript code can pass where the types forbid it. */
 const untyped = (value: unknown): never => value as never
 
-/** A callback that behaves as drawn, and otherwise as it should. */
-function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: never[]) => unknown): () => never {
+/** A callback that behaves as drawn, and correctly otherwise. */
+function callbackFor(
+  drawn: readonly Behaviour[],
+  where: string,
+  otherwise: (...callArgs: never[]) => unknown,
+): () => never {
   const found = drawn.find((each) => each.where === where)
   if (found === undefined) return otherwise as () => never
-  const value = () => make(found.recipe)
-  return (...given: readonly unknown[]) => {
+  const value = () => valueOf(found.recipe)
+  return (...callArgs: readonly unknown[]) => {
     switch (found.how) {
       case 'throws':
         throw value()
@@ -140,16 +144,16 @@ function acts(drawn: readonly Behaviour[], where: string, otherwise: (...given: 
       case 'stops':
         throw new AgentStopException({ message: untyped(value()), context: untyped(value()), source: untyped(value()) })
       case 'changes':
-        return untyped(changed(given[0], value()))
+        return untyped(withGarbage(callArgs[0], value()))
       case 'gives':
         return untyped(value())
     }
   }
 }
 
-/** For hooks: a context with garbage in all of it. For others: the garbage. */
-function changed(given: unknown, value: unknown): unknown {
-  const context = given as HookContext
+/** For hooks, a context with garbage in every field. For other callbacks, the garbage itself. */
+function withGarbage(original: unknown, value: unknown): unknown {
+  const context = original as HookContext
   if (typeof context !== 'object' || !('withToolInput' in context)) return value
   const state = context
     .state()
@@ -163,19 +167,23 @@ function changed(given: unknown, value: unknown): unknown {
         source: untyped(value),
       }),
     )
-  const odd = context.withState(state)
-  if (context.trigger === 'beforeToolUse') return odd.withToolInput(untyped(value)).withPermission(untyped(value))
+  const garbled = context.withState(state)
+  if (context.trigger === 'beforeToolUse') return garbled.withToolInput(untyped(value)).withPermission(untyped(value))
   return context.trigger === 'afterToolUse'
-    ? odd.withToolOutput(untyped(value)).withContinuationPrevented(untyped(value))
-    : odd
+    ? garbled.withToolOutput(untyped(value)).withContinuationPrevented(untyped(value))
+    : garbled
 }
 
-function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; model: ScriptedModel } {
-  const answers = (where: string, otherwise: (...given: never[]) => unknown) => acts(drawn, where, otherwise)
+function world(
+  drawn: readonly Behaviour[],
+  runResults: RunResult[],
+): { runOptions: RunTestOptions; model: ScriptedModel } {
+  const answers = (where: string, otherwise: (...runOptions: never[]) => unknown) =>
+    callbackFor(drawn, where, otherwise)
   const isOdd = (where: string) => drawn.some((each) => each.where === where)
-  const odd = (where: string, otherwise: unknown): unknown => {
+  const garbled = (where: string, otherwise: unknown): unknown => {
     const found = drawn.find((each) => each.where === where)
-    return found === undefined ? otherwise : make(found.recipe)
+    return found === undefined ? otherwise : valueOf(found.recipe)
   }
   const isTooLong = isOdd('drain') || isOdd('compact') || isOdd('compaction')
   const script = scriptedModel(
@@ -186,12 +194,12 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
           ? {
               text: 'looking',
               ...calls(
-                { name: 'Look', id: untyped(odd('id', 'c')), input: untyped(odd('input', {})) },
+                { name: 'Look', id: untyped(garbled('id', 'c')), input: untyped(garbled('input', {})) },
                 { name: 'Look', id: 'c' },
                 { name: 'Agent', input: { prompt: 'sub' } },
                 'Write',
               ),
-              usage: untyped(isOdd('usage') ? odd('usage', {}) : {}),
+              usage: untyped(isOdd('usage') ? garbled('usage', {}) : {}),
             }
           : 'done',
     { maxOutputTokens: 2_000 },
@@ -200,9 +208,10 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
     ...script,
     async call(request, options) {
       if (isOdd('model')) return answers('model', () => undefined)()
-      if (isOdd('block')) options.emit({ type: 'block', index: 0, block: untyped(odd('block', {})), messageId: 'm' })
+      if (isOdd('block'))
+        options.emit({ type: 'block', index: 0, block: untyped(garbled('block', {})), messageId: 'm' })
       const reply = await script.call(request, options)
-      return isOdd('content') ? { message: { ...reply.message, content: untyped(odd('content', [])) } } : reply
+      return isOdd('content') ? { message: { ...reply.message, content: untyped(garbled('content', [])) } } : reply
     },
   }
   const look: Tool = {
@@ -212,7 +221,7 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
     validate: answers('validate', (input) => ({ valid: true, input })),
     readOnly: answers('readOnly', () => true),
     execute: (_input, context) => {
-      context.progress(untyped(odd('progress', 1)))
+      context.progress(untyped(garbled('progress', 1)))
       return answers('execute', () => 'seen')()
     },
   }
@@ -231,7 +240,7 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
     spawn: answers('spawn', () => ({ prompt: 'sub' })),
   }
   const compaction = { trigger: 'auto', run: answers('compaction', () => ({ kind: 'gave_up', message: 'no' })) }
-  const given: Given = {
+  const runOptions: RunTestOptions = {
     model,
     tools: [look, agent, write],
     hooks: hookTriggers.map((trigger) =>
@@ -264,14 +273,14 @@ function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; 
     maxDurationMs: 60_000,
     maxRetries: 2,
     onResult: (terminal) => {
-      told.push(terminal)
+      runResults.push(terminal)
       return answers('terminal', () => undefined)()
     },
   }
-  return { given, model }
+  return { runOptions, model }
 }
 
-/** Classes of the record write themselves as JSON. */
+/** Classes of the record define their own JSON. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(plain)
@@ -280,21 +289,21 @@ function plain(value: unknown): unknown {
 }
 
 test(
-  'a run has one terminal, a transcript that the service would take, a result for every call, and a record that is JSON',
+  'a run has one run result, a transcript that the service accepts, a result for every call, and a JSON record',
   { timeout: 300_000 },
   async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(behaviour, { minLength: 1, maxLength: 3, selector: ({ where }) => where }),
         async (drawn) => {
-          const told: RunResult[] = []
-          const { given } = world(drawn, told)
-          const going = begin([], given)
+          const runResults: RunResult[] = []
+          const { runOptions } = world(drawn, runResults)
+          const going = begin([], runOptions)
           const steered = drawn.find(({ where }) => where === 'steer')
-          if (steered !== undefined) going.loop.steer(untyped(make(steered.recipe)))
-          // It looks at the one `run_end`, and at the transcript of the run and of every request.
+          if (steered !== undefined) going.loop.steer(untyped(valueOf(steered.recipe)))
+          // Checks the one `run_end`, the transcript of the run and that of every request.
           const { terminal, state, steps } = await going.end()
-          expect(told).toEqual([terminal])
+          expect(runResults).toEqual([terminal])
           const isNeeded = drawn.some(({ where }) => needed.has(where))
           expect(isNeeded ? ['internal'] : ['internal', 'callback']).not.toContain(terminal.error?.code)
           const next = startRun({ transcript: state.transcript, prompt: 'again', runId: 'run2' })
@@ -310,7 +319,7 @@ test(
   },
 )
 
-test('a revoked proxy as the reason of an abort is an abort', async () => {
+test('treats a revoked proxy as the reason of an abort as an abort', async () => {
   const controller = new AbortController()
   controller.abort(revoked())
   const { terminal } = await begin(['never'], { signal: controller.signal }).end()

@@ -6,10 +6,10 @@ import { packages } from '../../../scripts/packages.mjs'
 import { anySignal } from '../src/values/abort.ts'
 
 setFlagsFromString('--expose-gc')
-// It is there with this flag.
+// Node exposes `gc` with this flag.
 const collect = runInNewContext('gc') as () => void
 
-test('a signal of several aborts with a timeout among them to which nothing else refers', async () => {
+test('aborts a combined signal by a timeout that nothing else references', async () => {
   const never = new AbortController().signal
   let aborted = 0
   for (let count = 0; count < 20; count++)
@@ -23,14 +23,14 @@ test('a signal of several aborts with a timeout among them to which nothing else
   )
 })
 
-test('it is aborted from the start where one of them is, for its reason', () => {
+test('is aborted from the start, with the same reason, when one of the signals is', () => {
   expect(anySignal([new AbortController().signal, AbortSignal.abort('why')])).toMatchObject({
     aborted: true,
     reason: 'why',
   })
 })
 
-test('signals are combined in this one way', () => {
+test('all code combines signals with this one function', () => {
   const root = new URL('../../../packages/', import.meta.url)
   const others = packages
     .flatMap((name) =>

@@ -1,20 +1,22 @@
-// Holds rules of docs/spec: R-LOOP-6, R-LOOP-6a: what cannot be run is told before anything starts, with what to do. Plain JavaScript has no compiler.
+// Tests R-LOOP-6 and R-LOOP-6a: invalid input is rejected before anything starts, with advice. Plain JavaScript has no compiler to reject it.
 import { describe, expect, test } from 'vitest'
 import * as compat from '../src/compat/index.ts'
 import * as core from '../src/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 import { z } from 'zod'
 
-/** Everything without its types, as plain JavaScript has it: each is called with what its type forbids. */
+/** The API without its types, as plain JavaScript sees it: each function is called with a type that it forbids. */
 type Untyped = ((...given: unknown[]) => Untyped) & (new (...given: unknown[]) => Untyped) & Methods
 type Methods = {
   readonly [
     name in 'base' | 'withCapability' | 'build' | 'execute' | 'submit' | 'followUp' | 'set' | 'setLimits'
   ]: Untyped
 }
-// Every value of the entry is called in some way.
-const js = { ...core, ...compat } as unknown as { readonly [name in keyof typeof core | keyof typeof compat]: Untyped }
-const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = js
+// Each export can be called or constructed.
+const untypedApi = { ...core, ...compat } as unknown as {
+  readonly [name in keyof typeof core | keyof typeof compat]: Untyped
+}
+const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = untypedApi
 const {
   certificate,
   createMemorySteps,
@@ -27,8 +29,8 @@ const {
   all,
   any,
   finishReason,
-} = js
-const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = js
+} = untypedApi
+const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = untypedApi
 
 const model = () => scriptedModel(['answer'])
 const execute = () => 'x'
@@ -52,11 +54,11 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['a model without call', () => run({ model: { id: 'x', contextWindow: 9, maxOutputTokens: 9 } }), 'model.call must be a function, but it is undefined.'],
   ['a model without an id', () => run({ model: { ...model(), id: undefined } }), 'model.id must be a text, but it is undefined.'],
   ['a model without an output limit', () => run({ model: { ...model(), maxOutputTokens: undefined } }), 'model.maxOutputTokens must be a number above 0, but it is undefined.'],
-  ['a window that is no number', () => run({ model: { ...model(), contextWindow: Number.NaN } }), 'model.contextWindow must be a number above 0, but it is NaN.'],
+  ['a window that is not a number', () => run({ model: { ...model(), contextWindow: Number.NaN } }), 'model.contextWindow must be a number above 0, but it is NaN.'],
   ['an output limit of 0', () => run({ model: { ...model(), maxOutputTokens: 0 } }), 'model.maxOutputTokens must be a number above 0, but it is 0.'],
   ['a default output below 0', () => run({ model: { ...model(), defaultOutputTokens: -1 } }), 'model.defaultOutputTokens must be a number above 0, but it is -1.'],
   ['a fallback that is a name', () => run({ fallbackModel: 'x' }), 'fallbackModel must be an object with id,'],
-  ['models that are one', () => run({ models: model() }), 'models must be a list, but it is an object.'],
+  ['a single model for models', () => run({ models: model() }), 'models must be a list, but it is an object.'],
   ['models that are names', () => run({ models: ['x'] }), 'models[0] must be an object with id,'],
   ['a limit that is a text', () => run({ maxTurns: '5' }), 'maxTurns must be a number, but it is "5".'],
   ['tokens that are a text', () => run({ maxTotalTokens: '100' }), 'maxTotalTokens must be a number, but it is "100".'],
@@ -65,7 +67,7 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['a target that is a text', () => run({ tokenBudget: '1k' }), 'tokenBudget must be a number or null, but it is "1k".'],
   ['prices that are a table', () => run({ prices: { scripted: { input: 1, output: 1 } } }), 'prices.cost must be a function, but it is undefined.'],
   ['a guard that is a function', () => run({ stopWhen: () => true }), 'stopWhen must be a guard, such as stepLimit(10), but it is a function.'],
-  ['a guard that was not made', () => run({ stopWhen: stepLimit }), 'stopWhen must be a guard, such as stepLimit(10), but it is a function.'],
+  ['a guard class without an instance', () => run({ stopWhen: stepLimit }), 'stopWhen must be a guard, such as stepLimit(10), but it is a function.'],
   ['a guard that is null', () => run({ stopWhen: null }), 'stopWhen must be a guard, such as stepLimit(10), but it is null.'],
   ['a guard that is an object', () => run({ stopWhen: {} }), 'stopWhen must be a guard, such as stepLimit(10), but it is an object without evaluate.'],
   ['a list with a function', () => run({ stopWhen: [() => true] }), 'stopWhen[0] must be a guard,'],
@@ -89,60 +91,60 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['tool with parameters', () => tool({ name: 'A', description, parameters: { type: 'object' }, execute }), 'A tool has no parameters: give it as inputSchema.'],
   ['tool with the former name of its schema', () => tool({ name: 'A', description, input: { type: 'object' }, execute }), 'A tool has no input: give it as inputSchema.'],
   ['tool with a list of schemas', () => tool({ name: 'A', description, inputSchema: { path: 'string' }, execute }), 'The input of A is not a JSON Schema: it only contains path.'],
-  ['tool with a type that is none', () => tool({ name: 'A', description, inputSchema: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has an unknown JSON Schema type: "strnig".'],
+  ['tool with an invalid type', () => tool({ name: 'A', description, inputSchema: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has an unknown JSON Schema type: "strnig".'],
   ['tool with unknown outcome', () => tool({ name: 'A', description, onUnknownOutcome: 'x', execute }), `The onUnknownOutcome of A must be 'rerun' or 'tell', but it is "x".`],
-  ['agentTool with a spawn that is none', () => agentTool({ name: 'A', description, spawn: {} }), 'The spawn of A must be a function, but it is an object.'],
+  ['agentTool with an invalid spawn', () => agentTool({ name: 'A', description, spawn: {} }), 'The spawn of A must be a function, but it is an object.'],
   ['agentTool with execute', () => agentTool({ name: 'A', description, execute }), 'An agent has no execute: give it as spawn, or leave it out and describe the agent with system and tools. (The agent is A.)'],
   ['agentTool with instructions', () => agentTool({ name: 'A', description, instructions: 'x' }), 'An agent has no instructions: give it as system. (The agent is A.)'],
   ['agentTool with spawn and a model', () => agentTool({ name: 'A', description, spawn: execute, model: model() }), 'The agent A has spawn, so model has no effect: return it from spawn, and name the model in models.'],
-  ['agentTool with a tool that is none', () => agentTool({ name: 'A', description, tools: ['Look', 7] }), 'The tools of A[0] must be a tool, as tool() makes it, but it is 7.'],
+  ['agentTool with an invalid tool', () => agentTool({ name: 'A', description, tools: ['Look', 7] }), 'The tools of A[0] must be a tool, as tool() makes it, but it is 7.'],
   ['agentTool with two tools of one name', () => agentTool({ name: 'A', description, tools: [look, tool({ name: 'Look', description, execute })] }), 'Two tools are named Look. Rename one: the model calls them by name.'],
   ['agentTool with a limit of 0', () => agentTool({ name: 'A', description, maxBudgetUsd: 0 }), 'The maxBudgetUsd of A must be a number above 0, but it is 0.'],
-  ['agentTool with a model that is none', () => agentTool({ name: 'A', description, model: {} }), 'The model of A.id must be a text, but it is undefined.'],
-  ['agentTool with an output that is none', () => agentTool({ name: 'A', description, output: 'text' }), 'The output of A must be an output schema, a Standard Schema or a JSON Schema, but it is "text".'],
-  ['agentTool with an output that says nothing', () => agentTool({ name: 'A', description, output: { ok: 'boolean' } }), 'The output of A is not a JSON Schema: it only contains ok.'],
-  ['an agent tool by hand whose tool is none', () => handmade({ spawn: execute, tools: [{}] }), 'tools[0].tools[0].name must be a text that is not empty, but it is undefined.'],
-  ['an agent tool by hand with an output that is none', () => handmade({ spawn: execute, output: {} }), 'tools[0].output must be built from the schema: outputSchema(z.object({ … })), or'],
+  ['agentTool with an invalid model', () => agentTool({ name: 'A', description, model: {} }), 'The model of A.id must be a text, but it is undefined.'],
+  ['agentTool with an invalid output', () => agentTool({ name: 'A', description, output: 'text' }), 'The output of A must be an output schema, a Standard Schema or a JSON Schema, but it is "text".'],
+  ['agentTool with an empty output', () => agentTool({ name: 'A', description, output: { ok: 'boolean' } }), 'The output of A is not a JSON Schema: it only contains ok.'],
+  ['an agent tool by hand with an invalid tool', () => handmade({ spawn: execute, tools: [{}] }), 'tools[0].tools[0].name must be a text that is not empty, but it is undefined.'],
+  ['an agent tool by hand with an invalid output', () => handmade({ spawn: execute, output: {} }), 'tools[0].output must be built from the schema: outputSchema(z.object({ … })), or'],
   ['permissions that are a function', () => run({ permissions: () => true }), 'permissions must be an object with denies and decide, but it is a function.'],
   ['permissions without denies', () => run({ permissions: { decide: execute } }), 'permissions.denies must be a function, but it is undefined.'],
-  ['an onAsk that is none', () => run({ onAsk: 'aks' }), `onAsk must be 'end' or 'wait', but it is "aks".`],
+  ['an invalid onAsk', () => run({ onAsk: 'aks' }), `onAsk must be 'end' or 'wait', but it is "aks".`],
   ['one hook', () => run({ hooks: new CallableHook(() => {}, { triggers: ['onStop'] }) }), 'hooks must be a list, but it is an object.'],
   ['a hook that is a function', () => run({ hooks: [() => {}] }), 'hooks[0] must be a hook, such as a CallableHook, but it is a function.'],
   ['a hook without anything', () => run({ hooks: [{}] }), 'hooks[0].handle must be a function, but it is undefined.'],
-  ['a trigger that is none', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, beforeAgent, afterExecution,'],
+  ['an invalid trigger', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, beforeAgent, afterExecution,'],
   ['triggers that are a text', () => hooked({ triggers: 'onStop' }), 'triggers must be a list of triggers, but it is "onStop".'],
   ['a hook without a function', () => new CallableHook(undefined, { triggers: ['onStop'] }), 'A CallableHook needs a function, but it is undefined.'],
   ['a stop hook that is a function', () => run({ stopHooks: [() => {}] }), 'stopHooks[0] must be an object with id and handle, but it is a function.'],
   ['a task that is a function', () => run({ postRun: [() => {}] }), 'postRun[0] must be an object with name and start, but it is a function.'],
-  ['a source that is none', () => run({ cancellation: [{}] }), 'cancellation[0].cancellationSignal must be a function, but it is undefined.'],
+  ['an invalid source', () => run({ cancellation: [{}] }), 'cancellation[0].cancellationSignal must be a function, but it is undefined.'],
   ['a controller for sources', () => run({ cancellation: new AbortController() }), 'cancellation must be a list, but it is an object.'],
   ['a controller for a signal', () => run({ signal: new AbortController() }), 'signal must be an AbortSignal, such as controller.signal, but it is an object.'],
-  ['steps that are none', () => run({ steps: {} }), 'steps.run must be a function, but it is undefined.'],
+  ['invalid steps', () => run({ steps: {} }), 'steps.run must be a function, but it is undefined.'],
   ['records for steps', () => run({ steps: [] }), 'steps must be a driver, such as createMemorySteps(), but it is a list.'],
-  ['a clock that is none', () => run({ clock: {} }), 'clock.now must be a function, but it is undefined.'],
-  ['tokens that are none', () => run({ tokens: {} }), 'tokens.estimate must be a function, but it is undefined.'],
-  ['a context that is none', () => run({ context: {} }), 'context.beforeRequest must be a function, but it is undefined.'],
+  ['an invalid clock', () => run({ clock: {} }), 'clock.now must be a function, but it is undefined.'],
+  ['an invalid token counter', () => run({ tokens: {} }), 'tokens.estimate must be a function, but it is undefined.'],
+  ['an invalid context', () => run({ context: {} }), 'context.beforeRequest must be a function, but it is undefined.'],
   ['an output that is a schema', () => run({ output: { type: 'object' } }), 'output must be built from the schema: outputSchema(z.object({ … })), or jsonSchemaOutput(schema) of @halting/agent/json-schema for a JSON Schema, but it is an object.'],
   ['an output that is an object of schemas', () => run({ output: { city: z.string() } }), 'output must be built from the schema: outputSchema(z.object({ … })), or'],
   ['an object of schemas for outputSchema', () => outputSchema({ city: z.string() }), 'The output schema is an object of schemas. Give the schema of an object, such as z.object({ … }).'],
   ['a policy that is a name', () => run({ errorPolicy: 'tools' }), 'errorPolicy must be a function, but it is "tools".'],
   ['thinking that is true', () => run({ thinking: true }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is true."],
-  ['thinking of no type', () => run({ thinking: { type: 'on' } }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is an object."],
+  ['thinking without a type', () => run({ thinking: { type: 'on' } }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is an object."],
   ['a listener that is a text', () => run({ onResult: 'x' }), 'onResult must be a function, but it is "x".'],
   ['context that is a text', () => run({ userContext: 'x' }), 'userContext must be an object, but it is "x".'],
   ['a limit by another name', () => run({ maxSteps: 5 }), 'Unknown option maxSteps. Use maxTurns.'],
   ['a listener by its former name', () => run({ onTerminal() {} }), 'Unknown option onTerminal. Use onResult.'],
   ['an option that is misspelt', () => run({ maxturn: 5 }), 'Unknown option maxturn. Use maxTurns.'],
-  ['an option that nobody knows', () => run({ topK: 1 }), 'Unknown option topK. Remove it.'],
+  ['an unknown option', () => run({ topK: 1 }), 'Unknown option topK. Remove it.'],
   ['a prompt for a start', () => startRun('go'), 'startRun must be given an object, such as { prompt }, but it is "go".'],
   ['a prompt that is a number', () => run({}, { prompt: 5 }), 'prompt must be a text or a list of blocks, but it is 5.'],
   ['messages for a transcript', () => run({}, { prompt: 'x', transcript: [] }), 'transcript must be a Transcript, but it is a list. Create one with Transcript.of(entries).'],
   ['a session that is a number', () => run({}, { prompt: 'x', sessionId: 5 }), 'sessionId must be a text that is not empty, but it is 5.'],
-  ['counters that are none', () => run({}, { prompt: 'x', carry: {} }), 'carry must be the `spent` of a state that a run ended in, but it is an object.'],
+  ['invalid counters', () => run({}, { prompt: 'x', carry: {} }), 'carry must be the `spent` of a state that a run ended in, but it is an object.'],
   ['a prompt for a state', () => streamRun('go', { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is "go".'],
   ['start options for a state', () => streamRun({ prompt: 'go' }, { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is an object.'],
   ['nothing for query', () => query(), 'query must be given { prompt, options }, but it is undefined.'],
-  ['a prompt alone for query', () => query('go'), 'query must be given { prompt, options }, but it is "go".'],
+  ['only a prompt for query', () => query('go'), 'query must be given { prompt, options }, but it is "go".'],
   ['query without options', () => query({ prompt: 'go' }), 'The options must be an object with a model; received undefined.'],
   ['query without a prompt', () => query({ options: { model: model() } }), 'prompt must be a text, a list of blocks, or an async iterable of these, but it is undefined.'],
   ['nothing for an engine', () => new QueryEngine(), 'The options must be an object with a model; received undefined.'],
@@ -155,15 +157,15 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['a limit to set that is a text', () => engine().setLimits({ maxTurns: '5' }), 'maxTurns must be a number, but it is "5".'],
   ['limits that are a number', () => engine().setLimits(5), 'limits must be an object, but it is 5.'],
   ['a follow-up by a number', () => engine().followUp('a', 5), 'The id of a message must be a text that is not empty, but it is 5.'],
-  ['one driver for all runs', () => engine({ steps: createMemorySteps() }), 'An engine has a driver for each run. Give stepsFor: (runId) => steps.'],
+  ['one step engine for all runs', () => engine({ steps: createMemorySteps() }), 'An engine has a driver for each run. Give stepsFor: (runId) => steps.'],
   ['nothing to say', () => startRun(), 'There is nothing to ask the model. Give a prompt.'],
   ['messages for the session', () => engine({ transcript: [] }), 'transcript must be a Transcript, but it is a list.'],
-  ['a driver for all runs', () => engine({ stepsFor: {} }), 'stepsFor must be a function, but it is an object.'],
-  ['a listener that is none', () => engine({ onEvent: 'x' }), 'onEvent must be a function, but it is "x".'],
+  ['a step engine for all runs', () => engine({ stepsFor: {} }), 'stepsFor must be a function, but it is an object.'],
+  ['an invalid listener', () => engine({ onEvent: 'x' }), 'onEvent must be a function, but it is "x".'],
   ['a guard in the base', () => AgentBuilder.base({ stopWhen: stepLimit(1) }), 'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).'],
   ['a tool for a capability', () => AgentBuilder.base().withCapability(look), 'A capability must have configure, as those of UseTools and UseHook do.'],
   ['a list of tools', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseTools([look])).build(), 'tools[0] must be a tool, as tool() makes it, but it is a list.'],
-  ['a hook that is none', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseHook({})).build(), 'hooks[0].handle must be a function, but it is undefined.'],
+  ['an invalid hook', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseHook({})).build(), 'hooks[0].handle must be a function, but it is undefined.'],
   ['an unknown guard', () => new UseGuards({ maxTurns: 5 }), 'There is no guard for maxTurns. There are maxSteps, maxTokens, maxExecutionTime, maxCostUsd and finishReasons.'],
   ['steps that are a text', () => new UseGuards({ maxSteps: '5' }), 'maxSteps must be above 0, but it is "5".'],
   ['no steps', () => stepLimit(), 'maxSteps must be above 0, but it is undefined.'],
@@ -178,11 +180,11 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['nothing for not', () => not(), 'not() must be given guards, such as stepLimit(10), but one is undefined.'],
   ['nothing to certify', () => certificate(), 'The options must be an object with a model; received undefined.'],
   ['no model to certify', () => certificate({}), 'The option model is missing.'],
-  ['records for a driver', () => createMemorySteps([]), 'createMemorySteps must be given an object, such as { onRecord }, but it is a list.'],
-  ['a record listener that is none', () => createMemorySteps({ onRecord: 5 }), 'onRecord must be a function, but it is 5.'],
+  ['records for a step engine', () => createMemorySteps([]), 'createMemorySteps must be given an object, such as { onRecord }, but it is a list.'],
+  ['an invalid record listener', () => createMemorySteps({ onRecord: 5 }), 'onRecord must be a function, but it is 5.'],
 ] // prettier-ignore
 
-describe('plain JavaScript is told what is wrong, before anything starts', () => {
+describe('plain JavaScript gets an error that names the problem, before anything starts', () => {
   test.each(cases)('%s', (_name, does, says) => {
     let thrown: unknown
     try {
@@ -195,27 +197,27 @@ describe('plain JavaScript is told what is wrong, before anything starts', () =>
   })
 })
 
-test('an agent rejects what is no state', async () => {
+test('an agent rejects a value that is not a state', async () => {
   const agent = AgentBuilder.base({ model: model() }).build()
   await expect(agent.execute('go')).rejects.toThrow(
     'An agent executes an AgentState, but it is "go". Begin with AgentState.empty().withUserMessage(…).',
   )
 })
 
-test('what is absent, or set to nothing, is left to the default', async () => {
-  const given = {
+test('uses the default for an option that is absent or undefined', async () => {
+  const runOptions = {
     model: model(),
     clock: createFakeClock(),
     maxTurns: undefined,
     temperature: undefined,
     tokenBudget: null,
   }
-  // The compiler refuses an option that is there and undefined; a program in plain JavaScript has such.
-  const options = given as unknown as core.RunOptions
+  // The compiler rejects an option that is present but undefined; plain JavaScript code can have one.
+  const options = runOptions as unknown as core.RunOptions
   expect((await core.streamRun(core.startRun({ prompt: 'go' }), options).result).reason).toBe('completed')
 })
 
-test('options of an engine may be certified, and run by a loop', () => {
+test('accepts options of an engine in certificate() and streamRun()', () => {
   const options = { model: model(), sessionId: 'a', onEvent: () => {}, includeHookEvents: true }
   expect(core.certificate(options).halts).toBe(true)
   expect(() => core.streamRun(core.startRun({ prompt: 'go' }), options)).not.toThrow()

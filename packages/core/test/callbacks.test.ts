@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: whatever a callback does has a meaning.
+// Tests R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: the outcome of a run is defined for any behavior of a callback.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,
@@ -25,18 +25,19 @@ import {
   tool,
   toolEnds,
   until,
-  type Given,
-  type Going,
+  type RunTestOptions,
+  type RunningRun,
   type Script,
 } from './support/harness.ts'
-import { ended, watched } from './support/watched.ts'
+import { runChecked, beginChecked } from './support/watched.ts'
 
 const never = <T>() => new Promise<T>(() => {})
-/** What plain JavaScript may hand over where the types say something else. */
+/** A value that plain JavaScript code can return where the types forbid it. */
 const untyped = (value: unknown): never => value as never
-const toolsAtWork = (going: Going) => until(() => going.events.some(({ type }) => type === 'tool_start')).then(tick)
+const toolsAtWork = (going: RunningRun) =>
+  until(() => going.events.some(({ type }) => type === 'tool_start')).then(tick)
 
-describe('what a tool gives', () => {
+describe('the return value of a tool', () => {
   test.each([
     ['nothing', undefined, '(no output)'],
     ['null', null, '(no output)'],
@@ -44,13 +45,13 @@ describe('what a tool gives', () => {
     ['an object without content', { lines: 3 }, '{"lines":3}'],
     ['content of another kind', { content: 7 }, '{"content":7}'],
     ['a function', () => 1, '(no output)'],
-  ])('%s, is told as a result, also when it comes later', async (_what, given, text) => {
+  ])('%s, becomes a result, also asynchronously', async (_what, returned, text) => {
     const tools = [
-      tool('Now', () => untyped(given)),
-      tool('Later', async () => untyped(given)),
-      reader('Read', async () => untyped(given)),
+      tool('Now', () => untyped(returned)),
+      tool('Later', async () => untyped(returned)),
+      reader('Read', async () => untyped(returned)),
     ]
-    const result = await ended([calls('Now', 'Later', 'Read'), 'done'], { tools })
+    const result = await runChecked([calls('Now', 'Later', 'Read'), 'done'], { tools })
     expect([result.terminal.reason, resultTexts(result), Object.values(toolEnds(result))]).toEqual([
       'completed',
       [text, text, text],
@@ -61,36 +62,36 @@ describe('what a tool gives', () => {
   test.each([
     ['a big integer', () => 10n],
     ['a circle', () => { const circle: { self?: unknown } = {}; circle.self = circle; return circle }], // prettier-ignore
-  ])('%s, which JSON cannot hold, ends in one call and not in the run', async (_what, give) => {
+  ])('%s, which JSON cannot represent, fails one call and not the run', async (_what, give) => {
     for (const execute of [() => untyped(give()), async () => untyped(give())]) {
-      const result = await ended([calls('Odd'), 'done'], { tools: [tool('Odd', execute)] })
+      const result = await runChecked([calls('Odd'), 'done'], { tools: [tool('Odd', execute)] })
       expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.any(String)]])
     }
   })
 })
 
-test('a tool that started early and gives what JSON cannot hold, ends in one call and not in the run', async () => {
+test('fails one call and not the run when a tool that started early returns what JSON cannot represent', async () => {
   const odd = reader('Odd', async () => untyped(10n))
-  const result = await ended([{ ...calls('Odd'), before: tick }, 'done'], { tools: [odd] })
+  const result = await runChecked([{ ...calls('Odd'), before: tick }, 'done'], { tools: [odd] })
   expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.any(String)]])
 })
 
-describe('what a hook gives', () => {
+describe('the return value of a hook', () => {
   test.each(['beforeStep', 'beforeInference', 'beforeToolUse', 'afterToolUse', 'afterStep'] as const)(
-    'that is no context, at %s, is reported as an error and decides nothing',
+    'that is not a context, at %s, is reported as an error and decides nothing',
     async (trigger) => {
-      const told: unknown[] = []
+      const errors: unknown[] = []
       const hooks = [
         hook(trigger, () => untyped({}), { id: 'odd' }),
-        hook('onError', (context: HookContext) => void told.push(context.error)),
+        hook('onError', (context: HookContext) => void errors.push(context.error)),
       ]
-      const result = await ended([calls('Write'), 'done'], { tools: [tool('Write', 'written')], hooks })
+      const result = await runChecked([calls('Write'), 'done'], { tools: [tool('Write', 'written')], hooks })
       const message = 'A hook must return the context it was given, or nothing.'
       const outcomes = result.events.flatMap((event) =>
         event.type === 'hook_end' && event.hook === 'odd' ? [event.outcome] : [],
       )
       const times = trigger.endsWith('ToolUse') || trigger === 'afterStep' ? 1 : 2
-      expect([result.terminal.reason, resultTexts(result), outcomes, told]).toEqual([
+      expect([result.terminal.reason, resultTexts(result), outcomes, errors]).toEqual([
         'completed',
         ['written'],
         Array.from({ length: times }, () => ({ error: message })),
@@ -101,11 +102,11 @@ describe('what a hook gives', () => {
 
   test.each([7, true, {}, null])('a stop hook that blocks with %j blocks nothing', async (block) => {
     const outcome: StopHookOutcome = { block: untyped(block) }
-    const { terminal, model } = await ended(['done'], { stopHooks: [{ id: 'odd', handle: () => outcome }] })
+    const { terminal, model } = await runChecked(['done'], { stopHooks: [{ id: 'odd', handle: () => outcome }] })
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
   })
 
-  test('without triggers it would never be called, and says so when it is made', () => {
+  test('throws for a hook without triggers, which would never be called', () => {
     for (const options of [undefined, {}, { triggers: [] }]) {
       expect(() => new CallableHook(() => {}, untyped(options))).toThrow(
         new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }."),
@@ -114,7 +115,7 @@ describe('what a hook gives', () => {
   })
 })
 
-describe('what a model gives', () => {
+describe('the return value of a model', () => {
   const giving = (call: Model['call']): ScriptedModel => ({ ...scriptedModel([]), call })
   const content = [{ type: 'text', text: 'hello' }]
 
@@ -124,12 +125,12 @@ describe('what a model gives', () => {
     ['a message without usage', { message: { role: 'assistant', id: 'm', model: 'x', content } }],
     ['a message without content', { message: { role: 'assistant', id: 'm', model: 'x', usage: {} } }],
     [
-      'a result of a tool, which a user gives',
+      'a tool result, which belongs to a user message',
       { message: { content: [{ type: 'tool_result', tool_use_id: 'x', content: 'y' }], usage: {} } },
     ],
-  ])('%s, is no reply: the run ends and says what is needed', async (_what, reply) => {
+  ])('%s, is not a reply: the run ends and says what is needed', async (_what, reply) => {
     for (const call of [() => untyped(reply), async () => untyped(reply)] as const) {
-      const { terminal } = await ended([], { model: giving(call) })
+      const { terminal } = await runChecked([], { model: giving(call) })
       expect([terminal.reason, terminal.signal.message]).toEqual([
         'model_error',
         expect.stringContaining('expected { message: { content, usage, … } }'),
@@ -137,10 +138,10 @@ describe('what a model gives', () => {
     }
   })
 
-  test('more than it was asked for ends the run at its token limit, and no call of it runs', async () => {
+  test('above the requested length ends the run at its token limit, and runs none of its calls', async () => {
     for (const reply of [{ text: 'long' }, { text: 'long', ...calls('Write') }]) {
       const ran: string[] = []
-      const result = await ended([{ ...reply, usage: { output_tokens: 50_000 } }], {
+      const result = await runChecked([{ ...reply, usage: { output_tokens: 50_000 } }], {
         tools: [tool('Write', () => (ran.push('Write'), 'x'))],
         maxTotalTokens: 40_000,
       })
@@ -153,10 +154,10 @@ describe('what a model gives', () => {
     }
   })
 
-  test('a request to wait 25 hours ends the run at once', async () => {
+  test('that requests a wait of 25 hours ends the run at once', async () => {
     const clock = createFakeClock()
     const retryAfterMs = 25 * 3_600_000
-    const { terminal, model, events } = await ended(
+    const { terminal, model, events } = await runChecked(
       [{ error: { kind: 'rate_limit', message: 'Come back tomorrow', status: 429, retryAfterMs } }, 'never'],
       { clock },
     )
@@ -172,10 +173,10 @@ describe('what a model gives', () => {
   })
 })
 
-describe('what never settles', () => {
-  test('a permission rule is not waited for after an abort, and nothing runs', async () => {
+describe('a promise that never settles', () => {
+  test('from a permission rule is not awaited after an abort, and nothing runs', async () => {
     const ran: string[] = []
-    const going = watched([calls('Write', 'Write', 'Read')], {
+    const going = beginChecked([calls('Write', 'Write', 'Read')], {
       tools: [tool('Write', () => (ran.push('Write'), 'x')), reader('Read', () => (ran.push('Read'), 'x'))],
       permissions: { denies: () => undefined, decide: () => never() },
     })
@@ -186,9 +187,9 @@ describe('what never settles', () => {
     expect([result.terminal.reason, resultTexts(result), ran]).toEqual(['aborted_tools', [text, text, text], []])
   })
 
-  test('a cancellation source is not waited for after an abort', async () => {
+  test('from a cancellation source is not awaited after an abort', async () => {
     const asked: string[] = []
-    const going = watched(['never'], {
+    const going = beginChecked(['never'], {
       cancellation: [{ cancellationSignal: () => (asked.push('asked'), never()) }],
     })
     const reading = going.loop.ended
@@ -206,10 +207,10 @@ describe('a callback that throws', () => {
   }
   const tools = [tool('Write', 'written'), tool('Fail', bug), reader('Read'), reader('FailRead', bug)]
 
-  test('prices, is told in a notice, and hides no request', async () => {
-    const given: Given = { prices: { ...dollarATokenPrices, cost: bug }, tools }
+  test('in prices is reported in a notice, and the request still counts', async () => {
+    const runOptions: RunTestOptions = { prices: { ...dollarATokenPrices, cost: bug }, tools }
     for (const script of [['done'], [calls('Write'), 'done']]) {
-      const { terminal, events } = await ended(script, given)
+      const { terminal, events } = await runChecked(script, runOptions)
       expect([terminal.reason, terminal.summary.requests]).toEqual(['completed', script.length])
       expect(events.filter(({ type }) => type === 'notice')).toHaveLength(script.length)
     }
@@ -219,14 +220,14 @@ describe('a callback that throws', () => {
     ['after_reply', 2],
     ['after_tools', 1],
     ['before_turn', 1],
-  ] as const)('a guard at %s, leaves what was paid in the figures', async (checkpoint, spent) => {
+  ] as const)('in a guard at %s keeps the paid requests in the figures', async (checkpoint, spent) => {
     let requests = 0
     const guard: Guard = {
       name: 'broken',
       checkpoints: [checkpoint],
       evaluate: () => (requests > 0 ? bug() : undefined),
     }
-    const result = await ended(() => (requests++ === 0 ? calls('Write') : 'done'), {
+    const result = await runChecked(() => (requests++ === 0 ? calls('Write') : 'done'), {
       prices: dollarATokenPrices,
       stopWhen: guard,
       tools,
@@ -241,23 +242,23 @@ describe('a callback that throws', () => {
     ])
   })
 
-  test('an error policy, leaves each call with what became of it', async () => {
-    const result = await ended([calls('Write', 'Fail', 'Write')], { tools, errorPolicy: bug })
+  test('in an error policy keeps the outcome of each call', async () => {
+    const result = await runChecked([calls('Write', 'Fail', 'Write')], { tools, errorPolicy: bug })
     expect([result.terminal.reason, resultTexts(result)]).toEqual([
       'error',
       ['written', 'bug', 'Not run: the run failed before this call'],
     ])
-    const two = await ended([calls('Fail', 'Write')], { tools, errorPolicy: bug })
+    const two = await runChecked([calls('Fail', 'Write')], { tools, errorPolicy: bug })
     expect(resultTexts(two)).toEqual(['bug', 'Not run: the run failed before this call'])
   })
 
-  test('an error policy, leaves calls that ran together with their own results', async () => {
-    const result = await ended([calls('FailRead', 'Read')], { tools, errorPolicy: bug })
+  test('in an error policy keeps the results of calls that ran in parallel', async () => {
+    const result = await runChecked([calls('FailRead', 'Read')], { tools, errorPolicy: bug })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['error', ['bug', 'read']])
   })
 })
 
-describe('a person who is waited for', () => {
+describe('an answer of a person', () => {
   const asking: Pick<RunOptions, 'permissions' | 'tools'> = {
     permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) },
     tools: [tool('Write', 'written')],
@@ -266,8 +267,8 @@ describe('a person who is waited for', () => {
     events.flatMap((event) => (event.type === 'approval_needed' ? [event] : []))
   const event = { type: 'approval_needed', callId: 'call_0_0', name: 'Write', input: {}, message: 'May I?' }
 
-  test('answers by the key of the event', async () => {
-    const going = watched([calls('Write'), 'done'], { ...asking, onAsk: 'wait' })
+  test('is given by the key of the event', async () => {
+    const going = beginChecked([calls('Write'), 'done'], { ...asking, onAsk: 'wait' })
     await until(() => needed(going.events).length === 1)
     const key = 'run1/approval:1:0:call_0_0'
     expect(needed(going.events)).toEqual([{ ...event, key }])
@@ -276,20 +277,20 @@ describe('a person who is waited for', () => {
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written']])
   })
 
-  test('has no key to answer by when the run ends instead', async () => {
-    const { terminal, events } = await ended([calls('Write')], asking)
+  test('has no key when the run ends instead', async () => {
+    const { terminal, events } = await runChecked([calls('Write')], asking)
     expect([terminal.reason, needed(events)]).toEqual(['needs_approval', [{ ...event, key: null }]])
   })
 })
 
-test('a deaf tool that started early is named when the message is cut', async () => {
+test('names a hanging tool that started early when the message is cut', async () => {
   const cut = ({ signal }: { readonly signal: AbortSignal }) =>
     new Promise<void>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
     })
   const started: string[] = []
   const deaf = reader('Deaf', () => (started.push('Deaf'), never<ToolOutput>()))
-  const going = watched([{ ...calls('Deaf'), before: cut }], { tools: [deaf, hanging('Hang')] })
+  const going = beginChecked([{ ...calls('Deaf'), before: cut }], { tools: [deaf, hanging('Hang')] })
   await until(() => started.length === 1)
   going.loop.abort()
   const result = await going.end()
@@ -300,7 +301,7 @@ test('a deaf tool that started early is named when the message is cut', async ()
   ])
 })
 
-test('two readers of one iterator are both answered', async () => {
+test('serves two readers of one iterator', async () => {
   const running = streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([calls('Read'), 'done']),
     tools: [reader('Read')],
@@ -324,14 +325,14 @@ test.each([
   ['toolConcurrency', 0.5, 'toolConcurrency must be a whole number, but it is 0.5.'],
   ['maxRetries', 1.5, 'maxRetries must be a whole number, but it is 1.5.'],
   ['tokenBudget', NaN, 'tokenBudget must be a number of tokens or null.'],
-])('%s of %d is refused before anything runs', (name, value, message) => {
+])('%s of %d is rejected before anything runs', (name, value, message) => {
   const options = { model: scriptedModel([]), [name]: value }
   expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow(new ConfigurationError(message))
 })
 
-test('a run that breaks asks nobody any more: no hook, no stop hook, no task after the run', async () => {
+test('a run that breaks calls nothing more: no hook, no stop hook, no task after the run', async () => {
   const asked: string[] = []
-  const result = await ended(['answer'], {
+  const result = await runChecked(['answer'], {
     stopWhen: { name: 'broken', checkpoints: ['after_reply'], evaluate: () => { throw new Error('bug') } }, // prettier-ignore
     hooks: [hook(['onError', 'afterExecution', 'onStop'], ({ trigger }) => void asked.push(trigger))],
     stopHooks: [{ id: 'gate', handle: () => void asked.push('stop hook') }],
@@ -340,14 +341,14 @@ test('a run that breaks asks nobody any more: no hook, no stop hook, no task aft
   expect([result.terminal.reason, result.terminal.error?.message, asked]).toEqual(['error', 'The run failed: bug', []])
 })
 
-test('tasks after the run are started when it has completed, and at no other end', async () => {
-  const started = async (script: Script, given: Given = {}) => {
+test('starts tasks after the run only when it completed', async () => {
+  const started = async (script: Script, overrides: RunTestOptions = {}) => {
     const tasks: string[] = []
     const start = async () => void tasks.push('memory')
-    const { terminal } = await ended(script, {
+    const { terminal } = await runChecked(script, {
       tools: [reader('Read')],
       postRun: [{ name: 'memory', start }],
-      ...given,
+      ...overrides,
     })
     return [terminal.reason, tasks]
   }

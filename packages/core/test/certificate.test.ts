@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CERT-1 to R-CERT-3, R-LIM-62, R-LIM-63.
+// Tests R-CERT-1 to R-CERT-3, R-LIM-62, R-LIM-63.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -27,11 +27,11 @@ const agent: AgentTool = {
 }
 
 describe('a certificate', () => {
-  test('counts turns, laps and requests of plain options', () => {
+  test('counts turns, iterations and requests of plain options', () => {
     expect(certificate({ model, maxTurns: 2, maxRetries: 0 })).toEqual({
       halts: true,
       turns: { bounded: true, value: 2, because: 'maxTurns' },
-      // 2 turns, each with 8 pauses and 3 resumes and a removed image.
+      // 2 turns, each with 8 pauses, 3 resumes and one removed image.
       laps: { bounded: true, value: 26, because: 'turns, plus the retry limits of all other reasons to iterate' },
       requests: { bounded: true, value: 26, because: 'iterations, each with at most 1 attempt' },
       toolCalls: { bounded: false, because: 'maxToolCalls is not set; a reply may request any number of calls' },
@@ -46,7 +46,7 @@ describe('a certificate', () => {
     })
   })
 
-  test('takes bounds of your own as they are', () => {
+  test('takes custom bounds as they are', () => {
     const { tokens, usd, seconds } = certificate({
       model,
       maxTotalTokens: 5_000,
@@ -62,15 +62,15 @@ describe('a certificate', () => {
     ])
   })
 
-  test('names the limit of dollars that is the lowest, and bounds calls of tools (spec R-LIM-62)', () => {
-    const given = { model, prices: dollarATokenPrices, maxBudgetUsd: 8, maxRunUsd: 5, maxToolCalls: 30 }
-    const usd = (options: Partial<RunOptions>) => certificate({ ...given, ...options }).usd
+  test('names the lowest dollar limit, and bounds tool calls (spec R-LIM-62)', () => {
+    const runOptions = { model, prices: dollarATokenPrices, maxBudgetUsd: 8, maxRunUsd: 5, maxToolCalls: 30 }
+    const usd = (options: Partial<RunOptions>) => certificate({ ...runOptions, ...options }).usd
     expect([
       usd({}),
       usd({ spentBeforeUsd: 4 }),
       usd({ stopWhen: new CostLimitHook(3) }),
       usd({ stopWhen: new CostLimitHook(6) }),
-      certificate(given).toolCalls,
+      certificate(runOptions).toolCalls,
     ]).toEqual([
       { bounded: true, value: 5, because: 'maxRunUsd, reserved before each request' },
       { bounded: true, value: 4, because: 'maxBudgetUsd less spentBeforeUsd, reserved before each request' },
@@ -80,7 +80,7 @@ describe('a certificate', () => {
     ])
   })
 
-  test('names the standing budgets that hold beside it (spec R-LIM-63)', () => {
+  test('names the standing budgets that also apply (spec R-LIM-63)', () => {
     const take = () => {
       throw new Error('nothing is asked')
     }
@@ -93,7 +93,7 @@ describe('a certificate', () => {
     ])
   })
 
-  test('names the limit of tokens as it was given', () => {
+  test('names the limit of tokens as it was passed', () => {
     const because = (options: Partial<RunOptions>) => certificate({ model, ...options }).tokens.because
     expect([
       because({ maxTotalTokens: 5_000 }),
@@ -106,7 +106,7 @@ describe('a certificate', () => {
     ])
   })
 
-  test('says that the promise is off when turns are Infinity', () => {
+  test('gives no promise when turns are Infinity', () => {
     const because = 'maxTurns is Infinity'
     const { halts, turns, laps, requests, tokens } = certificate({ model, maxTurns: Infinity })
     expect([halts, turns, laps, requests, tokens]).toEqual([
@@ -129,7 +129,7 @@ describe('a certificate', () => {
     })
   })
 
-  describe('says that the promise is off', () => {
+  describe('gives no promise', () => {
     const off = (options: Partial<RunOptions>) => {
       const { halts, requests, tokens, usd } = certificate({ model, prices: dollarATokenPrices, ...options })
       return [halts, requests, tokens, usd]
@@ -139,29 +139,29 @@ describe('a certificate', () => {
       return [false, bound, bound, bound]
     }
 
-    test('when requests are tried without end', () => {
+    test('when requests are retried without limit', () => {
       expect(off({ maxRetries: Infinity })).toEqual(because('maxRetries is Infinity'))
     })
 
-    test('when the token target is', () => {
+    test('when the token target is unlimited', () => {
       expect(off({ tokenBudget: Infinity })).toEqual(because('tokenBudget is Infinity'))
       expect(certificate({ model, tokenBudget: Infinity }).laps).toEqual(because('tokenBudget is Infinity')[1])
     })
 
-    test('when subagents are, in number or in turns', () => {
+    test('when subagents are unlimited, in number or in turns', () => {
       expect(off({ tools: [agent], maxSubagents: Infinity })).toEqual(because('maxSubagents is Infinity'))
       const guarded = { maxTurns: Infinity, stopWhen: new StepsLimitHook(5) }
       expect(off({ ...guarded, tools: [agent] })).toEqual(
         because('the turns of a subagent are not bounded: maxTurns is Infinity'),
       )
-      // Without subagents, or with a guard that looks at them too, these options bound everything.
+      // Without subagents, or with a guard that applies to them too, these options bound everything.
       expect(off({ ...guarded, tools: [agent], maxSubagents: 0 })[0]).toBe(true)
       expect(off({ ...guarded, tools: [agent], stopWhen: any(new StepsLimitHook(5)) })[0]).toBe(true)
       expect(off({ ...guarded })[0]).toBe(true)
       expect(off({ maxSubagents: Infinity })[0]).toBe(true)
     })
 
-    test('but bounds of tokens and dollars stand', () => {
+    test('but keeps bounds of tokens and dollars', () => {
       const bounds = certificate({
         model,
         prices: dollarATokenPrices,
@@ -173,7 +173,7 @@ describe('a certificate', () => {
     })
   })
 
-  test('never gives a bound that is none: a window, uses of a service or a grace time without end', () => {
+  test('rejects unlimited bounds: a window, uses of a service or a grace time without end', () => {
     const endless = { ...model, maxServerToolUses: Infinity }
     const { halts, tokens, usd } = certificate({ model: endless, prices: dollarATokenPrices })
     const because = "scripted may use the service's server tools without a limit"
@@ -203,7 +203,7 @@ describe('a certificate', () => {
     ])
   })
 
-  test('counts the compactions of the main loop and of subagents: three a lap, with four requests each, and their retries', () => {
+  test('counts the compactions of the main loop and of subagents: three per iteration, with four requests each, and their retries', () => {
     const context = { ...plainContext }
     const plain = { model, maxRetries: 0, maxTurns: 2 }
     const requests = (options: Partial<RunOptions>) => {
@@ -240,7 +240,7 @@ describe('a certificate', () => {
     })
   })
 
-  test('is refused for options that cannot be run', () => {
+  test('rejects options that cannot be run', () => {
     expect(() => certificate({ model, maxTurns: 0 })).toThrow(ConfigurationError)
   })
 })
@@ -308,7 +308,7 @@ describe('no run exceeds its certificate', () => {
     maxToolCalls: fc.constantFrom(null, 1, 3),
   })
 
-  test('in laps, turns, requests or calls of tools, for random behaviours of model, hooks and network', async () => {
+  test('in iterations, turns, requests or tool calls, for random behaviors of model, hooks and network', async () => {
     const seen = new Set<string>()
     await fc.assert(
       fc.asyncProperty(chosen, async (choice) => {
@@ -320,7 +320,7 @@ describe('no run exceeds its certificate', () => {
           run() {
             compacting += 4
             const messages = [{ role: 'user', content: 'compacted' }] as const
-            // Every other one gives up, which costs no lap.
+            // Every other compaction gives up, which costs no iteration.
             return Promise.resolve(
               compacting % 8 === 0
                 ? { kind: 'gave_up', message: 'x' }
@@ -337,18 +337,18 @@ describe('no run exceeds its certificate', () => {
         }
         const main = scriptedModel(next, { maxOutputTokens: 200, defaultOutputTokens: 100 })
         const fallbackModel = scriptedModel(next, { id: 'fallback' })
-        let made = 0
+        let compactions = 0
         const look: Tool = {
           ...reader('Look'),
           execute: () => {
-            made++
+            compactions++
             return 'seen'
           },
         }
         const counted: AgentTool = {
           ...agent,
           spawn: () => {
-            made++
+            compactions++
             return { prompt: 'sub' }
           },
         }
@@ -387,23 +387,23 @@ describe('no run exceeds its certificate', () => {
         expect(transitions.length + 1).toBeLessThanOrEqual(value(bounds.laps))
         const requests = main.requests.length + fallbackModel.requests.length + compacting
         expect(requests).toBeLessThanOrEqual(value(bounds.requests))
-        expect(made).toBeLessThanOrEqual(value(bounds.toolCalls))
+        expect(compactions).toBeLessThanOrEqual(value(bounds.toolCalls))
         const turns =
           transitions.filter((transition) => transition === 'next_turn' || transition === 'user_input').length + 1
         expect(turns).toBeLessThanOrEqual(choice.maxTurns)
       }),
       { numRuns: drawn(600) },
     )
-    // The behaviours were not all the same.
+    // The random behaviors differed.
     expect(seen.size).toBeGreaterThan(15)
   })
 
-  test('also with a guard of your own that sees no progress', async () => {
+  test('also with a custom guard that detects no progress', async () => {
     const own = { ...noProgress(), name: 'circles' }
-    const given = { tools: [reader('Look')], maxTurns: 6, stopWhen: own }
-    const { transitions } = await run(() => calls('Look'), given)
-    const bounds = certificate({ ...given, model: scriptedModel([]), maxRetries: 0 })
-    const nudged = certificate({ ...given, model: scriptedModel([]), maxRetries: 0, stopWhen: noProgress() })
+    const runOptions = { tools: [reader('Look')], maxTurns: 6, stopWhen: own }
+    const { transitions } = await run(() => calls('Look'), runOptions)
+    const bounds = certificate({ ...runOptions, model: scriptedModel([]), maxRetries: 0 })
+    const nudged = certificate({ ...runOptions, model: scriptedModel([]), maxRetries: 0, stopWhen: noProgress() })
     expect(transitions).toContain('no_progress_nudge')
     expect(bounds.laps).toEqual(nudged.laps)
   })

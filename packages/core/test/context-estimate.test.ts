@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-CTX-10a.
+// Tests R-CTX-10a.
 import { expect, test } from 'vitest'
 import { plainContext } from '../src/entries/adapters.ts'
 import { run } from './support/harness.ts'
 
-test('after a refusal that tells how much was sent, the layers are shown that much and not the estimate before it', async () => {
+test('shows the layers the reported prompt size after a refusal, and not the estimate before it', async () => {
   const seen: number[] = []
   const refusal = { kind: 'prompt_too_long', message: 'too long', status: 413 } as const
   await run([{ error: { ...refusal, contextLimit: { used: 4_000, limit: 3_000 } } }], {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STOP-5, R-STOP-7, R-DEC-2 to R-DEC-5, R-ORD-7, R-TOOL-8, R-GUARD-2, R-LAP-6, R-ABORT-8, R-REQ-7.
+// Tests R-STOP-5, R-STOP-7, R-DEC-2 to R-DEC-5, R-ORD-7, R-TOOL-8, R-GUARD-2, R-LAP-6, R-ABORT-8, R-REQ-7.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
@@ -23,17 +23,17 @@ import {
   reader,
   resultTexts,
   run,
-  said,
+  loopMessages,
   tool,
   until,
-  type Going,
+  type RunningRun,
 } from './support/harness.ts'
 
 const tools = [reader('Look')]
 const throwing = (exception: () => AgentStopException, readOnly = false) => tool('Throw', () => { throw exception() }, { readOnly }) // prettier-ignore
 
-describe('the lap of a last answer', () => {
-  test('takes nothing in and asks nobody: no message, no stop, no guard, no hook before it', async () => {
+describe('the iteration of a last answer', () => {
+  test('takes no message and calls nothing first: no stop, no guard, no hook', async () => {
     const asked: string[] = []
     const going = begin((_request, index) => (index < 2 ? calls('Look') : 'what is done'), {
       tools: [reader('Look')],
@@ -51,7 +51,7 @@ describe('the lap of a last answer', () => {
     })
     const result = await going.end()
     const turn = ['beforeStep', 'beforeInference', 'afterInference']
-    expect([result.transitions, result.terminal.reason, said(result).map(([origin]) => origin)]).toEqual([
+    expect([result.transitions, result.terminal.reason, loopMessages(result).map(([origin]) => origin)]).toEqual([
       ['next_turn', 'wrap_up'],
       'max_turns',
       ['loop'],
@@ -69,11 +69,11 @@ describe('the lap of a last answer', () => {
     ])
   })
 
-  test('is not asked for after an abort by the budget', async () => {
+  test('is not made after an abort by the budget', async () => {
     const look = reader('Look', () => (going.loop.abort('budget'), 'read'))
-    const going: Going = begin([calls('Look'), 'never'], { tools: [look], wrapUp: true })
+    const going: RunningRun = begin([calls('Look'), 'never'], { tools: [look], wrapUp: true })
     const { transitions, terminal, model, state } = await going.end()
-    expect([transitions, terminal.reason, model.requests.length, said({ state })]).toEqual([
+    expect([transitions, terminal.reason, model.requests.length, loopMessages({ state })]).toEqual([
       [],
       'max_budget_usd',
       1,
@@ -83,7 +83,7 @@ describe('the lap of a last answer', () => {
 })
 
 describe('a thrown AgentStopException', () => {
-  // Frozen: which terminal each category that a guard, hook or tool raises ends in.
+  // Frozen: the ending for each category that a guard, hook or tool raises.
   const terminals: { readonly [reason in StopCategory]: EndingReason } = {
     error: 'error',
     stop_requested: 'stop_requested',
@@ -100,7 +100,7 @@ describe('a thrown AgentStopException', () => {
   }
 
   test.each(Object.entries(terminals) as [StopCategory, EndingReason][])(
-    'with the reason %s ends as %s',
+    'ends with the reason %s as %s',
     async (reason, terminalReason) => {
       const signal = new StopSignal({ reason, message: 'because', context: { a: 1 }, source: 'Signal' })
       const { terminal } = await run([calls('Throw')], {
@@ -173,7 +173,7 @@ describe('a continuation request', () => {
     )
   }
 
-  test('consumes the signals it overrides: on record as overridden, by whom, and no longer standing', async () => {
+  test('consumes the signals it overrides: they are recorded as overridden, with the hook, and no longer apply', async () => {
     const { terminal, events, steps, transitions } = await run([calls('Look'), 'answer'], {
       tools,
       stopWhen: new StepsLimitHook(1),
@@ -195,7 +195,7 @@ describe('a continuation request', () => {
     ])
   })
 
-  test('serves one decision, and its lap is charged to it instead of the limit', async () => {
+  test('serves one decision, and its iteration is charged to it instead of the limit', async () => {
     const { terminal, transitions } = await run(() => calls('Look'), { tools, maxTurns: 2, hooks: [once()] })
     expect([transitions, terminal.reason]).toEqual([['next_turn', 'continuation_requested'], 'max_turns'])
   })
@@ -216,7 +216,7 @@ describe('a continuation request', () => {
     const silent = await run(['answer', 'more'], { hooks: [continues()] })
     expect([silent.transitions, silent.terminal.reason]).toEqual([[], 'completed'])
     const speaking = await run(['answer', 'more'], { hooks: [once('look again')] })
-    expect([speaking.transitions, speaking.terminal.reason, said(speaking)]).toEqual([
+    expect([speaking.transitions, speaking.terminal.reason, loopMessages(speaking)]).toEqual([
       ['continuation_requested'],
       'completed',
       [['hook', 'look again']],
@@ -237,7 +237,7 @@ describe('a continuation request', () => {
   })
 
   test.each(['user_requested', 'error', 'cost_limit'] as const)(
-    'cannot override %s that stands beside another signal',
+    'cannot override %s that is raised with another signal',
     async (reason) => {
       const raise = (context: HookContext) =>
         context.withState(
@@ -272,14 +272,15 @@ describe('a continuation request', () => {
     ])
   })
 
-  test('may override a guard again once what it measures has been below its limit', async () => {
+  test('may override a guard again once its measure has been below its limit', async () => {
     const levels = [0, 9, 0, 9, 9, 9]
     const level: Guard = {
       name: 'level',
       evaluate: () =>
         (levels.shift() ?? 0) >= 9 ? new StopSignal({ reason: 'token_limit', message: 'full' }) : undefined,
     }
-    // Before turn 1: 0. After it: 9, overridden. Before turn 2: 0, below. After it: 9, overridden again. Before turn 3: 9, silent. After it: 9, stands.
+    // Before turn 1: 0. After it: 9, overridden. Before turn 2: 0, below. After it: 9, overridden again. Before turn 3:
+    // 9, silent. After it: 9, ends the run.
     const { transitions, terminal } = await run(() => calls('Look'), { tools, stopWhen: level, hooks: [continues()] })
     expect([transitions, terminal.reason]).toEqual([
       ['continuation_requested', 'continuation_requested'],
@@ -288,7 +289,7 @@ describe('a continuation request', () => {
   })
 })
 
-test('cancellation is polled whether or not other signals exist', async () => {
+test('polls cancellation whether or not other signals exist', async () => {
   const source = new InMemoryCancellationSource()
   const stop = tool('Stop', () => {
     source.cancel('stop')
@@ -298,7 +299,7 @@ test('cancellation is polled whether or not other signals exist', async () => {
   expect([...terminal.signals].map(String)).toEqual(['user_requested: stop', 'stop_requested: thrown'])
 })
 
-test("a tool's error is a result for the model, not a failed run", async () => {
+test("makes a tool's error a result for the model, not a failed run", async () => {
   const broken = tool('Break', () => { throw new Error('disk full') }) // prettier-ignore
   const { terminal, state } = await run([calls('Break'), 'answer'], { tools: [broken] })
   expect([terminal.reason, resultTexts({ state })]).toEqual(['completed', ['disk full']])
@@ -320,12 +321,12 @@ describe('limits', () => {
     )
   })
 
-  test('maxTurns N lets N turns happen', async () => {
+  test('maxTurns N permits N turns', async () => {
     for (const maxTurns of [1, 2, 3])
       expect((await run(() => calls('Look'), { tools, maxTurns })).model.requests).toHaveLength(maxTurns)
   })
 
-  test('maxTotalTokens counts input, cached too, and output of all requests', async () => {
+  test('maxTotalTokens counts input, including cached input, and output of all requests', async () => {
     const usage = { input_tokens: 1, output_tokens: 2, cache_creation_input_tokens: 4, cache_read_input_tokens: 8 }
     const { state, terminal } = await run(
       [
@@ -360,7 +361,7 @@ describe('limits', () => {
     )
   })
 
-  test('time is active time: waiting for a person costs none, however long it takes', async () => {
+  test('time is active time: waiting for a person does not count', async () => {
     const clock = createFakeClock()
     const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask' as const, message: '?' }) }
     const going = begin([calls('Write'), 'answer'], {
@@ -381,7 +382,7 @@ describe('limits', () => {
 describe('a stream that breaks after completed blocks', () => {
   const streamError = { kind: 'connection', message: 'socket closed' } as const
 
-  test('runs its completed calls and goes on', async () => {
+  test('runs its completed calls and continues', async () => {
     const { transitions, terminal, state, events } = await run(
       [{ ...calls('Look'), stopReason: null as never, streamError }, 'answer'],
       { tools },
@@ -394,9 +395,9 @@ describe('a stream that breaks after completed blocks', () => {
 
   const broken: ScriptedReply = { text: 'half', stopReason: null as never, streamError }
 
-  test('with text only is resumed once, and is never completed', async () => {
+  test('with only text is resumed once, and is never completed', async () => {
     const resumed = await run([broken, 'the rest'])
-    expect([resumed.transitions, resumed.terminal.reason, said(resumed)]).toEqual([
+    expect([resumed.transitions, resumed.terminal.reason, loopMessages(resumed)]).toEqual([
       ['max_output_tokens_recovery'],
       'completed',
       [['loop', 'The connection was lost during your reply. Continue exactly where your reply stopped.']],

@@ -1,4 +1,4 @@
-// The long checks: `npm run deep` lists them, and says which is meant where there is none of a name.
+// Tests the long checks: `npm run deep` lists them, and suggests a name when there is no such check.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ const root = new URL('../../../', import.meta.url)
 const script = fileURLToPath(new URL('scripts/deep.mjs', root))
 const deep = (...args: readonly string[]) => spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' })
 
-test('without a name the long checks are listed, with what each proves, takes and needs', () => {
+test('lists the long checks without a name, with what each proves, takes and needs', () => {
   const { status, stdout } = deep()
   const names = [...stdout.matchAll(/^(\w+) +\S.*\n +takes \S.*\n +needs \S/gm)].map(([, name]) => name)
   expect({ status, names }).toEqual({
@@ -40,13 +40,13 @@ test('without a name the long checks are listed, with what each proves, takes an
   })
 })
 
-test('an unknown name is answered with the nearest and with all', () => {
+test('answers an unknown name with the nearest and with all names', () => {
   const { status, stderr, stdout } = deep('gaurd', '--lines=10')
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr).toMatch(/^Unknown check gaurd \(did you mean guard\?\)\. Checks: guard, .*, providers\n$/)
 })
 
-test('the files that the long checks run are there', () => {
+test('the files that the long checks run exist', () => {
   const named = readFileSync(script, 'utf8').match(/(?:packages|scripts)\/[\w./-]+\.(?:ts|mjs)/g) ?? []
   expect(named.length).toBeGreaterThan(3)
   expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([])

@@ -12,7 +12,7 @@ const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8
 const ends = endsOfPaths()
 const entries = new Set(packages.flatMap((name) => entriesOf(name).map(({ specifier }) => specifier)))
 
-/** The cells of the rows below a table's head, without the marks around them. */
+/** The cells of the rows below a table's head, without their markup. */
 function tableBelow(text: string, head: string): readonly (readonly string[])[] {
   const lines = text.split('\n')
   const start = lines.findIndex((line) => line.startsWith(head))
@@ -30,7 +30,7 @@ function tableBelow(text: string, head: string): readonly (readonly string[])[] 
 const exitOf = (code: number | null): string => (code === null ? '–' : String(code))
 const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no')
 
-test('docs/guide/commands.md has the endings of the code, with their categories and exit codes', () => {
+test('docs/guide/commands.md lists the endings of the code, with their categories and exit codes', () => {
   const rows = tableBelow(textOf('docs/guide/commands.md'), '| reason | category |')
   expect(rows.map(([reason, category, , exit]) => [reason, category, exit])).toEqual(
     Object.entries(endings).map(([reason, { category, exitCode }]) => [reason, category, exitOf(exitCode)]),
@@ -39,7 +39,7 @@ test('docs/guide/commands.md has the endings of the code, with their categories 
 })
 
 describe('README', () => {
-  test('says how many endings there are', () => {
+  test('states how many endings there are', () => {
     expect(textOf('README.md')).toContain(`${Object.keys(endings).length} reasons`)
   })
 
@@ -52,7 +52,7 @@ describe('docs/spec', () => {
   const pages = filesIn('docs/spec', '.md')
   const spec = pages.map(textOf).join('\n\n')
 
-  test('has pages that can be read at once, and an index that links each', () => {
+  test('has pages of readable length, and an index that links each', () => {
     const most = 15_360
     expect(pages.filter((path) => Buffer.byteLength(textOf(path)) > most)).toEqual([])
     const index = textOf('docs/spec/README.md')
@@ -60,7 +60,7 @@ describe('docs/spec', () => {
     expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
   })
 
-  test('has every ending, as the code has it', () => {
+  test('has every ending of the code', () => {
     expect(tableBelow(spec, '| reason | category |')).toEqual(
       Object.entries(endings).map(([reason, ending]) => [
         reason,
@@ -75,7 +75,7 @@ describe('docs/spec', () => {
     )
   })
 
-  test('has every transition, as the code has it', () => {
+  test('has every transition of the code', () => {
     const rows = tableBelow(spec, '| # | transition |')
     expect(rows.map(([, transition, , allowance, refilled, turn]) => [transition, allowance, refilled, turn])).toEqual(
       Object.entries(allowances).map(([transition, { paidFrom, laps, resets, countsAsTurn }]) => [
@@ -87,7 +87,7 @@ describe('docs/spec', () => {
     )
   })
 
-  /** The rules by id, each without what stands in code. A letter marks a part of the rule with the same number. */
+  /** The rules by id, each without code spans. A letter marks a part of the rule with the same number. */
   const rules = [...`${spec}\n`.matchAll(/^- \*\*(R-[A-Z]+-\d+[a-z]?)\*\* ([^]*?)(?=\n- |\n\n)/gm)].map(
     ([, id = '', text = '']) => ({
       id,
@@ -118,7 +118,7 @@ describe('docs/spec', () => {
 
 const previous = (letter: string): string => String.fromCharCode(letter.charCodeAt(0) - 1)
 
-test('docs/halting.md has the allowances of the code', () => {
+test('docs/halting.md has the retry limits of the code', () => {
   const rows = tableBelow(textOf('docs/halting.md'), '| transition | allowance |')
   const own = Object.entries(allowances).filter(([, { paidFrom }]) => paidFrom === 'own')
   expect(rows.map((row) => row.join(' ')).toSorted()).toEqual(
@@ -136,7 +136,7 @@ describe('AGENTS.md', () => {
     expect(unnamed).toEqual([])
   })
 
-  test('has the rooms of core in their order, as the README of core has them', async () => {
+  test('has the rooms of core in the order of the README of core', async () => {
     const { coreRooms } = (await import(new URL('scripts/core-rooms.mjs', root).href)) as {
       readonly coreRooms: readonly string[]
     }
@@ -158,7 +158,7 @@ describe('AGENTS.md', () => {
     expect(folders.filter((name) => !agents.includes(`\`${name}`))).toEqual([])
   })
 
-  test('names no file, folder, entry or identifier that is not there', () => {
+  test('names only files, folders, entries and identifiers that exist', () => {
     const code = [...agents.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text)
     expect(unknownPaths(code.flatMap(pathsIn))).toEqual([])
     expect(unknownEntries(agents)).toEqual([])
@@ -182,7 +182,7 @@ describe('docs/glossary.md', () => {
     expect(glossary).toContain(`from a closed set of ${Object.keys(allowances).length} |`)
   })
 
-  test('names types that there are', () => {
+  test('names only types that exist', () => {
     const types = textOf('packages/core/public-names.md')
     const named = tableBelow(glossary, '| there | type |').flatMap(([, type = '']) => type.match(/^\w+/) ?? [])
     expect(named.length).toBeGreaterThan(5)
@@ -190,7 +190,7 @@ describe('docs/glossary.md', () => {
   })
 })
 
-test('documents and comments name no path of the repository and no entry that is not there', () => {
+test('documents and comments name only paths and entries that exist', () => {
   const paths = (path: string): readonly string[] =>
     [...textOf(path).matchAll(/(?<![\w./-])packages\/[a-z]+\/(?:src|test)\/[\w./-]*\w/g)].map(([name]) => name)
   const current = documents().filter((path) => !/^docs\/decisions|^CHANGELOG/.test(path))
@@ -210,7 +210,7 @@ test('every npm command in the documents is a script', () => {
   expect(named).toContain('start')
 })
 
-test('every link between the documents leads somewhere', () => {
+test('every link between the documents has a target', () => {
   const broken = documents().flatMap((path) =>
     [...textOf(path).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
       .map(([, target = '']) => target)
@@ -221,7 +221,7 @@ test('every link between the documents leads somewhere', () => {
   expect(broken).toEqual([])
 })
 
-/** What looks like a path: with a slash behind a name, or with the ending of a file. Patterns and flags are none. */
+/** Words that look like a path: with a slash after a name, or with a file extension. Patterns and flags are excluded. */
 function pathsIn(code: string): readonly string[] {
   if (/[*<>=…$@]|NAME|--/.test(code)) return []
   return code.match(/(?<![\w./-])(?:\.?[\w-]+\/)+[\w.-]*|(?<![\w./-])[\w-]+\.(?:tsx?|mjs|md|json|txt)\b/g) ?? []
@@ -232,7 +232,7 @@ function unknownPaths(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => !ends.has(path.replace(/\/$/, '')))
 }
 
-/** Every file and folder of the repository that documents may name: `a/b/c`, and also as `b/c` and `c`. */
+/** Every file and folder of the repository that documents may name: `a/b/c`, and also `b/c` and `c`. */
 function endsOfPaths(): ReadonlySet<string> {
   const known = new Set<string>()
   const folders = ['.ci', '.github', 'action', 'docs', 'examples', 'bench', 'scripts']
@@ -248,7 +248,7 @@ function endsOfPaths(): ReadonlySet<string> {
   return known
 }
 
-/** Entries of our packages that are named, and that no package exports. */
+/** Named entries of our packages that no package exports. */
 function unknownEntries(text: string): readonly string[] {
   return (text.match(/@halting\/[a-z]+(?:-[a-z]+)*(?:\/[a-z-]+)*/g) ?? []).filter((name) => !entries.has(name))
 }

@@ -1,4 +1,4 @@
-// docs/guide/events.md has one row for each event of a run and for each update of a model, with what their doc comments say: an event without a row fails.
+// Tests that docs/guide/events.md has one row for each event of a run and each update of a model, with the text of their doc comments.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseSync, type Comment, type TSType } from 'oxc-parser'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ interface Row {
   readonly meaning: string
 }
 
-/** The members of a union, each with the doc comment above it. */
+/** The members of a union, each with its doc comment. */
 function rowsOf(path: string, union: string): readonly Row[] {
   const source = readFileSync(new URL(path, root), 'utf8')
   const { program, comments, errors } = parseSync(path, source)
@@ -42,7 +42,7 @@ function rowOf(member: TSType, after: number, comments: readonly Comment[], sour
   return { name, isLive, fields: fields.filter((field) => !field.startsWith('type: ')), meaning }
 }
 
-/** Names of the fields, with a question mark behind those that may be absent, and the type of `type`. */
+/** Names of the fields, with a question mark after optional ones, and the type of `type`. */
 function* fieldsOf(type: TSType, source: string): Iterable<string> {
   if (type.type === 'TSParenthesizedType') yield* fieldsOf(type.typeAnnotation, source)
   else if (type.type === 'TSIntersectionType') for (const each of type.types) yield* fieldsOf(each, source)
@@ -77,12 +77,12 @@ function tableOf(rows: readonly Row[]): string {
 const events = rowsOf('packages/core/src/state/events.ts', 'RunEvent')
 const updates = rowsOf('packages/core/src/model/model.ts', 'ModelUpdate')
 
-test.each([...events, ...updates])('$name says what it means', ({ name, meaning }) => {
+test.each([...events, ...updates])('$name has a description', ({ name, meaning }) => {
   expect(name).not.toBe('')
   expect(meaning).toMatch(/^[A-Z`].*[.:]$/)
 })
 
-/** Replaces the tables of a text: the first has the events, the second the updates. */
+/** Replaces the tables of a text: the first contains the events, the second the updates. */
 function withTables(text: string): string {
   const tables = [tableOf(events), tableOf(updates)]
   return text.replaceAll(/^\| type \|[^]*?\n(?!\|)/gm, () => tables.shift() ?? '')

@@ -1,4 +1,4 @@
-// Holds R-LIB-11: expectations about a run, with vitest and without it.
+// Tests R-LIB-11: expectations about a run, with vitest and without it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, endings, run, streamRun, tool, type EndingReason, type RunOutcome } from '../src/index.ts'
@@ -38,7 +38,7 @@ describe('an expectation', () => {
     ['an outcome', async () => expectRun(await run(options()))],
     ['a promise of one', async () => expectRun(run(options()))],
     ['a stream', async () => expectRun(streamRun(options()))],
-  ])('holds or fails, and its opposite the other way, about %s', async (_what, of) => {
+  ])('passes or fails, and its negation does the opposite, about %s', async (_what, of) => {
     const ended = await of()
     await ended.toEndAs('completed')
     await ended.not.toEndAs('max_turns')
@@ -62,22 +62,22 @@ describe('an expectation', () => {
     ['some of its fields', { query: 'cats' }, true],
     ['fields of two calls', { query: 'dogs', most: 3 }, false],
     ['a field that it does not have', { page: 1 }, false],
-    ['a field that it is not to have', { query: 'dogs', most: undefined }, true],
+    ['a field that it must not have', { query: 'dogs', most: undefined }, true],
     ['an expression', { query: /^DOG/i }, true],
     ['a matcher of the test framework', { most: expect.any(Number) }, true],
-    ['a matcher of the whole', expect.objectContaining({ query: 'cats' }), true],
+    ['a matcher for the whole', expect.objectContaining({ query: 'cats' }), true],
     ['one that does not match', { query: expect.stringMatching('bird') as unknown }, false],
     ['a function', (input: unknown) => JSON.stringify(input).includes('dogs'), true],
-    ['a function that says no', () => false, false],
-  ])('about the input of a call: %s', async (_what, input, holds) => {
+    ['a function that returns false', () => false, false],
+  ])('about the input of a call: %s', async (_what, input, passes) => {
     const called = expectRun(await run(options()))
     const matcher = input as Readonly<Record<string, unknown>>
-    const opposite = holds ? called.not : called
+    const opposite = passes ? called.not : called
     opposite.not.toHaveCalled('Search', matcher)
     expect((await failed(() => opposite.toHaveCalled('Search', matcher))).expected).toEqual({ tool: 'Search', input })
   })
 
-  test('of a run over a history is about the calls of the run alone', async () => {
+  test('of a run over a history is about the calls of that run only', async () => {
     const first = await run(options())
     const second = await run({ model: scriptedModel(['Still cats.']), messages: first.messages, prompt: 'Sure?' })
     expectRun(second).toTakeAtMost({ toolCalls: 0 })
@@ -98,7 +98,7 @@ describe('an expectation', () => {
     )
   })
 
-  test('about the record of an ending needs no conversation, unless it is about one', async () => {
+  test('about the run result needs no conversation, unless it is about one', async () => {
     const { terminal } = await streamRun(options()).ended
     expectRun(terminal).toEndAs('completed')
     expectRun(terminal).toTakeAtMost({ turns: 2 })
@@ -107,50 +107,42 @@ describe('an expectation', () => {
     expect((await failed(() => expectRun(terminal).toEndAs('refusal'))).actual).toBe('completed')
   })
 
-  test('of a run that cannot begin is what the run says', async () => {
+  test('of a run that cannot begin fails with the error of the run', async () => {
     const broken = run({ ...options(), maxTurns: 0 })
     await expect(expectRun(broken).not.toEndAs('completed')).rejects.toThrow(ConfigurationError)
   })
 })
 
 test.each<[string, (outcome: RunOutcome) => unknown, string]>([
-  ['a run that is none', () => expectRun('x' as never), 'expectRun must be given what run() returns'],
+  ['an invalid run', () => expectRun('x' as never), 'expectRun must be given what run() returns'],
   ['a promise', () => expectRun({} as never), 'The run must be what run() resolves to'],
-  [
-    'an ending that there is not',
-    (one) => expectRun(one).toEndAs('done' as never),
-    'The ending must be one of completed',
-  ],
+  ['an unknown ending', (one) => expectRun(one).toEndAs('done' as never), 'The ending must be one of completed'],
   ['no limit', (one) => expectRun(one).toTakeAtMost({}), 'toTakeAtMost checks nothing.'],
-  ['a limit that there is not', (one) => expectRun(one).toTakeAtMost({ steps: 1 } as never), 'Unknown limit steps.'],
+  ['an unknown limit', (one) => expectRun(one).toTakeAtMost({ steps: 1 } as never), 'Unknown limit steps.'],
   [
-    'a limit that is no number',
+    'a limit that is not a number',
     (one) => expectRun(one).toTakeAtMost({ turns: '1' } as never),
     'The limit on turns must',
   ],
-  ['a cost that is none', (one) => expectRun(one).toCostAtMost(Number.NaN), 'The cost must be a number'],
-  ['an answer that is none', (one) => expectRun(one).toHaveAnswered(1 as never), 'The answer must be a text'],
-  ['a tool that is none', (one) => expectRun(one).toHaveCalled(search as never), 'The tool must be the name of a tool'],
-  [
-    'an input that is none',
-    (one) => expectRun(one).toHaveCalled('Search', 'x' as never),
-    'The input must be an object',
-  ],
-])('%s is refused, whatever the run did', async (_what, expectation, says) => {
+  ['an invalid cost', (one) => expectRun(one).toCostAtMost(Number.NaN), 'The cost must be a number'],
+  ['an invalid answer', (one) => expectRun(one).toHaveAnswered(1 as never), 'The answer must be a text'],
+  ['an invalid tool', (one) => expectRun(one).toHaveCalled(search as never), 'The tool must be the name of a tool'],
+  ['an invalid input', (one) => expectRun(one).toHaveCalled('Search', 'x' as never), 'The input must be an object'],
+])('%s is rejected, whatever the run did', async (_what, expectation, says) => {
   const outcome = await run(options())
   expect(() => expectation(outcome)).toThrow(ConfigurationError)
   expect(() => expectation(outcome)).toThrow(says)
 })
 
-test('a limit in dollars that nothing could exceed is refused', async () => {
+test('rejects a dollar limit that nothing could exceed', async () => {
   const outcome = await run({ model: scriptedModel(['hi']), prompt: 'go' })
   expect(() => expectRun(outcome).toCostAtMost(1)).toThrow('15 tokens and cost nothing')
 })
 
-test('an expectation and its opposite never agree', async () => {
+test('an expectation and its negation never agree', async () => {
   const outcome = await run(options())
   const reasons = Object.keys(endings) as EndingReason[]
-  const holds = (expectation: () => void): boolean => {
+  const passes = (expectation: () => void): boolean => {
     try {
       expectation()
       return true
@@ -173,7 +165,7 @@ test('an expectation and its opposite never agree', async () => {
           (one: ReturnType<typeof plain>) => one.toHaveAnswered(text),
           (one: ReturnType<typeof plain>) => one.toHaveCalled(text === '' ? 'Search' : text),
         ]) {
-          expect(holds(() => of(plain()))).toBe(!holds(() => of(plain().not)))
+          expect(passes(() => of(plain()))).toBe(!passes(() => of(plain().not)))
         }
       },
     ),

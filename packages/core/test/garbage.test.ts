@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: whatever a port gives has a meaning.
+// Tests R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: the outcome of a run is defined for any value that a port returns.
 import { describe, expect, test } from 'vitest'
 import {
   StopSignal,
@@ -23,39 +23,41 @@ import {
   tool,
   toolEnds,
   until,
-  type Given,
+  type RunTestOptions,
   type Run,
 } from './support/harness.ts'
-import { ended } from './support/watched.ts'
+import { runChecked } from './support/watched.ts'
 import { isDeep, sampled } from './support/deep.ts'
 
-/** What plain JavaScript may hand over where the types say something else. */
+/** A value that plain JavaScript code can return where the types forbid it. */
 const untyped = (value: unknown): never => value as never
 const tools = [tool('Write', 'written'), tool('Fail', bug)]
 const script = () => [calls('Write', 'Fail'), 'done']
-const go = (given: Given): Promise<Run> => ended(script(), { tools, ...given })
+const runWith = (overrides: RunTestOptions): Promise<Run> => runChecked(script(), { tools, ...overrides })
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isNothing = (value: unknown): boolean => value === undefined || value === null
 
-/** What is on record is the same after a trip through JSON; what is undefined counts as not there. */
+/** Checks that the record survives a JSON round trip; undefined fields count as absent. */
 function expectRecorded({ steps, terminal }: Run): void {
-  for (const record of steps.records) expect(json(record)).toEqual(plain(record))
-  expect(json(terminal)).toEqual(plain(terminal))
+  for (const record of steps.records) expect(json(record)).toEqual(plainJson(record))
+  expect(json(terminal)).toEqual(plainJson(terminal))
 }
 
-/** Classes of the record write themselves as JSON. */
-function plain(value: unknown): unknown {
+/** Classes of the record define their own JSON. */
+function plainJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(plain)
-  if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON())
+  if (Array.isArray(value)) return value.map(plainJson)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return plainJson(value.toJSON())
   if (value instanceof Error) return {}
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]))
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plainJson(part)]))
 }
 
 const anError = { error: expect.any(String) as string }
 
-/** Thrown at once, rejected later, given at once, given later. */
-const ways = (make: () => unknown): readonly (readonly [failed: boolean, work: () => never, later: boolean])[] => [
+/** Throws at once, rejects later, returns at once, returns later. */
+const returnWays = (
+  make: () => unknown,
+): readonly (readonly [failed: boolean, work: () => never, later: boolean])[] => [
   [true, () => { throw make() }, false], // prettier-ignore
   [true, () => untyped(Promise.reject(make())), true],
   [false, () => untyped(make()), false],
@@ -75,45 +77,45 @@ const runTriggers: readonly HookTrigger[] = [
   'afterExecution',
 ]
 
-// For somebody who waits each kind of garbage comes from a part of the hooks, and each hook gives a part of the kinds.
+// For a quick run, each kind of garbage comes from a part of the hooks, and each hook returns a part of the kinds.
 const numbered = garbage.map((each, index) => [...each, index] as const)
 
-describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run goes on when what comes is %s', (_what, make, index) => {
+describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run continues when it receives %s', (_what, make, index) => {
   test.each(runTriggers.filter((_trigger, at) => isDeep || (at + index) % 5 === 0))(
     'from a hook at %s',
     async (trigger) => {
-      for (const [failed, work] of ways(make)) {
-        const result = await go({ hooks: [hook(trigger, work, { id: 'odd' })] })
+      for (const [failed, work] of returnWays(make)) {
+        const result = await runWith({ hooks: [hook(trigger, work, { id: 'odd' })] })
         const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
         expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
-        const told = failed || !isNothing(make()) ? anError : {}
-        expect([outcomes.length > 0, outcomes]).toEqual([true, outcomes.map(() => told)])
+        const expectedOutcome = failed || !isNothing(make()) ? anError : {}
+        expect([outcomes.length > 0, outcomes]).toEqual([true, outcomes.map(() => expectedOutcome)])
         expectRecorded(result)
       }
     },
   )
 
   test('from a stop hook', async () => {
-    for (const [, work] of ways(make)) {
-      const result = await go({ stopHooks: [{ id: 'odd', handle: work }] })
+    for (const [, work] of returnWays(make)) {
+      const result = await runWith({ stopHooks: [{ id: 'odd', handle: work }] })
       expect(result.terminal.reason).toBe('completed')
       expectRecorded(result)
     }
   })
 
   test('from a task after the run', async () => {
-    for (const [, work] of ways(make)) {
-      const result = await go({ postRun: [{ name: 'odd', start: work }] })
+    for (const [, work] of returnWays(make)) {
+      const result = await runWith({ postRun: [{ name: 'odd', start: work }] })
       expect(result.terminal.reason).toBe('completed')
     }
   })
 
   test('from permission rules, which then allow nothing', async () => {
-    for (const [failed, work, later] of ways(make)) {
-      const decides = await go({ permissions: { denies: () => undefined, decide: work } })
+    for (const [failed, work, later] of returnWays(make)) {
+      const decides = await runWith({ permissions: { denies: () => undefined, decide: work } })
       expect([decides.terminal.reason, Object.values(toolEnds(decides))]).toEqual(['completed', ['denied', 'denied']])
       expectRecorded(decides)
-      const denies = await go({ permissions: { denies: work, decide: () => ({ behavior: 'allow' }) } })
+      const denies = await runWith({ permissions: { denies: work, decide: () => ({ behavior: 'allow' }) } })
       const none = !failed && isNothing(make()) && !later
       expect([denies.terminal.reason, Object.values(toolEnds(denies))]).toEqual([
         'completed',
@@ -123,16 +125,16 @@ describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run goes on when what
     }
   })
 
-  test('from an error policy that says neither yes nor no', async () => {
-    const result = await go({ errorPolicy: () => untyped(make()) })
+  test('from an error policy that answers neither yes nor no', async () => {
+    const result = await runWith({ errorPolicy: () => untyped(make()) })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
   })
 })
 
-describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when what comes is %s', (_what, make) => {
-  test('from a cancellation source, which cannot say whether to stop', async () => {
-    for (const [failed, work] of ways(make)) {
-      const result = await go({ cancellation: [{ cancellationSignal: work }] })
+describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends properly when it receives %s', (_what, make) => {
+  test('from a cancellation source, which cannot decide whether to stop', async () => {
+    for (const [failed, work] of returnWays(make)) {
+      const result = await runWith({ cancellation: [{ cancellationSignal: work }] })
       const nothing = !failed && (isNothing(make()) || make() === false)
       expect([result.terminal.reason, result.terminal.signal.source]).toEqual(
         nothing ? ['completed', 'loop'] : ['error', 'Object'],
@@ -143,14 +145,14 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
 
   test('from a source without a prototype', async () => {
     const source = Object.assign(Object.create(null) as object, { cancellationSignal: () => { throw make() } }) // prettier-ignore
-    const { terminal } = await go({ cancellation: [untyped(source)] })
+    const { terminal } = await runWith({ cancellation: [untyped(source)] })
     expect(terminal.reason).toBe('error')
   })
 
   test.each(['before_turn', 'after_reply', 'after_tools'] as const)('from a guard at %s', async (checkpoint) => {
-    for (const [failed, work, later] of ways(make)) {
+    for (const [failed, work, later] of returnWays(make)) {
       const guard: Guard = { name: 'odd', checkpoints: [checkpoint], evaluate: work }
-      const result = await go({ stopWhen: guard })
+      const result = await runWith({ stopWhen: guard })
       const nothing = !failed && isNothing(make()) && !later
       const { reason, error } = result.terminal
       expect([reason, error?.code]).toEqual(nothing ? ['completed', undefined] : ['error', 'callback'])
@@ -158,32 +160,32 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
     }
   })
 
-  test('from the check of the answer, which cannot say whether it fits', async () => {
-    for (const [failed, work] of ways(make)) {
-      const result = await go({ output: { check: work } })
+  test('from the check of the answer, which cannot decide whether it fits', async () => {
+    for (const [failed, work] of returnWays(make)) {
+      const result = await runWith({ output: { check: work } })
       expect([failed, result.terminal.reason, result.terminal.error?.code]).toEqual([failed, 'error', 'callback'])
       expectRecorded(result)
     }
   })
 
-  test('from a layer of the context defence, or from the estimate of tokens', async () => {
+  test('from a layer of context management, or from the token estimate', async () => {
     const layers: readonly (readonly [keyof ContextManager, autoCompact: boolean])[] = [
       ['beforeRequest', true],
       ['blockingLimit', false],
     ]
-    for (const [failed, work, later] of ways(make)) {
-      const odd: readonly Given[] = [
+    for (const [failed, work, later] of returnWays(make)) {
+      const garbageOptions: readonly RunTestOptions[] = [
         ...layers.map(([layer, autoCompact]) => ({ context: { ...plainContext, autoCompact, [layer]: work } })),
         { tokens: { estimate: work } },
       ]
-      for (const [index, given] of odd.entries()) {
-        const result = await go(given)
-        const isNone = index === 0 && isNothing(make())
+      for (const [index, runOptions] of garbageOptions.entries()) {
+        const result = await runWith(runOptions)
+        const isMissing = index === 0 && isNothing(make())
         const isNumber = index > 0 && make() === 7
         const { reason, error } = result.terminal
-        const isAnswer = !failed && !later && (isNone || isNumber)
-        expect([given, ['completed', 'blocking_limit'].includes(reason), error?.code]).toEqual([
-          given,
+        const isAnswer = !failed && !later && (isMissing || isNumber)
+        expect([runOptions, ['completed', 'blocking_limit'].includes(reason), error?.code]).toEqual([
+          runOptions,
           isAnswer,
           isAnswer ? undefined : 'callback',
         ])
@@ -192,14 +194,14 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
     }
   })
 
-  test('from a compaction, which then gave up', async () => {
-    for (const [, work] of ways(make)) {
+  test('from a compaction, which then gives up', async () => {
+    for (const [, work] of returnWays(make)) {
       const context: ContextManager = {
         ...plainContext,
         autoCompact: true,
         beforeRequest: () => ({ trigger: 'auto', run: work }),
       }
-      const result = await go({ context })
+      const result = await runWith({ context })
       const ends = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.compacted] : []))
       expect([result.terminal.reason, ends]).toEqual(['completed', [false, false]])
       expectRecorded(result)
@@ -207,9 +209,9 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
   })
 
   test('from a model', async () => {
-    for (const [, work] of ways(make)) {
+    for (const [, work] of returnWays(make)) {
       const model = { ...scriptedModel([]), call: untyped(work) as Model['call'] }
-      const result = await ended([], { model, tools })
+      const result = await runChecked([], { model, tools })
       expect(result.terminal.reason).toBe('model_error')
       expectRecorded(result)
     }
@@ -220,13 +222,13 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
     for (const content of [[make()], make()]) {
       const message = { role: 'assistant', id: 'm', model: 'x', stop_reason: 'end_turn', content, usage }
       const model = { ...scriptedModel([]), call: async () => untyped({ message }) }
-      const result = await ended([], { model, tools })
+      const result = await runChecked([], { model, tools })
       expect(result.terminal.reason).toBeOneOf(['model_error', 'completed', 'no_answer'])
       expectRecorded(result)
     }
   })
 
-  test('from a model, told as a block', async () => {
+  test('from a model, emitted as a block', async () => {
     const scripted = scriptedModel(['done'])
     const model: Model = {
       ...scripted,
@@ -236,17 +238,17 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
         return scripted.call(request, options)
       },
     }
-    const result = await ended([], { model: untyped(model), tools })
+    const result = await runChecked([], { model: untyped(model), tools })
     expect(result.terminal.reason).toBeOneOf(['model_error', 'completed', 'no_answer'])
   })
 
-  test('from whoever hears of the end', async () => {
+  test('from the listeners of the end', async () => {
     const result = await begin(script(), { tools, onResult: () => { throw make() } }).end() // prettier-ignore
     expect(result.terminal.reason).toBe('completed')
   })
 })
 
-describe('what a hook changes with garbage', () => {
+describe('a change of a hook that contains garbage', () => {
   const changes: readonly (readonly [string, HookTrigger, (context: HookContext, value: never) => HookContext])[] = [
     ['the state', 'beforeStep', (context, value) => context.withState(value)],
     ['a message', 'beforeStep', (context, value) => context.withState(context.state().withUserMessage(value))],
@@ -259,16 +261,16 @@ describe('what a hook changes with garbage', () => {
     ['the output', 'afterToolUse', (context, value) => context.withToolOutput(value)],
     ['a reason to stop', 'afterToolUse', (context, value) => context.withContinuationPrevented(value)],
   ]
-  test.each(changes)('%s, is told or left out, and breaks nothing', async (_what, trigger, change) => {
+  test.each(changes)('%s, is shown or omitted, and breaks nothing', async (_what, trigger, change) => {
     for (const [, make] of garbage) {
-      const result = await go({ hooks: [hook(trigger, (context) => change(context, untyped(make())))] })
+      const result = await runWith({ hooks: [hook(trigger, (context) => change(context, untyped(make())))] })
       expect(result.terminal.error?.code).toBeOneOf([undefined])
       expectRecorded(result)
     }
   })
 
   const changed = async (trigger: HookTrigger, change: (context: HookContext) => HookContext) => {
-    const result = await ended([calls('Write'), 'done'], {
+    const result = await runChecked([calls('Write'), 'done'], {
       tools: [tool('Write', (input) => `wrote ${JSON.stringify(input)}`)],
       hooks: [hook(trigger, change)],
     })
@@ -287,7 +289,7 @@ describe('what a hook changes with garbage', () => {
     ])
   })
 
-  test('a permission that is none vouches for nothing: a person is asked; deny denies', async () => {
+  test('an invalid permission allows nothing: a person is asked; deny denies', async () => {
     for (const permission of ['yes', undefined, {}, 1])
       expect(await changed('beforeToolUse', (context) => context.withPermission(untyped(permission)))).toEqual([
         'needs_approval',
@@ -299,7 +301,7 @@ describe('what a hook changes with garbage', () => {
     ])
   })
 
-  test('a reason to stop that is none still stops', async () => {
+  test('an invalid reason to stop still stops', async () => {
     for (const reason of [undefined, null, '', 7])
       expect(await changed('afterToolUse', (context) => context.withContinuationPrevented(untyped(reason)))).toEqual([
         'hook_stopped',
@@ -308,10 +310,10 @@ describe('what a hook changes with garbage', () => {
   })
 })
 
-describe('what a stop hook gives with garbage in it', () => {
+describe('a stop hook that returns garbage', () => {
   const stopped = async (outcome: unknown) => {
     const stopHook: StopHook = { id: 'odd', handle: () => untyped(outcome) }
-    const result = await ended(['done'], { stopHooks: [stopHook] })
+    const result = await runChecked(['done'], { stopHooks: [stopHook] })
     expectRecorded(result)
     return [result.terminal.reason, result.terminal.signal.message]
   }
@@ -325,7 +327,7 @@ describe('what a stop hook gives with garbage in it', () => {
     }
   })
 
-  test('cannot say that it was aborted', async () => {
+  test('cannot pretend that it was aborted', async () => {
     expect(await stopped({ aborted: 'user' })).toEqual(['completed', 'The model gave its answer'])
   })
 
@@ -335,10 +337,10 @@ describe('what a stop hook gives with garbage in it', () => {
   })
 })
 
-describe('an answer of a person that is garbage', () => {
+describe('a garbage answer of a person', () => {
   const asks: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) }
 
-  test('allows nothing, when the run waits for it', async () => {
+  test('allows nothing while the run waits for it', async () => {
     for (const [, make] of garbage) {
       const going = begin(script(), { tools, permissions: asks, onAsk: 'wait' })
       const keys = () => going.events.flatMap((event) => (event.type === 'approval_needed' ? [event.key ?? ''] : []))
@@ -354,34 +356,34 @@ describe('an answer of a person that is garbage', () => {
     }
   })
 
-  test('allows nothing, when the run goes on with it', async () => {
+  test('allows nothing when the run continues with it', async () => {
     for (const [, make] of garbage) {
       const waiting = await begin([calls('Write')], { tools, permissions: asks }).end()
       const approvals = { call_0_0: untyped(make()) as PermissionDecision }
       const { transcript } = waiting.state
-      const goOn = async (): Promise<string> => {
+      const resumeWithAnswer = async (): Promise<string> => {
         const start = { approvals, transcript, runId: 'run2' }
         return (await begin(['done'], { tools, permissions: asks }, start).end()).terminal.reason
       }
-      const became = await goOn().catch((error: Error) => error.message)
-      expect(became).toContain(make() === undefined ? 'needs_approval' : 'An answer is ')
+      const endingOrError = await resumeWithAnswer().catch((error: Error) => error.message)
+      expect(endingOrError).toContain(make() === undefined ? 'needs_approval' : 'An answer is ')
     }
   })
 
-  test('an input that it changes to garbage is checked, and on record as JSON', async () => {
+  test('with a garbage input is checked, and recorded as JSON', async () => {
     for (const [, make] of garbage) {
       const permissions: Permissions = {
         denies: () => undefined,
         decide: () => ({ behavior: 'allow', updatedInput: make() }),
       }
-      const result = await go({ permissions })
+      const result = await runWith({ permissions })
       expect(result.terminal.reason).toBe('completed')
       expectRecorded(result)
     }
   })
 })
 
-test('a message that is garbage is told as text', async () => {
+test('with a garbage message is shown as text', async () => {
   for (const [, make] of garbage) {
     const going = begin(['first', 'second', 'third'], {})
     going.loop.steer(untyped(make()))
@@ -393,22 +395,22 @@ test('a message that is garbage is told as text', async () => {
   }
 })
 
-test('a circle in what a hook says stays out of the record', async () => {
-  const result = await go({
+test('keeps a circular value of a hook out of the record', async () => {
+  const result = await runWith({
     hooks: [hook('beforeStep', (context) => context.withState(context.state().withMetadata('odd', untyped(circle()))))],
   })
   expect(result.state.spent.metadata).toEqual({ odd: { self: '[circular]' } })
 })
 
-test('a conversation that the service would refuse is no compaction', async () => {
-  const refused: readonly (readonly [messages: unknown, why: string])[] = [
+test('rejects a compaction to a conversation that the service would refuse', async () => {
+  const refused: readonly (readonly [messages: unknown, problem: string])[] = [
     [[], 'there is no message'],
     ['all of it', 'invalid result'],
     [[{ role: 'assistant', content: [{ type: 'text', text: 'hello' }] }], 'the first message is not from the user'],
     [[{ role: 'user', content: [{ type: 'text' }] }], 'text'],
     [[{ role: 'user', content: 'hello' }, { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'X', input: {} }] }], 'without a result'],
   ] // prettier-ignore
-  for (const [messages, why] of refused) {
+  for (const [messages, problem] of refused) {
     const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
@@ -418,12 +420,12 @@ test('a conversation that the service would refuse is no compaction', async () =
       }),
     }
     const result = await begin(['done'], { context }).end()
-    const told = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.message] : []))
-    expect([result.terminal.reason, told]).toEqual(['completed', [expect.stringContaining(why)]])
+    const endMessages = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.message] : []))
+    expect([result.terminal.reason, endMessages]).toEqual(['completed', [expect.stringContaining(problem)]])
   }
 })
 
-test('a compaction that asks for nothing is refused, and goes on', async () => {
+test('rejects a malformed question of a compaction, which continues', async () => {
   for (const [, make] of garbage) {
     const replies: string[] = []
     const context: ContextManager = {
@@ -442,7 +444,7 @@ test('a compaction that asks for nothing is refused, and goes on', async () => {
   }
 })
 
-test('a signal is of texts, whatever it was made of', () => {
+test('makes the fields of a signal texts, whatever it was made from', () => {
   for (const [, make] of garbage) {
     const signal = new StopSignal({ reason: 'error', message: untyped(make()), source: untyped(make()) })
     expect([typeof signal.message, signal.source === null || typeof signal.source === 'string']).toEqual([
@@ -452,7 +454,7 @@ test('a signal is of texts, whatever it was made of', () => {
   }
 })
 
-test.each(garbage)('a reply that was cut is kept as JSON, whatever was told of it: %s', async (_what, make) => {
+test.each(garbage)('a reply that was cut is recorded as JSON, whatever it streamed: %s', async (_what, make) => {
   const controller = new AbortController()
   const model: Model = {
     ...scriptedModel([]),
@@ -470,10 +472,12 @@ test.each(garbage)('a reply that was cut is kept as JSON, whatever was told of i
   const result = await begin([], { model, signal: controller.signal }).end()
   expect(result.terminal.reason).toBe('aborted_streaming')
   expectRecorded(result)
-  const kept = result.state.transcript.toJSON().flatMap((entry) => (entry.kind === 'assistant' ? [entry.message] : []))
-  const given = make()
-  const text = isText(given) ? `${String(given)}far` : 'far'
-  expect(kept.map(({ id, content }) => [typeof id, content])).toEqual([
+  const assistantMessages = result.state.transcript
+    .toJSON()
+    .flatMap((entry) => (entry.kind === 'assistant' ? [entry.message] : []))
+  const garbageValue = make()
+  const text = isText(garbageValue) ? `${String(garbageValue)}far` : 'far'
+  expect(assistantMessages.map(({ id, content }) => [typeof id, content])).toEqual([
     [
       'string',
       [

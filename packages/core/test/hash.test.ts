@@ -1,4 +1,4 @@
-// Holds R-FAST-6 of docs/spec: ids of messages are those that records of older versions have.
+// Tests R-FAST-6: ids of messages are the same as in records of older versions.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashText, uuidOf, uuidsUnder } from '../src/values/hash.ts'
@@ -8,11 +8,11 @@ test.each([
   ['session 1/run1/event:0', '15c86bbc-9e82-8217-afb3-df803aaf0d7b'],
   ['', '1c4425d7-d009-8107-91d3-587ca4bf175f'],
   ['é€😀', '05771f70-c6e1-8911-ae62-fa7eed080888'],
-])('the UUID of %j is what it was', (name, uuid) => {
+])('the UUID of %j is unchanged', (name, uuid) => {
   expect(uuidOf(name)).toBe(uuid)
 })
 
-test('a UUID is made of three hashes of its name, and the same where the name comes in two pieces', () => {
+test('makes a UUID from three hashes of its name, and the same one from two pieces of it', () => {
   const text = fc.string({ unit: 'binary' })
   fc.assert(
     fc.property(text, text, (beginning, rest) => {

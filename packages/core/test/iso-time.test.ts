@@ -5,7 +5,7 @@ import { isIsoTimeOfCalendar, isoTimeOf } from '../src/values/iso-time.ts'
 const number = (most: number, digits: number): fc.Arbitrary<string> =>
   fc.nat(most).map((value) => String(value).padStart(digits, '0'))
 
-test('a text is a moment exactly where the calendar of the host gives it back', () => {
+test('accepts a text as a moment exactly when the calendar of the host formats it the same', () => {
   const parts = fc.tuple(number(9_999, 4), number(19, 2), number(39, 2), number(29, 2), number(59, 2), number(59, 2))
   fc.assert(
     fc.property(parts, ([year, month, day, hour, minute, second]) => {
@@ -18,7 +18,7 @@ test('a text is a moment exactly where the calendar of the host gives it back', 
   )
 })
 
-test('what is written is read, and nothing around it', () => {
+test('reads what it writes, and nothing around it', () => {
   const written = isoTimeOf(1_796_000_000_123) ?? ''
   expect(isIsoTimeOfCalendar(written)).toBe(true)
   for (const text of [` ${written}`, `${written}\n`, written.slice(0, -1), '', '2026-01-31'])

@@ -1,4 +1,4 @@
-// Holds R-STOP-9 of docs/spec.
+// Tests R-STOP-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AgentState, AgentStopException, HookContext, StopSignal, startRun } from '../src/index.ts'
@@ -12,14 +12,14 @@ const throwing = {
   after: 2,
 }
 
-/** What is no JSON, and what becomes of it. */
-const strange = () => {
+/** Values that JSON cannot represent, and what replaces them. */
+const strangeValues = () => {
   const circular: Record<string, unknown> = { name: 'a' }
   circular['self'] = { of: circular }
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
   return {
-    given: {
+    original: {
       date: new Date(0),
       never: new Date(Number.NaN),
       map: new Map([['a', 1]]),
@@ -66,14 +66,14 @@ const strange = () => {
 }
 
 describe('the JSON of a value', () => {
-  test('is what JSON makes of it; where JSON would throw, a text stands in its place', () => {
-    const { given, becomes } = strange()
-    const copied = jsonOf(given)
+  test('is what JSON.stringify makes of it; where that would throw, a text replaces the value', () => {
+    const { original, becomes } = strangeValues()
+    const copied = jsonOf(original)
     expect(copied).toEqual(becomes)
     expect(JSON.parse(JSON.stringify(copied))).toEqual(becomes)
   })
 
-  test('is the value itself where it is JSON, and shares nothing with it', () => {
+  test('is the value itself when it is JSON, and shares nothing with it', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const wrapped = { value: [value] }
@@ -84,7 +84,7 @@ describe('the JSON of a value', () => {
     )
   })
 
-  test('agrees with JSON wherever JSON has an answer', () => {
+  test('agrees with JSON.stringify wherever that has an answer', () => {
     fc.assert(
       fc.property(fc.anything({ withDate: true, withMap: true, withSet: true }), (value) => {
         expect(JSON.stringify(jsonOf({ value }))).toBe(JSON.stringify({ value }))
@@ -92,17 +92,17 @@ describe('the JSON of a value', () => {
     )
   })
 
-  test('of something without end is cut', () => {
+  test('is cut when the value has no end', () => {
     let deep: Record<string, unknown> = {}
     for (let level = 0; level < 100_000; level++) deep = { deep }
     expect(JSON.stringify(jsonOf(deep))).toContain('[too deep]')
   })
 })
 
-describe('what a run keeps is JSON, whatever it was given', () => {
-  const { given, becomes } = strange()
-  // Plain JavaScript may give anything.
-  const anything = given as never
+describe('the values that a run stores are JSON, whatever was passed in', () => {
+  const { original, becomes } = strangeValues()
+  // Plain JavaScript code can pass any value.
+  const anything = original as never
 
   test('the context of a signal', () => {
     expect(new StopSignal({ reason: 'error', context: anything }).context).toEqual(becomes)
@@ -116,7 +116,7 @@ describe('what a run keeps is JSON, whatever it was given', () => {
     expect(StopSignal.fromStopException(exception).context).toEqual(becomes)
   })
 
-  test('a reason that is none', () => {
+  test('an invalid reason', () => {
     expect(new StopSignal({ reason: 'quota' as never }).toJSON()).toMatchObject({ reason: 'unknown' })
   })
 
@@ -125,7 +125,7 @@ describe('what a run keeps is JSON, whatever it was given', () => {
     expect(startRun({ prompt: 'go', metadata: anything }).spent.metadata).toEqual(becomes)
   })
 
-  test('the input that a hook gives a tool', () => {
+  test('the input that a hook passes to a tool', () => {
     const state = AgentState.empty()
     const context = new HookContext({ trigger: 'beforeToolUse', state, signal: new AbortController().signal })
     expect(context.withToolInput(anything).outcome()).toEqual({ input: { value: becomes } })

@@ -1,4 +1,4 @@
-// llms.txt, the list of documents for programs.
+// Tests llms.txt, the list of documents for programs.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -14,11 +14,11 @@ const links = [...list.matchAll(/^- \[[^\]]+\]\(([^)]+)\): (.*)$/gm)].map(([, pa
 const run = (...args: readonly string[]) =>
   spawnSync(process.execPath, [fileURLToPath(new URL('scripts/llms.mjs', root)), ...args], { encoding: 'utf8' })
 
-test('llms.txt is what the documents make of it: npm run names writes it anew', () => {
+test('llms.txt matches the documents: npm run names rewrites it', () => {
   expect(run()).toMatchObject({ status: 0, stderr: '' })
 })
 
-test('it has a title, a summary, and each guide once, all of them in a sentence', () => {
+test('has a title, a summary, and each guide once, all of them in a sentence', () => {
   expect(list).toMatch(/^# halting\n\n> [A-Z`].*\.\n/)
   const guides = readdirSync(new URL('docs/guide/', root)).filter((name) => name.endsWith('.md'))
   const listed = links.flatMap(({ path }) => /^docs\/guide\/(.*)$/.exec(path)?.[1] ?? [])
@@ -26,7 +26,7 @@ test('it has a title, a summary, and each guide once, all of them in a sentence'
   expect(links.filter(({ says }) => !/^\S.*\.$/.test(says))).toEqual([])
 })
 
-test('what it names is there', () => {
+test('names only what exists', () => {
   expect(links.map(({ path }) => path).filter((path) => !existsSync(new URL(path, root)))).toEqual([])
 })
 

@@ -1,4 +1,4 @@
-// What is made of a model says all that the model says, also where that is a class with getters.
+// Tests that wrapped models keep all facts of the model, also when it is a class with getters.
 import { expect, test } from 'vitest'
 import { cappedModel } from '../src/after/stage-run.ts'
 import { modelFacts } from '../src/entries/adapters.ts'
@@ -6,7 +6,7 @@ import { type Model, ModelError } from '../src/index.ts'
 import { withWebSearches } from '../src/model/web-search.ts'
 import { dollarATokenPrices as prices, run } from './support/harness.ts'
 
-/** None of its facts is a property of its own. */
+/** None of its facts is an own property. */
 class Getters implements Model {
   /** For the harness. */
   readonly requests: readonly never[] = []
@@ -54,25 +54,25 @@ const facts = {
   lookUpUsage: expect.any(Function),
 }
 
-test('the facts of a class with getters are all there', () => {
+test('keeps all facts of a class with getters', () => {
   expect(modelFacts(new Getters())).toEqual(facts)
 })
 
-test('what a model reports of a reply later is asked of that model', async () => {
+test('asks a model itself for what it reports later about a reply', async () => {
   const capped = cappedModel(new Getters(), 100)
   expect(await capped.lookUpUsage?.('id', { signal: new AbortController().signal })).toEqual({ usd: 5 })
 })
 
-test('a capped model has all of them but its caps', () => {
+test('keeps all facts of a capped model except its caps', () => {
   const { defaultOutputTokens: _, ...others } = facts
   expect(cappedModel(new Getters(), 100)).toMatchObject({ ...others, maxOutputTokens: 100 })
 })
 
-test('a model that is bounded with searches has all of them but its uses', () => {
+test('keeps all facts of a model bounded with searches except its uses', () => {
   expect(withWebSearches(new Getters(), { maxUses: 2 })).toMatchObject(facts)
 })
 
-test('what a request without a report is charged stays a number, whoever uses tools without end', async () => {
+test('charges a finite amount for a request without a report, even with unlimited tool uses', async () => {
   const { terminal } = await run([], { model: new Getters(), prices, maxRetries: 0 })
   expect(terminal.committedUsd).toBeGreaterThan(0)
   expect(Number.isFinite(terminal.committedUsd)).toBe(true)

@@ -1,18 +1,18 @@
-// Holds R-WIRE-12c of docs/spec.
+// Tests R-WIRE-12c.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, startRun, streamRun, type Model, type RunEvent } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'
 
-/** A model that tells these with its replies, one by one; anything may stand for them. */
-function warning(...told: readonly unknown[]): Model {
+/** A model that adds these warnings to its replies, one by one; they may have any type. */
+function warning(...warnings: readonly unknown[]): Model {
   const model = scriptedModel(['Done.', 'Done.'])
   let replies = 0
   return {
     ...model,
     async call(request, options) {
       const reply = await model.call(request, options)
-      // Plain JavaScript may give anything here.
-      return { ...reply, warnings: told[replies++] as readonly string[] }
+      // Plain JavaScript code can return any value here.
+      return { ...reply, warnings: warnings[replies++] as readonly string[] }
     },
   }
 }
@@ -26,7 +26,7 @@ async function eventsOf(stream: AsyncIterable<RunEvent>): Promise<readonly RunEv
   return events
 }
 
-describe('what a model warns of with a reply', () => {
+describe('a warning of a model with a reply', () => {
   test('is a notice of the run, and of its replay', async () => {
     const steps = createMemorySteps()
     const model = warning(['No topK.', 'No seed.'])
@@ -42,8 +42,8 @@ describe('what a model warns of with a reply', () => {
     [[], []],
     [[3, '', null, 'x'.repeat(2_000)], ['x'.repeat(1_000)]],
     [Array.from({ length: 30 }, (_, index) => `w${index}`), Array.from({ length: 20 }, (_, index) => `w${index}`)],
-  ])('%j', async (told, shown) => {
-    const run = streamRun(startRun({ prompt: 'hi' }), { model: warning(told), maxTurns: 2 })
-    expect(notices(await eventsOf(run))).toEqual(shown)
+  ])('%j', async (warnings, expectedNotices) => {
+    const run = streamRun(startRun({ prompt: 'hi' }), { model: warning(warnings), maxTurns: 2 })
+    expect(notices(await eventsOf(run))).toEqual(expectedNotices)
   })
 })

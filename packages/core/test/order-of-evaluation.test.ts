@@ -1,10 +1,20 @@
-// Holds rules of docs/spec: R-ORD-1 to R-ORD-6.
+// Tests R-ORD-1 to R-ORD-6.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopSignal, type Permissions, type Prices } from '../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../src/compat/index.ts'
 import { plainContext } from '../src/entries/adapters.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hook, reader, resultTexts, run, said, tool } from './support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hook,
+  reader,
+  resultTexts,
+  run,
+  loopMessages,
+  tool,
+} from './support/harness.ts'
 
 const aborted = (): AbortSignal => AbortSignal.abort()
 const cancelled = (): InMemoryCancellationSource => {
@@ -18,7 +28,7 @@ const raise = (reason: 'error' | 'steps_limit' | 'token_limit') =>
   hook('beforeExecution', (context) => context.withState(context.state().withStopSignal(new StopSignal({ reason }))))
 
 describe('before a turn', () => {
-  test('an abort comes before standing signals', async () => {
+  test('an abort comes before existing signals', async () => {
     const { terminal } = await run(['answer'], {
       signal: aborted(),
       cancellation: [cancelled()],
@@ -27,7 +37,7 @@ describe('before a turn', () => {
     expect([terminal.reason, terminal.signals.size]).toEqual(['aborted_streaming', 1])
   })
 
-  test('of the signals of one checkpoint the highest wins, and all stand', async () => {
+  test('of the signals of one cancellation point the highest wins, and all are kept', async () => {
     const { terminal } = await run(['answer'], { cancellation: [cancelled()], hooks: [raise('steps_limit')] })
     expect([terminal.reason, [...terminal.signals].map(({ reason }) => reason)]).toEqual([
       'user_requested',
@@ -38,18 +48,18 @@ describe('before a turn', () => {
     )
   })
 
-  test('standing signals come before the inbox, which keeps its messages', async () => {
+  test('existing signals come before the inbox, which keeps its messages', async () => {
     const going = begin(['answer'], { cancellation: [cancelled()] })
     going.loop.steer('one more thing')
     const { terminal, state } = await going.end()
-    expect([terminal.reason, said({ state })]).toEqual(['user_requested', []])
+    expect([terminal.reason, loopMessages({ state })]).toEqual(['user_requested', []])
   })
 
   test('the inbox comes before the context', async () => {
     const going = begin([], { model: scriptedModel([], { contextWindow: 3_010 }) })
     going.loop.steer('x'.repeat(400))
     const { terminal, state } = await going.end()
-    expect([terminal.reason, said({ state }).length]).toEqual(['blocking_limit', 1])
+    expect([terminal.reason, loopMessages({ state }).length]).toEqual(['blocking_limit', 1])
   })
 
   test('compaction comes before the blocking limit', async () => {
@@ -80,9 +90,9 @@ describe('before a turn', () => {
   })
 
   test('the blocking limit comes before the reservation', async () => {
-    const given = { prices: dollarATokenPrices, maxBudgetUsd: 1 }
-    expect((await run([], { model: short(), ...given })).terminal.reason).toBe('blocking_limit')
-    expect((await run(['answer'], given)).terminal.reason).toBe('max_budget_usd')
+    const runOptions = { prices: dollarATokenPrices, maxBudgetUsd: 1 }
+    expect((await run([], { model: short(), ...runOptions })).terminal.reason).toBe('blocking_limit')
+    expect((await run(['answer'], runOptions)).terminal.reason).toBe('max_budget_usd')
   })
 
   test('in the reservation dollars come before tokens', async () => {
@@ -94,7 +104,7 @@ describe('before a turn', () => {
 })
 
 describe('during the request', () => {
-  test('an abort comes before the error that it, or the service, made', async () => {
+  test('an abort comes before the error that it, or the service, caused', async () => {
     const controller = new AbortController()
     const script = (): ScriptedReply => {
       controller.abort()
@@ -132,7 +142,7 @@ describe('after the reply', () => {
 
   const underestimating: Prices = { ...dollarATokenPrices, worstCase: () => 1 }
 
-  test('the cost is looked at after the message, before its calls run', async () => {
+  test('the cost is checked after the message, before its calls run', async () => {
     const ran: string[] = []
     const { terminal } = await run([calls('Write')], {
       tools: [tool('Write', () => (ran.push('Write'), 'ok'))],
@@ -152,7 +162,7 @@ describe('after the reply', () => {
     expect([terminal.reason, called]).toEqual(['max_budget_usd', []])
   })
 
-  test('calls that are not run are told why, before what a hook said about the reply', async () => {
+  test("calls that are not run get a reason, before a hook's message about the reply", async () => {
     const stopping = hook('afterInference', (context) =>
       context.withState(
         context
@@ -175,10 +185,10 @@ describe('no tool calls', () => {
   const misfit = { check: () => ({ fits: false as const, message: 'no' }) }
   const called: string[] = []
   const gate = { id: 'gate', handle: () => void called.push('gate') }
-  const followed = (given: Parameters<typeof begin>[1]) => {
+  const followed = (overrides: Parameters<typeof begin>[1]) => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index === 0 ? { text: 'answer', before: () => going.loop.followUp('and then?') } : 'end'
-    const going = begin(script, given)
+    const going = begin(script, overrides)
     return going.end()
   }
 
@@ -192,7 +202,7 @@ describe('no tool calls', () => {
     expect(transitions.slice(0, 2)).toEqual(['user_input', 'structured_output_retry'])
   })
 
-  test('what was handed in is taken as it came: steering before the next request, the rest at the end', async () => {
+  test('submitted messages are taken in order: steering before the next request, the rest at the end', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { ...calls('Look'), before: () => hand(['steer', 'a'], ['followUp', 'b'], ['steer', 'c'], ['followUp', 'd']) } // prettier-ignore
       if (index === 1) return { text: 'answer', before: () => hand(['followUp', 'e'], ['steer', 'f'], ['followUp', 'g']) } // prettier-ignore
@@ -202,7 +212,7 @@ describe('no tool calls', () => {
       for (const [how, text] of messages) going.loop[how](text)
     }
     const going = begin(script, { tools: [reader('Look')] })
-    expect(said(await going.end())).toEqual([
+    expect(loopMessages(await going.end())).toEqual([
       ['steer', 'a'],
       ['steer', 'c'],
       ['follow_up', 'b'],
@@ -229,7 +239,7 @@ describe('no tool calls', () => {
     expect([transitions, terminal.reason]).toEqual([['stop_hook_blocking'], 'stop_hook_prevented'])
   })
 
-  test('of the stop hooks that prevent the first wins, and all are asked', async () => {
+  test('the first stop hook that prevents wins, and all are called', async () => {
     const asked: string[] = []
     const prevent = (id: string) => ({ id, handle: () => (asked.push(id), { prevent: `says ${id}` }) })
     const { terminal } = await run(['answer'], { stopHooks: [prevent('one'), prevent('two'), prevent('three')] })
@@ -287,13 +297,13 @@ describe('after the tools', () => {
     ).toBe('aborted_tools')
   })
 
-  test('a thrown stop comes before hook_stopped, wherever they stand', async () => {
-    const given = { tools: [reader('Look'), { ...thrower(), readOnly: true }], hooks: [prevents] }
+  test('a thrown stop comes before hook_stopped, in any order', async () => {
+    const runOptions = { tools: [reader('Look'), { ...thrower(), readOnly: true }], hooks: [prevents] }
     for (const names of [
       ['Look', 'Throw'],
       ['Throw', 'Look'],
     ]) {
-      const { terminal } = await run([calls(...names)], given)
+      const { terminal } = await run([calls(...names)], runOptions)
       expect([terminal.reason, terminal.signal.message]).toEqual(['completed', 'done'])
     }
   })
@@ -311,7 +321,7 @@ describe('after the tools', () => {
     ])
   })
 
-  test('a stop after an earlier call wins over one ahead of a later call, which was raised first', async () => {
+  test('a stop after an earlier call wins over one before a later call, although it was raised later', async () => {
     const stops = (id: string, trigger: 'beforeToolUse' | 'afterToolUse', name: string) =>
       hook(trigger, () => { throw new AgentStopException({ message: id }) }, { id, tools: [name] }) // prettier-ignore
     const { terminal } = await run([calls('Look', 'Other')], {
@@ -368,7 +378,7 @@ describe('after the tools', () => {
     ).toBe('token_limit')
   })
 
-  test('max turns is looked at here only: an answer without tools within the last turn is completed', async () => {
+  test('max turns is checked only here: an answer without tools within the last turn is completed', async () => {
     expect((await run([calls('Look'), 'answer'], { tools: [reader('Look')], maxTurns: 2 })).terminal.reason).toBe(
       'completed',
     )

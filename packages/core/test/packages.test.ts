@@ -1,4 +1,4 @@
-// What npm shows of each published package, and how programs import it.
+// Tests what npm shows of each published package, and how programs import it.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { entriesOf, publishedPackages } from '../../../scripts/packages.mjs'
@@ -16,7 +16,7 @@ interface Manifest {
   readonly files: readonly string[]
 }
 
-/** What package.json says of an entry: the same ES module for `import` and `require()`, with types for both. */
+/** The entry in package.json: the same ES module for `import` and `require()`, with types for both. */
 const exported = (path: string): unknown => ({
   import: { types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` },
   require: { types: `./dist/${path}.d.cts`, default: `./dist/${path}.cjs` },
@@ -26,7 +26,7 @@ describe.each(publishedPackages)('%s', (folder) => {
   const manifest = JSON.parse(textOf(`packages/${folder}/package.json`)) as Manifest
   const entries = entriesOf(folder)
 
-  test('has a description, keywords, the license, and no address: the release script demands it', () => {
+  test('has a description, keywords, the license, and no address, which the release script requires', () => {
     expect(manifest.description).toMatch(/^[A-Z][^]{20,}[^.]$/)
     expect(new Set(manifest.keywords).size).toBeGreaterThanOrEqual(5)
     expect(manifest.license).toBe('MIT')
@@ -34,7 +34,7 @@ describe.each(publishedPackages)('%s', (folder) => {
     for (const field of ['repository', 'homepage', 'bugs']) expect(manifest).not.toHaveProperty(field)
   })
 
-  test('packs what was built and no sources', () => {
+  test('packs the build and no sources', () => {
     expect(manifest.files.filter((pattern) => pattern.startsWith('src'))).toEqual([])
     expect(manifest.files.some((pattern) => pattern.startsWith('dist'))).toBe(true)
   })
@@ -68,13 +68,13 @@ describe.each(publishedPackages)('%s', (folder) => {
   })
 })
 
-test('both stores tell processes apart by the same code, but for another boot: a lock that one of them judges wrongly loses sessions', () => {
+test('both stores detect live processes by the same code, except for another boot: a wrongly judged lock loses sessions', () => {
   const linesOf = (folder: string): readonly string[] =>
     textOf(`packages/${folder}/src/process-identity.ts`).split('\n')
   const [ofFile, ofDatabase] = [linesOf('store-sqlite'), linesOf('store-postgres')]
   const different = ofFile.flatMap((line, index) => (line === ofDatabase[index] ? [] : [line.trim()]))
   expect(ofDatabase).toHaveLength(ofFile.length)
-  // The machines of a cluster may share a name; the processes of one file are those of one machine.
+  // Machines of a cluster may share a name; the processes of one file are on one machine.
   expect(different).toEqual([
     expect.stringMatching(/^\/\*\* Whether a process runs: /),
     "if (began !== '' && boot !== '' && !began.startsWith(`${boot} `)) return 'dead'",

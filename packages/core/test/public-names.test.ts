@@ -1,4 +1,5 @@
-// What the entries of @halting/core export is listed in public-names.md: a public name that is added, renamed or removed changes that list, and the changelog.
+// Tests that public-names.md lists what the entries of @halting/core export. Adding, renaming or removing a public name
+// changes that list, and the changelog.
 import { readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 import { expect, test } from 'vitest'
@@ -8,14 +9,14 @@ const sources = new URL('../src/', import.meta.url)
 
 const list = readFileSync(new URL('../public-names.md', import.meta.url), 'utf8')
 
-/** The names that the list has of an entry, types marked as such, in the order of the alphabet. */
+/** The names that the list has for an entry, types marked as such, in alphabetical order. */
 function listed(specifier: string): readonly string[] {
   const section = list.split('\n## ').find((each) => each.startsWith(`${specifier}\n`)) ?? ''
   const names = [...section.matchAll(/^- (type )?`(\w+)`: \S/gm)].map(([, type = '', name = '']) => `${type}${name}`)
   return names.toSorted()
 }
 
-/** The names that a file exports, types marked as such, in the order of the alphabet. */
+/** The names that a file exports, types marked as such, in alphabetical order. */
 function exportsOf(file: URL): readonly string[] {
   const { program, errors } = parseSync(file.pathname, readFileSync(file, 'utf8'))
   expect(errors).toEqual([])
@@ -45,7 +46,7 @@ for (const { specifier, path } of entriesOf('core')) {
   })
 
   test(`${specifier} has at run time what it exports as a value, and nothing else`, async () => {
-    // Any module: its keys are all that is looked at.
+    // Any module: only its keys are read.
     const module = (await import(specifier)) as object
     expect(Object.keys(module).toSorted()).toEqual(listed(specifier).filter((name) => !name.startsWith('type ')))
   })

@@ -1,4 +1,4 @@
-// Holds R-SECRET-6 of docs/spec: what holds no key is not copied, and what does is changed nowhere else.
+// Tests R-SECRET-6: values without keys are not copied, and values with keys are changed nowhere else.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { redactedValue } from '../src/redact/secrets.ts'
@@ -17,11 +17,11 @@ test('every text and name is redacted, and nothing else is changed', () => {
   )
 })
 
-test('what holds nothing to redact is the same object, also beside what does', () => {
+test('a value without secrets is the same object, also next to one with secrets', () => {
   const plain = { list: ['a', 1, null, { b: true }] }
   expect(redactedValue(plain, redact)).toBe(plain)
   const mixed = { plain, said: 'a key' }
-  const made = redactedValue(mixed, redact)
-  expect(made).toEqual({ plain, said: 'a ***' })
-  expect(made.plain).toBe(plain)
+  const redacted = redactedValue(mixed, redact)
+  expect(redacted).toEqual({ plain, said: 'a ***' })
+  expect(redacted.plain).toBe(plain)
 })

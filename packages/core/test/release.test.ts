@@ -1,4 +1,4 @@
-// `npm run release`, in a small repository of its own: what it refuses, what it writes, and that nothing is published unless asked.
+// Tests `npm run release` in a small temporary repository: what it rejects, what it writes, and that it publishes nothing unless requested.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const git = (...parameters: readonly string[]): string =>
     env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' },
   }).trim()
 
-/** `npm` is a program that writes down what it was asked: nothing here reaches a registry. */
+/** `npm` is a program that records its arguments: nothing here reaches a registry. */
 function release(...parameters: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/release.mjs', ...parameters], {
     cwd: home,
@@ -85,11 +85,15 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-describe('refuses, and changes nothing', () => {
+describe('refuses to release and changes nothing', () => {
   test.each([
     ['no version', [], 'Name one version'],
     ['no repository', ['0.2.0'], 'Name the repository'],
-    ['an address that is no repository', ['0.2.0', '--repository', 'https://forge.example'], 'not the https address'],
+    [
+      'an address that is not a repository',
+      ['0.2.0', '--repository', 'https://forge.example'],
+      'not the https address',
+    ],
     [
       'an address of another protocol',
       ['0.2.0', '--repository', 'git@forge.example:you/halting'],
@@ -100,13 +104,13 @@ describe('refuses, and changes nothing', () => {
       ['0.2.0', '--repository', 'https://me:secret@forge.example/you/halting'],
       'must not hold a password',
     ],
-    ['what is no version', ['two', '--repository', repository], 'two is not a version'],
+    ['an invalid version', ['two', '--repository', repository], 'two is not a version'],
     ['a number that begins with a zero', ['0.02.0', '--repository', repository], '0.02.0 is not a version'],
     ['a prerelease number with a zero', ['0.2.0-01', '--repository', repository], '0.2.0-01 is not a version'],
     ['an empty part of a prerelease', ['0.2.0-beta..1', '--repository', repository], 'is not a version'],
     ['a number too large for npm', ['99999999999999999999.0.0', '--repository', repository], 'is not a version'],
-    ['the version that there is', ['0.1.0', '--repository', repository], 'not above 0.1.0'],
-    ['a prerelease of it', ['0.1.0-beta.1', '--repository', repository], 'not above 0.1.0'],
+    ['the current version', ['0.1.0', '--repository', repository], 'not above 0.1.0'],
+    ['a prerelease of the current version', ['0.1.0-beta.1', '--repository', repository], 'not above 0.1.0'],
     ['an unknown flag', ['0.2.0', '--force'], "Unknown option '--force'"],
     [
       'a release without checks',
@@ -122,7 +126,7 @@ describe('refuses, and changes nothing', () => {
     expect(git('status', '--porcelain')).toBe('')
   })
 
-  test('changes that are not committed', () => {
+  test('uncommitted changes', () => {
     write('new.txt', 'x')
     try {
       expect(release('0.2.0', '--repository', repository)).toMatchObject({
@@ -149,7 +153,7 @@ describe('refuses, and changes nothing', () => {
   })
 })
 
-test('a dry run says what it would do, and changes nothing', () => {
+test('a dry run prints what it would do, and changes nothing', () => {
   const { status, stdout } = release('0.2.0', '--repository', repository, '--dry-run', '--skip-checks')
   expect(status).toBe(0)
   expect(stdout).toContain('Added: 2, Fixed: 1')
@@ -189,7 +193,7 @@ test('a release has its version everywhere, the repository, its changelog entry 
   expect(textOf('.tmp/npm')).toBe('run --silent build\nrun --silent shape\n')
 })
 
-test('with nothing unreleased there is no second release, and --publish publishes', () => {
+test('rejects a second release with nothing unreleased, and --publish publishes', () => {
   expect(release('0.3.0', '--repository', repository)).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('says nothing under "## [Unreleased]"'),
@@ -207,7 +211,7 @@ test('with nothing unreleased there is no second release, and --publish publishe
   )
 })
 
-test('a prerelease gets a tag of its own, and after a failed publication the rest is listed', () => {
+test('tags a prerelease separately, and lists the rest after a failed publication', () => {
   write(
     'CHANGELOG.md',
     textOf('CHANGELOG.md').replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- More.\n'),
@@ -223,7 +227,7 @@ test('a prerelease gets a tag of its own, and after a failed publication the res
   expect(stdout).not.toContain('git push')
 })
 
-test('a repository that git cannot read or commit to is refused with a sentence', () => {
+test('rejects a repository that git cannot read or commit to, with a sentence', () => {
   git('config', 'user.name', '')
   const anonymous = release('2.0.0', '--repository', repository)
   expect(anonymous).toMatchObject({
@@ -236,7 +240,7 @@ test('a repository that git cannot read or commit to is refused with a sentence'
   expect(without).toMatchObject({ status: 2, stderr: expect.stringMatching(/^release: git .*not a git repository/) })
 })
 
-test('package.json files are written as they are formatted', () => {
+test('writes package.json files as they are formatted', () => {
   for (const name of packages) {
     const text = readFileSync(join(root, `packages/${name}/package.json`), 'utf8')
     expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, 2)}\n`)

@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-REQ-1 to R-REQ-4.
+// Tests R-REQ-1 to R-REQ-4.
 import { describe, expect, test } from 'vitest'
 import { ModelError, RetriesExhaustedError } from '../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../src/entries/adapters.ts'
 import { overloadsBeforeFallback, retryDelayMs } from '../src/request/ask-model.ts'
 import { run } from './support/harness.ts'
 
-const record = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>
+const recordedError = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>
   new ModelError({ kind: 'server_error', message: 'x', ...init }).toRecord()
 
 describe('the delay before a retry', () => {
@@ -18,29 +18,29 @@ describe('the delay before a retry', () => {
     [10, 2_000],
   ])('after attempt %i is %i ms and up to a quarter more', (attempt, base) => {
     for (const key of ['a', 'b', 'c', 'run1/retry:1.1']) {
-      const delay = retryDelayMs(attempt, record(), key)
+      const delay = retryDelayMs(attempt, recordedError(), key)
       expect(delay).toBeGreaterThanOrEqual(base)
       expect(delay).toBeLessThan(base * 1.25)
-      expect(retryDelayMs(attempt, record(), key)).toBe(delay)
+      expect(retryDelayMs(attempt, recordedError(), key)).toBe(delay)
     }
     expect(
-      new Set(Array.from({ length: 20 }, (_, index) => retryDelayMs(attempt, record(), `key ${index}`))).size,
+      new Set(Array.from({ length: 20 }, (_, index) => retryDelayMs(attempt, recordedError(), `key ${index}`))).size,
     ).toBeGreaterThan(5)
   })
 
-  test('is what the service asked for, and never less than the policy waits by itself', () => {
-    expect(retryDelayMs(1, record({ retryAfterMs: 30_000 }), 'k')).toBe(30_000)
-    const own = retryDelayMs(9, record(), 'k')
-    const asked = [0, -5, Number.NaN, 1_999, null].map((retryAfterMs) => record({ retryAfterMs }))
+  test("is what the service requested, and never less than the policy's own wait", () => {
+    expect(retryDelayMs(1, recordedError({ retryAfterMs: 30_000 }), 'k')).toBe(30_000)
+    const own = retryDelayMs(9, recordedError(), 'k')
+    const asked = [0, -5, Number.NaN, 1_999, null].map((retryAfterMs) => recordedError({ retryAfterMs }))
     expect(asked.map((error) => retryDelayMs(9, error, 'k'))).toEqual([own, own, own, own, own])
   })
 
-  test('a fallback model is taken after three overloads', () => {
+  test('switches to a fallback model after three overloads', () => {
     expect(overloadsBeforeFallback).toBe(3)
   })
 })
 
-describe('which failures are tried again', () => {
+describe('which failures are retried', () => {
   test.each([
     ['rate_limit', true],
     ['overloaded', true],
@@ -61,7 +61,7 @@ describe('which failures are tried again', () => {
     expect(await attempts({ retryable: !retried })).toBe(retried ? 1 : 2)
   })
 
-  test('what is no ModelError is never tried again', async () => {
+  test('an error other than ModelError is never retried', async () => {
     const { terminal, model } = await run(() => { throw new TypeError('adapter bug') }) // prettier-ignore
     expect([terminal.reason, terminal.signal.toJSON(), model.requests.length]).toEqual([
       'model_error',
@@ -77,7 +77,7 @@ describe('which failures are tried again', () => {
 })
 
 describe('attempts', () => {
-  test('are attempts of one turn, told one by one, waited for between', async () => {
+  test('are attempts of one turn, reported one by one, with waits between', async () => {
     const failing = { error: { kind: 'server_error', message: 'x', status: 500 } } as const
     const { events, terminal, transitions } = await run([failing, failing, 'answer'])
     const retries = events.flatMap((event) => (event.type === 'retry' ? [event] : []))
@@ -89,7 +89,7 @@ describe('attempts', () => {
     expect(terminal.durationMs).toBe(retries.reduce((sum, { delayMs }) => sum + delayMs, 0))
   })
 
-  test('are no storm when a service asks to come back at once', async () => {
+  test('are throttled even when a service requests an immediate retry', async () => {
     const atOnce = { error: { kind: 'rate_limit', message: 'x', status: 429, retryAfterMs: 0 } } as const
     const { terminal } = await run(() => atOnce)
     expect(terminal.durationMs).toBeGreaterThanOrEqual(200 + 400 + 800 + 7 * 2_000)
@@ -116,7 +116,7 @@ describe('attempts', () => {
   })
 })
 
-test('a model error is data on record, and an error to whoever catches it', () => {
+test('a model error is data on record, and an error for the code that catches it', () => {
   const error = new ModelError({
     kind: 'overloaded',
     message: 'busy',
@@ -135,11 +135,11 @@ test('a model error is data on record, and an error to whoever catches it', () =
     usage: null,
     billed: 'nothing',
   })
-  expect([record().billed, record({ status: 500 }).billed, record({ status: 500, billed: 'unknown' }).billed]).toEqual([
-    'unknown',
-    'nothing',
-    'unknown',
-  ])
+  expect([
+    recordedError().billed,
+    recordedError({ status: 500 }).billed,
+    recordedError({ status: 500, billed: 'unknown' }).billed,
+  ]).toEqual(['unknown', 'nothing', 'unknown'])
   const details = { kind: error.kind, status: error.status, requestId: error.requestId }
   expect([error.code, error.name, error.toJSON()]).toEqual([
     'model',
@@ -150,53 +150,53 @@ test('a model error is data on record, and an error to whoever catches it', () =
 
 test.each<[string, object, Partial<ModelErrorJson>]>([
   ['waits without end', { retryAfterMs: Infinity }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
-  ['waits that are no number', { retryAfterMs: Number.NaN }, { retryAfterMs: null }],
+  ['waits that are not a number', { retryAfterMs: Number.NaN }, { retryAfterMs: null }],
   ['waits as text', { retryAfterMs: '5' }, { retryAfterMs: null }],
-  ['waits below nothing', { retryAfterMs: -5 }, { retryAfterMs: 0 }],
-  ['a kind that nobody knows', { kind: 'odd' }, { kind: 'unknown', retryable: false }],
-  ['a status that is none', { status: 'x', requestId: {} }, { status: null, requestId: null }],
-  ['words that are none', { message: { of: 1n } }, {}],
-  ['a usage that JSON cannot hold', { usage: { input_tokens: 1n } }, {}],
-  ['what decides, of another type', { retryable: 'yes', billed: 7 }, { retryable: false, billed: 'unknown' }],
-])('a model error is on record as JSON, also with %s', (_what, init, kept) => {
+  ['negative waits', { retryAfterMs: -5 }, { retryAfterMs: 0 }],
+  ['an unknown kind', { kind: 'odd' }, { kind: 'unknown', retryable: false }],
+  ['an invalid status', { status: 'x', requestId: {} }, { status: null, requestId: null }],
+  ['an invalid message', { message: { of: 1n } }, {}],
+  ['a usage that JSON cannot represent', { usage: { input_tokens: 1n } }, {}],
+  ['a decisive field of another type', { retryable: 'yes', billed: 7 }, { retryable: false, billed: 'unknown' }],
+])('a model error is on record as JSON, also with %s', (_what, init, recorded) => {
   const error = new ModelError({ kind: 'server_error', message: 'x', ...init })
-  expect(error.toRecord()).toMatchObject(kept)
+  expect(error.toRecord()).toMatchObject(recorded)
   expect(JSON.parse(JSON.stringify(error.toRecord()))).toEqual(error.toRecord())
   expect(JSON.parse(JSON.stringify(error))).toEqual(error.toJSON())
 })
 
 test.each<[string, unknown, unknown]>([
   ['both figures', { used: 210_000, limit: 200_000 }, { used: 210_000, limit: 200_000 }],
-  ['the limit alone', { used: null, limit: 200_000, more: 1 }, { used: null, limit: 200_000 }],
-  ['a count that is none', { used: 0.5, limit: 200_000 }, { used: null, limit: 200_000 }],
+  ['only the limit', { used: null, limit: 200_000, more: 1 }, { used: null, limit: 200_000 }],
+  ['an invalid count', { used: 0.5, limit: 200_000 }, { used: null, limit: 200_000 }],
   ['a count below one', { used: 0, limit: 8 }, { used: null, limit: 8 }],
-  ['a limit of nothing', { used: 5, limit: 0 }, undefined],
-  ['a limit below nothing', { used: 5, limit: -1 }, undefined],
-  ['a limit in parts', { used: 5, limit: 1.5 }, undefined],
+  ['a limit of zero', { used: 5, limit: 0 }, undefined],
+  ['a negative limit', { used: 5, limit: -1 }, undefined],
+  ['a fractional limit', { used: 5, limit: 1.5 }, undefined],
   ['a limit without end', { used: 5, limit: Infinity }, undefined],
   ['a limit as text', { used: 5, limit: '200000' }, undefined],
   ['no figure', {}, undefined],
   ['null', null, undefined],
   ['a list', [5, 8], undefined],
-])('what a service said about its window is on record: %s', (_what, said, kept) => {
-  // Plain JavaScript may hand in anything.
-  const contextLimit = said as NonNullable<ModelErrorInit['contextLimit']>
+])('the reported window of a service is on record: %s', (_what, reportedWindow, recorded) => {
+  // Plain JavaScript code can pass any value.
+  const contextLimit = reportedWindow as NonNullable<ModelErrorInit['contextLimit']>
   const error = new ModelError({ kind: 'prompt_too_long', message: 'x', contextLimit })
-  expect([error.contextLimit, error.toRecord().contextLimit]).toEqual([kept, kept])
-  expect('contextLimit' in error.toRecord()).toBe(kept !== undefined)
+  expect([error.contextLimit, error.toRecord().contextLimit]).toEqual([recorded, recorded])
+  expect('contextLimit' in error.toRecord()).toBe(recorded !== undefined)
   expect(new ModelError(error.toRecord()).toRecord()).toEqual(error.toRecord())
 })
 
-test('a service that asks to wait without end is not waited for', async () => {
+test('does not wait for a service that requests an endless wait', async () => {
   const { terminal, clock } = await run([{ error: { kind: 'rate_limit', message: 'x', retryAfterMs: Infinity } }])
   expect([terminal.reason, clock.now()]).toEqual(['model_error', 0])
 })
 
-describe('a reply that says nothing', () => {
+describe('a reply without content', () => {
   test.each([
     ['no block', { text: '' }],
     ['white space', { text: ' \n' }],
-  ] as const)('(%s) is asked for once more, and charged both times', async (_what, empty) => {
+  ] as const)('(%s) is requested once more, and charged both times', async (_what, empty) => {
     const { model, terminal, state, events } = await run([empty, 'answer'])
     expect([model.requests.length, terminal.reason, terminal.summary.assistantMessages]).toEqual([2, 'completed', 1])
     expect(state.spent.requests).toBe(2)
@@ -204,7 +204,7 @@ describe('a reply that says nothing', () => {
     expect(retry).toMatchObject({ attempt: 1, delayMs: 0, error: { message: 'The reply was empty.' } })
   })
 
-  test('is no answer when the second is empty too, and that is told', async () => {
+  test('is no answer when the second is empty too, and that is reported', async () => {
     const { model, terminal, events } = await run([{ text: '' }, { text: '' }, 'never'])
     expect([model.requests.length, terminal.reason]).toEqual([2, 'no_answer'])
     expect(events.filter(({ type }) => type === 'notice')).toEqual([
@@ -212,7 +212,7 @@ describe('a reply that says nothing', () => {
     ])
   })
 
-  test('is not asked for again without retries', async () => {
+  test('is not requested again without retries', async () => {
     const { model, events } = await run([{ text: '' }, 'never'], { maxRetries: 0 })
     expect(model.requests.length).toBe(1)
     expect(events.some(({ type }) => type === 'notice')).toBe(true)
@@ -230,7 +230,7 @@ describe('a service that was never reached', () => {
   const nowhere = { error: { kind: 'connection', message: 'No address is known.', neverConnected: true } } as const
   const calls = (count: number) => Array.from({ length: count }, () => nowhere)
 
-  test('is tried twice again, and it is told at once what is tried', async () => {
+  test('is tried twice again, and each attempt is reported at once', async () => {
     const { terminal, model, events } = await run(() => nowhere)
     expect([model.requests.length, terminal.reason]).toEqual([3, 'model_error'])
     expect(terminal.error).toMatchObject({ code: 'retries_exhausted', attempts: 3 })
@@ -248,22 +248,22 @@ describe('a service that was never reached', () => {
     }
   })
 
-  test('is one no more once it answered, if only with an error', async () => {
+  test('no longer counts as such once it answered, even with an error', async () => {
     const failed = { error: { kind: 'server_error', message: 'x', status: 500 } } as const
     const { model, terminal } = await run([failed, ...calls(9), 'answer'])
     expect([model.requests.length, terminal.reason]).toEqual([11, 'completed'])
   })
 
-  test('is one no more in a later turn', async () => {
+  test('no longer counts as such in a later turn', async () => {
     const { model, terminal } = await run([{ toolCalls: [{ name: 'Nothing' }] }, ...calls(9), 'answer'])
     expect([model.requests.length, terminal.reason]).toEqual([11, 'completed'])
   })
 })
 
-describe('a reply that breaks by what it says', () => {
+describe('a reply that breaks because of its content', () => {
   const broken = (fingerprint: string) => ({ error: { kind: 'connection', message: 'x', fingerprint } }) as const
 
-  test('is not asked for a third time when it breaks twice the same way', async () => {
+  test('is not requested a third time when it breaks twice the same way', async () => {
     const { model, terminal } = await run(() => broken('same'))
     expect([model.requests.length, terminal.reason]).toEqual([2, 'model_error'])
   })
@@ -273,7 +273,7 @@ describe('a reply that breaks by what it says', () => {
     expect((await run([broken('a'), failed, broken('a'), 'answer'])).model.requests.length).toBe(3)
   })
 
-  test('is asked for again while it breaks in other ways', async () => {
+  test('is requested again while it breaks in different ways', async () => {
     const { model, terminal } = await run([broken('a'), broken('b'), broken('c'), 'answer'])
     expect([model.requests.length, terminal.reason]).toEqual([4, 'completed'])
   })

@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-REW-1, R-REW-4: what a record of going back says.
+// Tests R-REW-1, R-REW-4: the record of a rewind.
 import { expect, test } from 'vitest'
 import { rewindRecord } from '../src/entries/steps.ts'
 import { run } from './support/harness.ts'
 
-test('a conversation that goes back names the message that is left last, and none at the beginning', async () => {
+test('a rewound conversation names its last remaining message, and none at the beginning', async () => {
   const { state } = await run(['hello'])
   const { transcript } = state
   const ids = transcript.since(0).map(({ id }) => id)

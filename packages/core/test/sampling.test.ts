@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-REQ-15 to R-REQ-15b: what a run says of sampling, of tools that must be called, and of the length of a reply.
+// Tests R-REQ-15 to R-REQ-15b: the options for sampling, required tools, and the length of a reply.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
@@ -10,19 +10,19 @@ import {
   type RunOptions,
 } from '../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
-import { begin, calls, reader, run, type Given } from './support/harness.ts'
+import { begin, calls, reader, run, type RunTestOptions } from './support/harness.ts'
 import { killedAfter } from './support/killed.ts'
 
 const tools = [reader('Look'), reader('Other')]
 const twice: readonly ScriptedReply[] = [calls('Look'), calls('Look'), 'answer']
 
-async function requestsOf(options: Given, script: readonly ScriptedReply[] = twice) {
+async function requestsOf(options: RunTestOptions, script: readonly ScriptedReply[] = twice) {
   const { model, terminal } = await run([...script], { tools, ...options })
   return { requests: model.requests, reason: terminal.reason }
 }
 
 describe('sampling', () => {
-  test('is in every request of the run, and nowhere without it', async () => {
+  test('is in every request of the run, and absent by default', async () => {
     const sampling = { temperature: 0, topP: 0.5, stopSequences: ['END'], seed: 7 }
     const { requests } = await requestsOf(sampling)
     expect(requests.map((request) => request.sampling)).toEqual([sampling, sampling, sampling])
@@ -32,10 +32,10 @@ describe('sampling', () => {
     ).toEqual(plain.requests.map(() => [false, false]))
   })
 
-  test('holds for subagents, without stop sequences and choices of tools', async () => {
+  test('applies to subagents, without stop sequences and tool choices', async () => {
     const agent = agentTool({ name: 'Ask', description: 'asks', spawn: () => ({ prompt: 'look' }) })
-    const given = { temperature: 0.2, stopSequences: ['END'], toolChoice: 'required' as const, tools: [agent] }
-    const { requests } = await requestsOf(given, [calls('Ask'), 'found', 'answer'])
+    const runOptions = { temperature: 0.2, stopSequences: ['END'], toolChoice: 'required' as const, tools: [agent] }
+    const { requests } = await requestsOf(runOptions, [calls('Ask'), 'found', 'answer'])
     expect(requests.map(({ sampling, toolChoice }) => [sampling, toolChoice])).toEqual([
       [{ temperature: 0.2, stopSequences: ['END'] }, 'required'],
       [{ temperature: 0.2 }, undefined],
@@ -43,7 +43,7 @@ describe('sampling', () => {
     ])
   })
 
-  test('is not on record: a run that is gone on with has that of its new options', async () => {
+  test('is not on record: a resumed run has that of its new options', async () => {
     const steps = createMemorySteps()
     const model = scriptedModel([...twice])
     await begin([], { model, tools, steps, temperature: 1 }).end()
@@ -71,7 +71,7 @@ describe('a tool that must be called', () => {
   })
 
   test('is required until one was called, and the run ends by itself', async () => {
-    // A service that does not keep to it: the answer ends the run all the same.
+    // A service that ignores the requirement: the answer still ends the run.
     const { requests, reason } = await requestsOf({ toolChoice: 'required' }, ['answer'])
     expect([requests.length, reason]).toEqual([1, 'completed'])
     const cut: ScriptedReply = { text: 'half', stopReason: 'max_tokens' }
@@ -87,7 +87,7 @@ describe('a tool that must be called', () => {
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(['required', undefined, 'required', undefined])
   })
 
-  test('is no part of a last answer', async () => {
+  test('is not required in a last answer', async () => {
     const { requests } = await requestsOf({ toolChoice: 'required', maxTurns: 1, wrapUp: true }, [
       calls('Look'),
       'last',
@@ -95,12 +95,12 @@ describe('a tool that must be called', () => {
     expect(requests.map((request) => request.toolChoice)).toEqual(['required', 'none'])
   })
 
-  test('after a kill at any record is required where no tool was called', async () => {
+  test('is required after a kill at any record when no tool was called', async () => {
     const options = { tools, toolChoice: 'required' as const }
     const whole = createMemorySteps()
     await begin([...twice], { ...options, steps: whole }).end()
-    for (let kept = 1; kept < whole.records.length; kept++) {
-      const records = await killedAfter(kept, { ...options, model: scriptedModel([...twice]) })
+    for (let recordCount = 1; recordCount < whole.records.length; recordCount++) {
+      const records = await killedAfter(recordCount, { ...options, model: scriptedModel([...twice]) })
       const wasCalled = JSON.stringify(records).includes('tool_use')
       const model = scriptedModel((request) => (request.toolChoice === 'required' ? calls('Look') : 'answer'))
       const { reason } = await resume(records, { ...options, model }).loop.result
@@ -110,7 +110,7 @@ describe('a tool that must be called', () => {
   })
 })
 
-test('a reply has at most the tokens of the option, also once it was cut', async () => {
+test('a reply has at most the tokens of the option, also after it was cut', async () => {
   const cut: ScriptedReply = { text: 'half', stopReason: 'max_tokens' }
   const model = scriptedModel([cut, cut, 'rest'], { maxOutputTokens: 8_000, defaultOutputTokens: 4_000 })
   await run([], { model, maxOutputTokens: 5_000 })
@@ -131,7 +131,7 @@ test.each<[object, string]>([
   [{ toolChoice: 'any' }, `toolChoice must be 'auto', 'none', 'required' or { tool: 'name' }, but it is "any".`],
   [{ toolChoice: { tool: 'Gone' } }, 'toolChoice names the tool Gone, but there is Look, Other.'],
   [{ toolChoice: 'required', tools: [] }, 'toolChoice requires a call, but there are no tools.'],
-])('%j is refused', (options, message) => {
+])('%j is rejected', (options, message) => {
   const start = (): unknown => begin([], { tools, ...options })
   expect(start).toThrow(ConfigurationError)
   expect(start).toThrow(message)

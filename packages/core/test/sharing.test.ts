@@ -1,48 +1,48 @@
-// Holds invariants T1 to T3 of src/transcript.ts: what runs share is never seen.
+// Tests invariants T1 to T3 of src/transcript.ts: sharing between runs is never visible.
 import { expect, test } from 'vitest'
 import { AgentState, streamRun, startRun, type Model, type ModelMessage, type StopHook } from '../src/index.ts'
 import { AgentBuilder } from '../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 import { calls, hook, reader, until } from './support/harness.ts'
 
-/** A model that keeps the very lists it was given, and answers when it is told to. */
+/** A model that stores the very lists it received, and answers when it is released. */
 function waitingModel() {
   const scripted = scriptedModel(({ messages }) => (messages.length < 3 ? calls('Look') : 'answer'))
-  const shown: (readonly ModelMessage[])[] = []
+  const prompts: (readonly ModelMessage[])[] = []
   const waiting: (() => void)[] = []
   const model: Model = {
     ...scripted,
     async call(request, options) {
-      shown.push(request.messages)
+      prompts.push(request.messages)
       await new Promise<void>((resolve) => waiting.push(resolve))
       return scripted.call(request, options)
     },
   }
-  return { model, shown, answer: (index: number) => waiting[index]?.() }
+  return { model, prompts, answer: (index: number) => waiting[index]?.() }
 }
 
 const clock = () => createFakeClock({ autoAdvance: true })
 const asked = () => AgentState.empty().withUserMessage('go')
-const go = [{ role: 'user', content: 'go' }]
+const runWith = [{ role: 'user', content: 'go' }]
 
-test('of two executions of one state at once, neither is shown what the other said', async () => {
-  const { model, shown, answer } = waitingModel()
+test("parallel executions of one state do not see each other's messages", async () => {
+  const { model, prompts, answer } = waitingModel()
   const state = asked()
   const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')] }).build()
   const both = Promise.all([agent.execute(state), agent.execute(state)])
-  await until(() => shown.length === 2)
+  await until(() => prompts.length === 2)
   answer(0)
-  await until(() => shown.length === 3)
-  expect(shown[1]).toEqual(go)
+  await until(() => prompts.length === 3)
+  expect(prompts[1]).toEqual(runWith)
   answer(2)
   answer(1)
-  await until(() => shown.length === 4)
+  await until(() => prompts.length === 4)
   answer(3)
   const [left, right] = await both
-  expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, go])
+  expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, runWith])
 })
 
-test('a run that breaks before it says anything does not take what another run said', async () => {
+test('a run that breaks before its first message does not take the messages of another run', async () => {
   const start = startRun({ prompt: 'go' })
   const options = { model: scriptedModel(['answer']), clock: clock() }
   await streamRun(start, options).result
@@ -56,14 +56,14 @@ test('a run that breaks before it says anything does not take what another run s
     },
   })
   const { terminal, state: ended } = await broken.ended
-  expect([terminal.reason, ended.transcript.messages()]).toEqual(['error', go])
+  expect([terminal.reason, ended.transcript.messages()]).toEqual(['error', runWith])
 })
 
-test('what a tool appends to the state it was given is not in the request that is under way', async () => {
-  const shown: (readonly ModelMessage[])[] = []
+test('a message that a tool appends to its state is not in the request in flight', async () => {
+  const prompts: (readonly ModelMessage[])[] = []
   let wrote = 0
-  const look = reader('Look', (_input, { state: given }) => {
-    wrote = given.withUserMessage('meddled').messages().length
+  const look = reader('Look', (_input, { state: toolState }) => {
+    wrote = toolState.withUserMessage('meddled').messages().length
     return 'x'
   })
   const scripted = scriptedModel([
@@ -71,7 +71,7 @@ test('what a tool appends to the state it was given is not in the request that i
     {
       ...calls('Look'),
       before: () => {
-        expect([wrote, shown[0]]).toEqual([2, go])
+        expect([wrote, prompts[0]]).toEqual([2, runWith])
       },
     },
     'answer',
@@ -79,7 +79,7 @@ test('what a tool appends to the state it was given is not in the request that i
   const model: Model = {
     ...scripted,
     call: (request, options) => {
-      shown.push(request.messages)
+      prompts.push(request.messages)
       return scripted.call(request, options)
     },
   }
@@ -90,39 +90,39 @@ test('what a tool appends to the state it was given is not in the request that i
 })
 
 test('a hook that adds a message at every step does not make the run copy its messages', async () => {
-  const shown = new Set<readonly ModelMessage[]>()
+  const prompts = new Set<readonly ModelMessage[]>()
   const scripted = scriptedModel(({ messages }) => (messages.length < 12 ? calls('Look') : 'answer'))
   const model: Model = {
     ...scripted,
     call: (request, options) => {
-      shown.add(request.messages)
+      prompts.add(request.messages)
       return scripted.call(request, options)
     },
   }
   const remind = hook('afterStep', (context) => context.withState(context.state().withUserMessage('remember')))
   const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')], hooks: [remind] }).build()
   const done = await agent.execute(asked())
-  expect([done.messages().length, shown.size]).toEqual([14, 1])
+  expect([done.messages().length, prompts.size]).toEqual([14, 1])
 })
 
-test('what a tool, a hook or a stop hook does to the list of messages that it is shown, it does to that list alone', async () => {
+test('changes by a tool, a hook or a stop hook to its list of messages affect only that list', async () => {
   const meddle = (messages: readonly ModelMessage[]): void => {
-    // Plain JavaScript may try.
+    // Plain JavaScript code can try.
     const list = messages as ModelMessage[]
     expect(() => list.push({ role: 'user', content: 'meddled' })).toThrow(TypeError)
     expect(() => list.pop()).toThrow(TypeError)
   }
   const look = reader('Look', (_input, { state }) => (meddle(state.messages()), 'x'))
-  const kept: (readonly ModelMessage[])[] = []
+  const messageLists: (readonly ModelMessage[])[] = []
   const watching = hook(['beforeStep', 'afterStep'], (context) => {
     const messages = context.state().messages()
     meddle(messages)
-    kept.push(messages)
+    messageLists.push(messages)
   })
   const stopping: StopHook = { id: 'stopping', handle: ({ messagesForQuery }) => meddle(messagesForQuery) }
   const model = scriptedModel([calls('Look'), 'done'])
   const options = { model, clock: clock(), tools: [look], hooks: [watching], stopHooks: [stopping] }
   const { terminal } = await streamRun(startRun({ prompt: 'go' }), options).ended
   expect([terminal.reason, model.requests.map(({ messages }) => messages.length)]).toEqual(['completed', [1, 3]])
-  expect(kept.map(({ length }) => length)).toEqual([1, 3, 3])
+  expect(messageLists.map(({ length }) => length)).toEqual([1, 3, 3])
 })

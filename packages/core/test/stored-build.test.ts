@@ -14,10 +14,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const names = ['one.ts', 'two.ts', 'three.ts']
 const paths = (): readonly string[] => names.map((name) => join(folder, name))
 const file = (): string => join(folder, 'store/build.json')
-/** A build that began when its files were long there. */
+/** A build that began long after its files were written. */
 const later = (): number => Date.now() + 60_000
 
-/** What a build makes of the files as they are: their contents, null for one that is missing. */
+/** The result of a build of the files as they are: their contents, null for a missing one. */
 function make(): readonly (string | null)[] {
   const present = readdirSync(folder)
   return names.map((name) => (present.includes(name) ? readFileSync(join(folder, name), 'utf8') : null))
@@ -29,17 +29,17 @@ function write(name: string, content: string | null): void {
 }
 
 describe('a stored build', () => {
-  test('is what a build of these files makes now, or not taken, whatever changed', () => {
+  test('equals a new build of these files, or is not used, whatever changed', () => {
     const change = record({
       name: constantFrom(...names),
       content: option(constantFrom('', 'a', 'b', '\u00e9', '\ud83d\ude00')),
       key: constantFrom('1', '2'),
     })
-    let taken = 0
+    let reused = 0
     const takenOrMade = (key: string): unknown => {
       const stored = storedBuild(file(), key)
       if (stored === undefined) storeBuild(file(), key, paths(), later(), [key, ...make()])
-      else taken++
+      else reused++
       return stored ?? [key, ...make()]
     }
     assert(
@@ -52,10 +52,10 @@ describe('a stored build', () => {
       }),
       { numRuns: 100 },
     )
-    expect(taken).toBeGreaterThan(10)
+    expect(reused).toBeGreaterThan(10)
   })
 
-  test('is made again where its file is damaged, and where none is', () => {
+  test('is rebuilt when its file is damaged or missing', () => {
     write('one.ts', 'a')
     storeBuild(file(), 'key', paths(), later(), 'made')
     const whole = readFileSync(file())
@@ -68,7 +68,7 @@ describe('a stored build', () => {
     expect(storedBuild(file(), 'key')).toBeUndefined()
   })
 
-  test('is not stored where a file changed while it was made, whatever time the file tells', () => {
+  test('is not stored when a file changed during the build, whatever its modification time', () => {
     write('one.ts', 'a')
     storeBuild(file(), 'key', paths(), later(), 'before')
     const startedAt = Date.now()
@@ -76,7 +76,7 @@ describe('a stored build', () => {
     utimesSync(join(folder, 'two.ts'), 1, 1)
     storeBuild(file(), 'key', paths(), startedAt, 'of one half')
     expect(storedBuild(file(), 'key')).toBeUndefined()
-    // Nothing is left beside it, either.
+    // No other file is left there.
     expect(readdirSync(join(folder, 'store'))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// The figures of `npm run structure`, on small made-up trees.
+// Tests the figures of `npm run structure` on small made-up trees.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
@@ -38,7 +38,7 @@ test('counts source files and the folders that have one', () => {
   })
 })
 
-test('finds small files with one importer, by any kind of import, and leaves out entries and large files', () => {
+test('finds small files with one importer, by any kind of import, and omits entries and large files', () => {
   const found = smallFilesWithOneImporter(
     tree(
       {
@@ -58,7 +58,7 @@ test('finds small files with one importer, by any kind of import, and leaves out
   expect(found).toEqual(['a.ts', 'b.ts', 'lazy.ts', 'star.ts'].map((name) => `packages/a/src/${name}`))
 })
 
-test('an import of a package counts for its entry', () => {
+test('counts an import of a package for its entry', () => {
   const texts = {
     'packages/b/src/other.ts': "import { a } from '@x/a'\nimport './below.ts'",
     'packages/b/src/below.ts': '',
@@ -81,11 +81,11 @@ test('layers rooms so that few imports point upward', () => {
   expect(found).toEqual({ rooms: 4, floors: 4, upward: 1, order: ['index.ts', 'top', 'middle', 'bottom.ts'] })
 })
 
-test('without imports there is one floor', () => {
+test('finds one layer without imports', () => {
   expect(layers(tree({ 'index.ts': '', 'x.ts': '' }), 'packages/a/src')).toMatchObject({ floors: 1, upward: 0 })
 })
 
-test('finds files that put the tools of a session together, not the one that declares how', () => {
+test('finds files that assemble the tools of a session, and not the one that declares how', () => {
   const sources = {
     'index.ts': 'export function createTools() { return createTools() }',
     'one.ts': 'const x = [...createTools(1)]',
@@ -94,7 +94,7 @@ test('finds files that put the tools of a session together, not the one that dec
   expect(sessionBuilders(tree(sources), ['createTools'])).toEqual(['packages/a/src/one.ts'])
 })
 
-test('a package reads sessions when one of its files both reads records and makes a model of them', () => {
+test('a package reads sessions when one of its files both reads records and builds a model of them', () => {
   const names = { readers: ['readRecords'], models: ['sumOf', 'modelOf'] }
   const found = filesThatReadSessions(
     tree(
@@ -135,8 +135,8 @@ test('finds tables and switches over a union', () => {
 })
 
 test('counts words, not parts of longer names', () => {
-  const sources = { 'index.ts': "// Told twice: told.\nconst toldRuns = 'it tells'", 'x.ts': 'const tell = 1' }
-  expect(occurrencesOf(tree(sources), ['told', 'tells', 'tell'])).toBe(4)
+  const sources = { 'index.ts': "// Kept twice: kept.\nconst keptRuns = 'it keeps'", 'x.ts': 'const keep = 1' }
+  expect(occurrencesOf(tree(sources), ['kept', 'keeps', 'keep'])).toBe(4)
 })
 
 test('finds the largest file and the largest document', () => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-5, R-REQ-9, R-TOOL-1.
+// Tests R-CTX-5, R-REQ-9, R-TOOL-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { project } from '../src/conversation/transcript.ts'
@@ -48,7 +48,7 @@ describe('a transcript', () => {
     ])
   })
 
-  test('appending to a view that is not the newest copies', () => {
+  test('copies when it is appended to through an older view', () => {
     const one = Transcript.empty().append(user('a'))
     const left = one.append(user('left'))
     const right = one.append(user('right'))
@@ -60,10 +60,10 @@ describe('a transcript', () => {
     ])
   })
 
-  test('shared by two lines: neither adds to the list that the other shows its model', () => {
+  test('keeps two lines separate: neither adds to the list that the other shows its model', () => {
     const shared = Transcript.of([user('a')])
     const [left, right] = [shared.fork(), shared.fork()]
-    const shown = [left.messages(), right.messages(), shared.messages()]
+    const projections = [left.messages(), right.messages(), shared.messages()]
     const [longLeft, longRight] = [left.append(user('left')), right.append(user('right'))]
     const contents = (list: readonly ModelMessage[]) => list.map(({ content }) => content)
     expect([contents(longLeft.messages()), contents(longRight.messages())]).toEqual([
@@ -71,46 +71,46 @@ describe('a transcript', () => {
       ['a', 'right'],
     ])
     // Each line's own list grows with it; the shared one stays.
-    expect(shown.map(contents)).toEqual([['a', 'left'], ['a', 'right'], ['a']])
+    expect(projections.map(contents)).toEqual([['a', 'left'], ['a', 'right'], ['a']])
     shared.append(user('b')).messages()
-    expect(shown.map(contents)).toEqual([
+    expect(projections.map(contents)).toEqual([
       ['a', 'left'],
       ['a', 'right'],
       ['a', 'b'],
     ])
   })
 
-  test('handed out: what a stranger appends to it is in a copy, and the line it came from goes on in place', () => {
+  test('copies when foreign code appends to it, and the original line continues in place', () => {
     let line = Transcript.of([user('a')])
-    const shown = line.messages()
+    const projection = line.messages()
     for (let turn = 0; turn < 3; turn++) {
       const theirs = line.copyOnAppend().append(user('stranger'))
       expect([theirs.at(-1)?.id, theirs.messages().length]).toEqual(['stranger', line.length + 1])
       line = line.append(user(`turn ${turn}`))
-      expect(line.messages()).toBe(shown)
+      expect(line.messages()).toBe(projection)
     }
     expect(ids(line)).toEqual(['a', 'turn 0', 'turn 1', 'turn 2'])
-    expect(line.copyOnAppend().messages()).toBe(shown)
+    expect(line.copyOnAppend().messages()).toBe(projection)
   })
 
   test('of 1,000 turns is projected once: every request is shown the same list, which grows', () => {
     let transcript = Transcript.empty().append(user('go')).fork()
-    const shown = transcript.messages()
+    const projection = transcript.messages()
     for (let turn = 0; turn < 1_000; turn++) {
       transcript = transcript.append(assistant(`a${turn}`)).append(user(`u${turn}`))
-      expect(transcript.messages()).toBe(shown)
+      expect(transcript.messages()).toBe(projection)
     }
-    expect(shown).toHaveLength(2_001)
+    expect(projection).toHaveLength(2_001)
   })
 
-  test('gives what came since, as a list of its own', () => {
+  test('returns the later entries as a separate list', () => {
     const two = Transcript.of([user('a'), user('b')])
     const since = two.since(1)
     two.append(user('c'))
     expect(since.map(({ id }) => id)).toEqual(['b'])
   })
 
-  test('has a digest that tells contents and order apart, and is the same for the same', () => {
+  test('has a digest that distinguishes contents and order, and is the same for equal transcripts', () => {
     const of = (...entries: readonly TranscriptEntry[]) => Transcript.of(entries).digest()
     expect(of(user('a'), user('b'))).toBe(Transcript.empty().append(user('a')).append(user('b')).digest())
     expect(new Set([of(), of(user('a')), of(user('b')), of(user('a'), user('b')), of(user('b'), user('a'))]).size).toBe(
@@ -126,8 +126,8 @@ describe('a transcript', () => {
   })
 })
 
-describe('what the model is shown', () => {
-  test('is messages alone: no attachments, none of our own error messages, no empty text', () => {
+describe('the projection for the model', () => {
+  test('contains only messages: no attachments, no error messages of the loop, no empty text', () => {
     const entries: TranscriptEntry[] = [
       user('a'),
       assistant('b', [
@@ -146,7 +146,7 @@ describe('what the model is shown', () => {
     ])
   })
 
-  test('is the compaction in place of everything before it', () => {
+  test('contains the compaction in place of everything before it', () => {
     const summary: ModelMessage = { role: 'user', content: 'summary' }
     expect(Transcript.of([user('a'), assistant('b'), boundary('x', [summary]), user('c')]).messages()).toEqual([
       summary,
@@ -154,7 +154,7 @@ describe('what the model is shown', () => {
     ])
   })
 
-  test('is a note in place of every image, also inside results', () => {
+  test('contains a note in place of every image, also inside results', () => {
     const image = { type: 'image', source: { type: 'base64' } } as const
     const entries: TranscriptEntry[] = [
       user('a', [image, { type: 'text', text: 'x' }]),
@@ -172,7 +172,7 @@ describe('what the model is shown', () => {
     ])
   })
 
-  test('is the same however it is asked for: step by step, at once, in any view', () => {
+  test('is the same step by step, at once, and in any view', () => {
     const entry = fc.oneof(
       fc.constantFrom(user('u'), assistant('a'), boundary('x', [{ role: 'user', content: 's' }])),
       fc.constant<TranscriptEntry>({ kind: 'media_removed', id: 'm', note: 'gone' }),
@@ -199,7 +199,7 @@ describe('what the model is shown', () => {
   })
 })
 
-test('the validator sees what the API would refuse', () => {
+test('the validator detects what the API would refuse', () => {
   const use = (...names: string[]): ModelMessage => ({
     role: 'assistant',
     content: names.map((id) => ({ type: 'tool_use', id, name: 'T', input: {} })),
@@ -210,7 +210,7 @@ test('the validator sees what the API would refuse', () => {
   })
   const holding = (block: unknown): ModelMessage => ({
     role: 'user',
-    // What plain JavaScript may put there.
+    // Values that plain JavaScript code can put there.
     content: [{ type: 'tool_result', tool_use_id: 'a', content: [block as ContentBlock] }],
   })
   const hello: ModelMessage = { role: 'user', content: 'hello' }

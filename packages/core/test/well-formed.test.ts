@@ -1,4 +1,4 @@
-// Holds R-REQ-13 and R-REQ-13a of docs/spec: what a model is sent has no half of a surrogate pair, whoever wrote it.
+// Tests R-REQ-13 and R-REQ-13a: no text sent to a model contains half of a surrogate pair, whatever its source.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { replay, type ContentBlock, type ModelMessage, type ModelRequest, type Usage } from '../src/index.ts'
@@ -12,13 +12,13 @@ import { calls, hook, isLive, json, run, tool } from './support/harness.ts'
 const high = '\ud83d'
 const low = '\ude00'
 
-/** Texts in which halves stand alone, meet, and are written as escapes. */
+/** Texts in which halves occur alone, adjacent, and as escapes. */
 const anyText = fc
   .array(fc.constantFrom('a', ' ', high, low, high + low, 'é', '\\', '\\ud83d', '"'), { maxLength: 6 })
   .map((parts) => parts.join(''))
 
-/** Every text in a value, keys too. `escape` finds a lone half in how JSON writes it, whatever the product's own check says. */
-const isSound = (value: unknown): boolean => !/\p{Surrogate}/u.test(everyText(value))
+/** Every text in a value, including keys. `escape` finds a lone half in its JSON, independent of the product's own check. */
+const isWellFormed = (value: unknown): boolean => !/\p{Surrogate}/u.test(everyText(value))
 function everyText(value: unknown): string {
   if (typeof value === 'string') return `${value}\n`
   if (typeof value !== 'object' || value === null) return ''
@@ -35,54 +35,56 @@ const request = (messages: readonly ModelMessage[], more: Partial<ModelRequest> 
   idempotencyKey: 'k',
   ...more,
 })
-const said = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'assistant', content })
+const assistantMessage = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'assistant', content })
 const sentOf = (...messages: readonly ModelMessage[]): readonly ModelMessage[] =>
   wellFormedRequest(request(messages)).messages
 
-describe('what is sent', () => {
-  test('a text has U+FFFD in place of each lone half, and a pair stays', () => {
+describe('the text that is sent', () => {
+  test('has U+FFFD in place of each lone half, and keeps a pair', () => {
     expect(sentOf({ role: 'user', content: `a${high}b${low}c${high}${low}` })).toEqual([
       { role: 'user', content: 'a\ufffdb\ufffdc\u{1F600}' },
     ])
   })
 
-  test('ids of a call and its result stay the same one, and two ids stay two', () => {
+  test('keeps matching ids of a call and its result, and keeps distinct ids distinct', () => {
     const call = (id: string): ContentBlock => ({ type: 'tool_use', id, name: 'Look', input: { [high]: low } })
     const result = (id: string): ContentBlock => ({ type: 'tool_result', tool_use_id: id, content: high })
     const [first, second] = [`a${high}`, 'a\ud83e']
-    const sent = sentOf({ role: 'user', content: 'go' }, said(call(first), call(second)), {
+    const sentRequest = sentOf({ role: 'user', content: 'go' }, assistantMessage(call(first), call(second)), {
       role: 'user',
       content: [result(first), result(second)],
     })
-    expect(transcriptProblems(sent)).toEqual([])
-    expect(isSound(sent)).toBe(true)
-    expect(sent[1]?.content[0]).toMatchObject({ name: 'Look', input: { '\ufffd': '\ufffd' } })
+    expect(transcriptProblems(sentRequest)).toEqual([])
+    expect(isWellFormed(sentRequest)).toBe(true)
+    expect(sentRequest[1]?.content[0]).toMatchObject({ name: 'Look', input: { '\ufffd': '\ufffd' } })
   })
 
-  test('signed thinking goes, with all of its message; what nobody signed is repaired', () => {
+  test('drops signed thinking with all of its message, and repairs unsigned thinking', () => {
     const signed = (thinking: string): ContentBlock => ({ type: 'thinking', thinking, signature: 'sig' })
     const text: ContentBlock = { type: 'text', text: 'so' }
-    expect(sentOf(said(signed('whole'), signed(high), { type: 'redacted_thinking', data: 'x' }, text))).toEqual([
-      said(text),
+    expect(
+      sentOf(assistantMessage(signed('whole'), signed(high), { type: 'redacted_thinking', data: 'x' }, text)),
+    ).toEqual([assistantMessage(text)])
+    expect(sentOf(assistantMessage(signed('whole'), { type: 'text', text: low }))).toEqual([
+      assistantMessage(signed('whole'), { type: 'text', text: '\ufffd' }),
     ])
-    expect(sentOf(said(signed('whole'), { type: 'text', text: low }))).toEqual([
-      said(signed('whole'), { type: 'text', text: '\ufffd' }),
+    expect(sentOf({ role: 'user', content: 'go' }, assistantMessage(signed(high)))).toEqual([
+      { role: 'user', content: 'go' },
     ])
-    expect(sentOf({ role: 'user', content: 'go' }, said(signed(high)))).toEqual([{ role: 'user', content: 'go' }])
     const field = { api: 'chat', field: 'reasoning_content' }
-    expect(sentOf(said({ type: 'thinking', thinking: high, signature: '', origin: field }, text))).toEqual([
-      said({ type: 'thinking', thinking: '\ufffd', signature: '', origin: field }, text),
+    expect(sentOf(assistantMessage({ type: 'thinking', thinking: high, signature: '', origin: field }, text))).toEqual([
+      assistantMessage({ type: 'thinking', thinking: '\ufffd', signature: '', origin: field }, text),
     ])
     const metadata = { api: 'sdk', metadata: { service: { signature: 'sig' } } }
-    expect(sentOf(said({ type: 'thinking', thinking: high, signature: '', origin: metadata }, text))).toEqual([
-      said(text),
-    ])
+    expect(
+      sentOf(assistantMessage({ type: 'thinking', thinking: high, signature: '', origin: metadata }, text)),
+    ).toEqual([assistantMessage(text)])
   })
 
-  test('text that an adapter would send as it was written is left out of an origin, where it is broken', () => {
+  test('drops text of an origin that an adapter would send unchanged, when it is broken', () => {
     const call = (input: unknown, origin: Record<string, string | { readonly signature: string }>): ModelMessage =>
-      said({ type: 'tool_use', id: 'c', name: 'Look', input, origin: { api: 'chat', ...origin } })
-    // `a` stands twice: only the text shows the half.
+      assistantMessage({ type: 'tool_use', id: 'c', name: 'Look', input, origin: { api: 'chat', ...origin } })
+    // `a` occurs twice: only the text shows the half.
     const broken = '{"a":"\\ud83d","a":1}'
     expect(sentOf(call({ a: 1 }, { arguments: broken, extra: { signature: 's' } }))).toEqual([
       call({ a: 1 }, { extra: { signature: 's' } }),
@@ -91,16 +93,16 @@ describe('what is sent', () => {
     expect(sentOf(whole)[0]).toBe(whole)
   })
 
-  test('names of tools and fields of their schemas, and the system prompt', () => {
+  test('includes names of tools, fields of their schemas, and the system prompt', () => {
     const input_schema = { type: 'object', properties: { [low]: { description: high } } }
-    const sent = wellFormedRequest(
+    const sentRequest = wellFormedRequest(
       request([], { system: high, tools: [{ name: `T${high}`, description: low, input_schema }] }),
     )
-    expect(isSound(sent)).toBe(true)
-    expect(sent.tools[0]?.name).toBe('T\ufffd')
+    expect(isWellFormed(sentRequest)).toBe(true)
+    expect(sentRequest.tools[0]?.name).toBe('T\ufffd')
   })
 
-  test('what needs no repair stays the same objects, and so does a message that was repaired', () => {
+  test('stays the same objects when it needs no repair, and so does a repaired message', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const whole = request(messages)
     expect(wellFormedRequest(whole)).toBe(whole)
@@ -111,14 +113,14 @@ describe('what is sent', () => {
     expect(twice).toHaveLength(3)
     expect(twice[0]).toBe(messages[0])
     expect(twice[1]).toBe(once[1])
-    // Of a list that is not a transcript's, another message may take a place.
+    // In a list that does not belong to a transcript, another message may take a place.
     messages.splice(0, 3, { role: 'user', content: low })
     expect(wellFormedRequest(whole).messages).toEqual([{ role: 'user', content: '\ufffd' }])
   })
 })
 
 describe('in a run', () => {
-  test('whoever writes it, every request is well-formed, the calls stay matched, and a replay is the same', async () => {
+  test('every request is well-formed, whatever its source, the calls stay matched, and a replay is the same', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyText, { minLength: 12, maxLength: 12 }), async (texts) => {
         const [prompt, id, name, key, value, output, answer, thought, system, hooked, described, structured] = texts
@@ -147,8 +149,8 @@ describe('in a run', () => {
         )
         expect(ended.terminal.reason).toBe('completed')
         expect(ended.model.requests.length).toBe(3)
-        for (const sent of ended.model.requests) expect(isSound(sent)).toBe(true)
-        // What came is on record as it came.
+        for (const sentRequest of ended.model.requests) expect(isWellFormed(sentRequest)).toBe(true)
+        // The record contains what was received, unchanged.
         expect(ended.messages[0]?.content).toBe(`p${prompt}`)
         const again = await replay(ended.steps.records, { ...options, model: ended.model })
         expect(json(again.terminal)).toEqual(json(ended.terminal))
@@ -160,13 +162,13 @@ describe('in a run', () => {
 })
 
 describe('texts and JSON', () => {
-  test('a repair changes nothing but lone halves', () => {
+  test('a repair changes nothing except lone halves', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: fc.constantFrom('a', high, low, '__proto__') }), (value) => {
         const before = JSON.stringify(value)
         const repaired = wellFormedJson(json(value) as never)
-        expect(isSound(repaired)).toBe(true)
-        expect(JSON.stringify(repaired) === before).toBe(isSound(value))
+        expect(isWellFormed(repaired)).toBe(true)
+        expect(JSON.stringify(repaired) === before).toBe(isWellFormed(value))
       }),
     )
   })
@@ -179,8 +181,8 @@ describe('texts and JSON', () => {
           const hex = unit.toString(16).padStart(4, '0')
           return `\\u${digits === 'upper' ? hex.toUpperCase() : hex}`
         })
-        expect(hasLoneEscape(`"${escaped.join('')}"`)).toBe(!isSound(text))
-        expect(hasLoneEscape(JSON.stringify(text))).toBe(!isSound(text))
+        expect(hasLoneEscape(`"${escaped.join('')}"`)).toBe(!isWellFormed(text))
+        expect(hasLoneEscape(JSON.stringify(text))).toBe(!isWellFormed(text))
       }),
     )
   })

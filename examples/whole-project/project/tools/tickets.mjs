@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol over stdio, with two tools: it reads a ticket, and closes one.
+// An MCP server over stdio with two tools: one returns the text of a ticket, the other closes a ticket.
 import { createInterface } from 'node:readline'
 
 const tickets = new Map([

@@ -1,13 +1,13 @@
-// What comes after a run (spec R-AFTER-1 to R-AFTER-7).
+// Tests the stages after a run (spec R-AFTER-1 to R-AFTER-7).
 import { expect, test } from 'vitest'
 import { afterRun, runStages, type Stage, type StageContext, type StageReport } from '../../src/after/index.ts'
 import { QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
 import { foldRun, foldSession, recordedSpending, type StoredSession, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
+import { engineOf, resultOf, type EngineOverrides } from '../support/engine.ts'
 import { hanging, reader, type Script } from '../support/harness.ts'
 
-/** A thousandth of a dollar a token, both ways. */
+/** Prices input and output at a thousandth of a dollar a token. */
 const prices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + usage.output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -25,23 +25,23 @@ async function submit(engine: QueryEngine): Promise<readonly SdkMessage[]> {
   return messages
 }
 
-/** Time stands still: what ends is ended by something else. */
-const still = () => createFakeClock()
+/** The clock stands still, so that nothing ends by its time limit. */
+const newStillClock = () => createFakeClock()
 
-/** A run that completes, and then the stages. */
-async function after(stages: readonly Stage[], script: Script = ['done'], given: EngineGiven = {}) {
-  const made = engineOf(script, given)
-  const messages = [...(await submit(made.engine))]
-  const running = afterRun(made.engine, stages)
-  const told: SdkMessage[] = []
-  for await (const message of running) told.push(message)
-  return { ...made, messages, told, reports: await running.ended }
+/** Runs to completion, and then runs the stages. */
+async function runWithStages(stages: readonly Stage[], script: Script = ['done'], overrides: EngineOverrides = {}) {
+  const engineParts = engineOf(script, overrides)
+  const messages = [...(await submit(engineParts.engine))]
+  const running = afterRun(engineParts.engine, stages)
+  const stageMessages: SdkMessage[] = []
+  for await (const message of running) stageMessages.push(message)
+  return { ...engineParts, messages, stageMessages, reports: await running.ended }
 }
 
 const endOf = ({ reason, message, turns }: StageReport) => [reason, message, turns]
 
-/** A session that keeps its records, as a journal does. */
-function kept(records: StepRecord[] = []): StoredSession {
+/** A session that stores its records, as a journal does. */
+function storedSession(records: StepRecord[] = []): StoredSession {
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (record.type === 'start' && record.scope === '') runs.push([])
@@ -49,41 +49,41 @@ function kept(records: StepRecord[] = []): StoredSession {
   }
   const log = {
     keeps: 'all',
-    // As a file would hold it.
+    // A file would contain the same.
     append: (record: StepRecord) => void records.push(JSON.parse(JSON.stringify(record)) as StepRecord),
     flush: () => undefined,
   } as const
   return { ...foldSession(runs), log }
 }
 
-test('a stage begins when the result is out, and is told after it', async () => {
-  const { messages, told, model, reports } = await after([asks('memory')], ['answer', 'noted'])
+test('starts a stage after the result, and reports its end after it', async () => {
+  const { messages, stageMessages, model, reports } = await runWithStages([asks('memory')], ['answer', 'noted'])
   expect(resultOf(messages).result).toBe('answer')
-  expect(told).toMatchObject([
+  expect(stageMessages).toMatchObject([
     { type: 'system', subtype: 'stage_ended', stage: 'memory', run_id: 'run1', reason: 'completed', message: 'noted' },
   ])
   expect(reports.map(endOf)).toEqual([['completed', 'noted', 1]])
-  // Nothing of the session goes along but what the stage gives.
+  // The session passes nothing to the model except what the stage sends.
   expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: 'And now?' }])
 })
 
-test('a stage asks the model that it names, else that of the list, else that of the session', async () => {
+test('asks the model of the stage, else that of the list of stages, else that of the session', async () => {
   const [small, own] = [scriptedModel(['small'], { id: 'small' }), scriptedModel(['own'], { id: 'own' })]
-  const { engine } = engineOf(['answer', 'that of the session'], { clock: still() })
+  const { engine } = engineOf(['answer', 'that of the session'], { clock: newStillClock() })
   await submit(engine)
-  const told = async (stages: readonly Stage[], options = {}): Promise<readonly unknown[]> =>
+  const messagesOf = async (stages: readonly Stage[], options = {}): Promise<readonly unknown[]> =>
     (await afterRun(engine, stages, options).ended).map(({ message }) => message)
-  expect(await told([asks('a'), asks('b', { model: own })], { model: small })).toEqual(['small', 'own'])
-  expect(await told([asks('c')])).toEqual(['that of the session'])
+  expect(await messagesOf([asks('a'), asks('b', { model: own })], { model: small })).toEqual(['small', 'own'])
+  expect(await messagesOf([asks('c')])).toEqual(['that of the session'])
 })
 
 test('stages under one budget wait for what the others have reserved (spec R-BUD-18)', async () => {
-  // A question needs some $5.10, so one fits at a time; it comes to 2 cents.
+  // The worst case of a question is about $5.10, so only one fits at a time. Each costs 2 cents.
   const limits = { maxBudgetUsd: 6, maxTotalTokens: 10_000 }
   const stages = ['a', 'b', 'c'].map((name) => asks(name, { limits }))
   const usage = { input_tokens: 10, output_tokens: 10 }
   const script = () => ({ text: 'noted', usage })
-  const { reports, engine } = await after(stages, script, { prices, maxBudgetUsd: 6 })
+  const { reports, engine } = await runWithStages(stages, script, { prices, maxBudgetUsd: 6 })
   expect(reports.map(({ reason, costUsd }) => [reason, costUsd])).toEqual([
     ['completed', 0.02],
     ['completed', 0.02],
@@ -92,27 +92,27 @@ test('stages under one budget wait for what the others have reserved (spec R-BUD
   expect(engine.totalCostUsd).toBeCloseTo(0.08, 9)
 })
 
-test('replies are asked for within what the model can write', async () => {
+test('requests replies no longer than the model can write', async () => {
   const [short, long] = [1_000, 64_000].map((maxOutputTokens) => scriptedModel(['noted'], { maxOutputTokens }))
-  await after([asks('a', { model: short }), asks('b', { model: long })])
+  await runWithStages([asks('a', { model: short }), asks('b', { model: long })])
   expect([short, long].map((model) => model?.requests[0]?.maxOutputTokens)).toEqual([1_000, 4_096])
 })
 
-test('stages start after completed alone', async () => {
+test('starts stages only after a completed run', async () => {
   const started: string[] = []
   const stage: Stage = {
     name: 'memory',
     run: ({ terminal }) => (started.push(String(terminal?.reason)), { kind: 'done' }),
   }
   const tools = [reader('Read')]
-  await after([stage], [{ toolCalls: [{ name: 'Read' }] }], { tools, maxTurns: 1 })
-  await after([stage], [{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }])
-  await after([stage], ['answer'], { stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }] })
-  await after([stage], ['answer'], { stopWhen: { name: 'told', checkpoints: ['after_reply'], evaluate: () => undefined } }) // prettier-ignore
+  await runWithStages([stage], [{ toolCalls: [{ name: 'Read' }] }], { tools, maxTurns: 1 })
+  await runWithStages([stage], [{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }])
+  await runWithStages([stage], ['answer'], { stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }] })
+  await runWithStages([stage], ['answer'], { stopWhen: { name: 'silent', checkpoints: ['after_reply'], evaluate: () => undefined } }) // prettier-ignore
   expect(started).toEqual(['completed'])
 })
 
-test('no stage starts before a run, nor while one goes on', async () => {
+test('starts no stage before a run or during one', async () => {
   const { engine } = engineOf([{ hang: true }])
   expect(await afterRun(engine, [asks('memory')]).ended).toEqual([])
   const running = submit(engine)
@@ -123,23 +123,23 @@ test('no stage starts before a run, nor while one goes on', async () => {
   await running
 })
 
-const endless =
+const endlessStage =
   (tools: readonly ReturnType<typeof reader>[]) =>
   async ({ ask }: StageContext) => {
     for (;;) await ask({ prompt: 'again', tools })
   }
 
 test.each<[string, Partial<Stage>, Script, string]>([
-  ['turns', { run: endless([]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } }, () => 'more', 'max_turns'],
+  ['turns', { run: endlessStage([]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } }, () => 'more', 'max_turns'],
   [
     'turns with tools',
-    { run: endless([reader('Read')]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } },
+    { run: endlessStage([reader('Read')]), limits: { maxTurns: 3, maxTotalTokens: 1e6 } },
     (_request, index) => (index === 0 ? 'answer' : { toolCalls: [{ name: 'Read' }] }),
     'max_turns',
   ],
-  ['tokens', { run: endless([]), limits: { maxTurns: 99, maxTotalTokens: 2_000 } }, () => 'more', 'token_limit'],
+  ['tokens', { run: endlessStage([]), limits: { maxTurns: 99, maxTotalTokens: 2_000 } }, () => 'more', 'token_limit'],
   ['time', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true }], 'time_limit'],
-  ['a deaf model', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true, deaf: true }], 'time_limit'],
+  ['a hanging model', { limits: { maxDurationMs: 50 } }, ['answer', { hang: true, deaf: true }], 'time_limit'],
   [
     'work that never ends',
     { run: () => new Promise(() => {}), limits: { maxDurationMs: 50 } },
@@ -152,60 +152,70 @@ test.each<[string, Partial<Stage>, Script, string]>([
     ['answer', { error: { kind: 'invalid_request', message: 'bad', status: 400 } }],
     'failed',
   ],
-  ['what throws', { run: () => { throw new Error('bug') } }, ['answer'], 'failed'], // prettier-ignore
+  ['an error', { run: () => { throw new Error('bug') } }, ['answer'], 'failed'], // prettier-ignore
 ])('%s ends a stage, and neither the others nor the session', async (_what, parts, script, reason) => {
   const quiet: Stage = { name: 'other', run: () => ({ kind: 'done', message: 'fine' }) }
   const clock = createFakeClock({ autoAdvance: reason === 'time_limit' })
-  const { reports, engine } = await after([asks('stage', parts), quiet], script, { clock })
+  const { reports, engine } = await runWithStages([asks('stage', parts), quiet], script, { clock })
   expect(reports.map((report) => report.reason)).toEqual([reason, 'completed'])
   expect(reports[0]?.turns).toBeLessThanOrEqual(parts.limits?.maxTurns ?? 1)
   expect(engine.lastTerminal?.reason).toBe('completed')
 })
 
-test('dollars of a stage are never above its own limit', async () => {
-  const stage = asks('memory', { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 2, maxTotalTokens: 1e9 } })
-  const { reports, model } = await after([stage], () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }), { prices, clock: still() }) // prettier-ignore
+test('keeps the cost of a stage below its own limit', async () => {
+  const stage = asks('memory', {
+    run: endlessStage([]),
+    limits: { maxTurns: 99, maxBudgetUsd: 2, maxTotalTokens: 1e9 },
+  })
+  const { reports, model } = await runWithStages([stage], () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }), { prices, clock: newStillClock() }) // prettier-ignore
   expect(reports[0]?.reason).toBe('max_budget_usd')
   expect(reports[0]?.committedUsd).toBeGreaterThan(0.5)
   expect(reports[0]?.committedUsd).toBeLessThanOrEqual(2)
   expect(model.requests.length).toBeGreaterThan(2)
 })
 
-test('nor is the budget of the session passed by all of them together', async () => {
-  const stage = (name: string) => asks(name, { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } }) // prettier-ignore
+test('keeps the cost of all stages together within the budget of the session', async () => {
+  const stage = (name: string) => asks(name, { run: endlessStage([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } }) // prettier-ignore
   const script: Script = () => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } })
-  const { reports, engine } = await after([stage('a'), stage('b')], script, { prices, maxBudgetUsd: 4, clock: still() })
+  const { reports, engine } = await runWithStages([stage('a'), stage('b')], script, {
+    prices,
+    maxBudgetUsd: 4,
+    clock: newStillClock(),
+  })
   expect(reports.map(({ reason }) => reason)).toEqual(['max_budget_usd', 'max_budget_usd'])
   expect(engine.totalCostUsd).toBeGreaterThan(2)
   expect(engine.totalCostUsd).toBeLessThanOrEqual(4)
 })
 
-test('a session with a budget asks no model without a price', async () => {
+test('asks no model without a price in a session with a budget', async () => {
   const small = scriptedModel(['no'], { id: 'unpriced' })
   const some: Prices = {
     cost: (model, usage) => (model === 'unpriced' ? undefined : prices.cost(model, usage)),
     worstCase: (model, bound) => (model === 'unpriced' ? undefined : prices.worstCase(model, bound)),
   }
-  const limited = await after([asks('memory', { model: small })], ['answer'], { prices: some, maxBudgetUsd: 500 })
+  const limited = await runWithStages([asks('memory', { model: small })], ['answer'], {
+    prices: some,
+    maxBudgetUsd: 500,
+  })
   expect([limited.reports[0]?.reason, small.requests.length]).toEqual(['failed', 0])
   expect(limited.reports[0]?.message).toContain('There is no price for unpriced')
-  const free = await after([asks('memory', { model: small })], ['answer'], { prices: some })
+  const free = await runWithStages([asks('memory', { model: small })], ['answer'], { prices: some })
   expect(free.reports.map(endOf)).toEqual([['completed', 'no', 1]])
 })
 
-test('what a stage cost is in its message and in the sums of the session, not in the result before it', async () => {
-  const { engine, messages, told } = await after([asks('memory')], ['answer', 'noted', 'second'], {
+test('reports the cost of a stage in its message and in the totals of the session, not in the earlier result', async () => {
+  const { engine, messages, stageMessages } = await runWithStages([asks('memory')], ['answer', 'noted', 'second'], {
     prices: { cost: () => 0.001, worstCase: () => 0.002 },
   })
   expect(resultOf(messages).total_cost_usd).toBe(0.001)
-  expect(told).toMatchObject([{ cost_usd: 0.001, committed_usd: 0.001, tokens: 15 }])
+  expect(stageMessages).toMatchObject([{ cost_usd: 0.001, committed_usd: 0.001, tokens: 15 }])
   expect(engine.totalCostUsd).toBe(0.002)
   const next = resultOf(await submit(engine))
   expect(next.total_cost_usd).toBe(0.003)
   expect(next.modelUsage).toMatchObject({ scripted: { inputTokens: 30, outputTokens: 15, costUSD: 0.003 } })
 })
 
-test('an abort ends them, and the run that is over stays as it is', async () => {
+test('ends the stages on an abort, and leaves the finished run unchanged', async () => {
   const { engine } = engineOf(['answer', { hang: true }, { hang: true, deaf: true }])
   await submit(engine)
   const running = afterRun(engine, [asks('a'), asks('b'), asks('c', { run: () => new Promise(() => {}) })])
@@ -215,16 +225,16 @@ test('an abort ends them, and the run that is over stays as it is', async () => 
   expect(engine.lastTerminal?.reason).toBe('completed')
 })
 
-test('the end of the session ends them', async () => {
+test('ends the stages when the session ends', async () => {
   const session = new AbortController()
-  const { engine } = engineOf(['answer', { hang: true }], { signal: session.signal, clock: still() })
+  const { engine } = engineOf(['answer', { hang: true }], { signal: session.signal, clock: newStillClock() })
   await submit(engine)
   const { ended } = afterRun(engine, [asks('a')])
   session.abort('terminated')
   expect((await ended).map(endOf)).toEqual([['aborted', 'It was aborted (terminated).', 0]])
 })
 
-test('with the signal aborted already nothing is asked', async () => {
+test('asks nothing when the signal is already aborted', async () => {
   const { engine, model } = engineOf(['answer', 'never'])
   await submit(engine)
   const { ended } = afterRun(engine, [asks('a')], { signal: AbortSignal.abort('terminated') })
@@ -232,7 +242,7 @@ test('with the signal aborted already nothing is asked', async () => {
   expect(model.requests).toHaveLength(1)
 })
 
-test('whoever leaves the messages ends the stages', async () => {
+test('ends the stages when the consumer stops reading messages', async () => {
   const { engine } = engineOf(['answer', { hang: true }])
   await submit(engine)
   const running = afterRun(engine, [{ name: 'quick', run: () => ({ kind: 'done' }) }, asks('slow')])
@@ -245,14 +255,14 @@ test('whoever leaves the messages ends the stages', async () => {
 test('a stage that has ended asks nothing any more', async () => {
   let late: StageContext['ask'] | undefined
   const stage: Stage = { name: 'early', run: ({ ask }) => ((late = ask), void ask({ prompt: 'alone' }).catch(() => {}), { kind: 'done' }) } // prettier-ignore
-  const { reports, model } = await after([stage], ['answer', { hang: true }])
+  const { reports, model } = await runWithStages([stage], ['answer', { hang: true }])
   expect(reports.map(({ reason }) => reason)).toEqual(['completed'])
-  const asked = model.requests.length
+  const requestCount = model.requests.length
   await expect(late?.({ prompt: 'late' })).rejects.toMatchObject({ name: 'StageStop', reason: 'aborted' })
-  expect(model.requests).toHaveLength(asked)
+  expect(model.requests).toHaveLength(requestCount)
 })
 
-test('questions beside each other take their turns before they are asked', async () => {
+test('makes parallel questions wait for their turn before they are asked', async () => {
   const stage: Stage = {
     name: 'many',
     limits: { maxTurns: 2 },
@@ -261,11 +271,11 @@ test('questions beside each other take their turns before they are asked', async
       return { kind: 'done', message: asked.map(({ status }) => status).join() }
     },
   }
-  const { reports } = await after([stage], () => 'answer', { clock: still() })
+  const { reports } = await runWithStages([stage], () => 'answer', { clock: newStillClock() })
   expect(reports.map(endOf)).toEqual([['completed', 'fulfilled,fulfilled,rejected,rejected', 2]])
 })
 
-test('a flood is bounded', async () => {
+test('bounds the output of a stage', async () => {
   const tells = Array.from(
     { length: 1_000 },
     (_each, index) => ({ type: 'prompt_suggestion', suggestion: `${index}` }) as const,
@@ -282,12 +292,12 @@ test('a flood is bounded', async () => {
       tells: [large, alien, opening, ...tells],
     }),
   }
-  const { told } = await after([flood])
-  expect(told.map((message) => ('subtype' in message ? message.subtype : message.type))).toEqual([
+  const { stageMessages } = await runWithStages([flood])
+  expect(stageMessages.map((message) => ('subtype' in message ? message.subtype : message.type))).toEqual([
     ...Array.from({ length: 17 }, () => 'prompt_suggestion'),
     'stage_ended',
   ])
-  expect(JSON.stringify(told).length).toBeLessThan(8_000)
+  expect(JSON.stringify(stageMessages).length).toBeLessThan(8_000)
 })
 
 test.each([
@@ -295,27 +305,23 @@ test.each([
   [{ kind: 'other' }, 'failed'],
   [undefined, 'completed'],
   [{ kind: 'skipped', message: 'too early' }, 'skipped'],
-])('a stage that gives %j has %s', async (given, reason) => {
-  const { reports } = await after([{ name: 'odd', run: () => given as never }])
+])('a stage that returns %j has %s', async (returned, reason) => {
+  const { reports } = await runWithStages([{ name: 'odd', run: () => returned as never }])
   expect(reports.map((report) => report.reason)).toEqual([reason])
 })
 
 test.each<[string, unknown, string]>([
   ['no name', [{ run: () => ({ kind: 'done' }) }], 'stages[0].name must be a text that is not empty'],
-  ['two of a name', [asks('a'), asks('a')], 'There are two stages a'],
+  ['two with one name', [asks('a'), asks('a')], 'There are two stages a'],
   ['no bound', [asks('a', { limits: { maxTurns: Infinity } })], 'stages[0].limits.maxTurns must be a whole number'],
-  [
-    'a limit that nobody knows',
-    [asks('a', { limits: { turns: 1 } as never })],
-    'There is no limit stages[0].limits.turns',
-  ],
+  ['an unknown limit', [asks('a', { limits: { turns: 1 } as never })], 'There is no limit stages[0].limits.turns'],
 ])('%s is refused before anything starts', async (_what, stages, problem) => {
   const { engine } = engineOf(['answer'])
   await submit(engine)
   expect(() => afterRun(engine, stages as readonly Stage[])).toThrow(problem)
 })
 
-test('a stage is on record before it asks, and its money counts in the process after', async () => {
+test('records a stage before it asks, and counts its cost in the next process', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const seen: number[] = []
@@ -327,9 +333,13 @@ test('a stage is on record before it asks, and its money counts in the process a
       return { kind: 'done', message: text }
     },
   })
-  await after([stage], ['answer', 'noted'], { session: kept(records), sessionId: 'session', prices: money })
+  await runWithStages([stage], ['answer', 'noted'], {
+    session: storedSession(records),
+    sessionId: 'session',
+    prices: money,
+  })
   expect(seen).toEqual([0, 1])
-  const session = kept(records)
+  const session = storedSession(records)
   expect(session.stages).toMatchObject([
     { id: 'run1/after/memory', name: 'memory', ended: { reason: 'completed', costUsd: 0.001 } },
   ])
@@ -338,21 +348,24 @@ test('a stage is on record before it asks, and its money counts in the process a
   expect(resultOf(await submit(engine)).modelUsage).toMatchObject({ scripted: { inputTokens: 30 } })
 })
 
-test('what an attempt may have cost that was cut is committed and not settled, also in the process after', async () => {
+test('reports what a cut attempt may have cost as committed and not settled, also in the next process', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const stage = asks('memory', { limits: { maxDurationMs: 50 } })
-  const { reports } = await after([stage], ['answer', { hang: true }], { session: kept(records), prices: money })
+  const { reports } = await runWithStages([stage], ['answer', { hang: true }], {
+    session: storedSession(records),
+    prices: money,
+  })
   expect(reports).toMatchObject([{ reason: 'time_limit', costUsd: 0, committedUsd: 0.002 }])
-  const { settled, unknown } = recordedSpending(kept(records))
+  const { settled, unknown } = recordedSpending(storedSession(records))
   expect([settled.nanos, unknown.nanos]).toEqual([3_000_000, 2_000_000])
 })
 
-test('one whose end nobody saw counts with the most that it might have spent', async () => {
+test('counts a stage whose end was not recorded at its maximum cost', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const { engine: first } = engineOf(['answer', { hang: true, deaf: true }], {
-    session: kept(records),
+    session: storedSession(records),
     prices: money,
     maxBudgetUsd: 0.02,
   })
@@ -362,11 +375,11 @@ test('one whose end nobody saw counts with the most that it might have spent', a
   const killed = structuredClone(records)
   running.abort()
   await running.ended
-  const session = kept(killed)
+  const session = storedSession(killed)
   expect(session.stages).toMatchObject([{ name: 'memory', ended: null, most: { nanos: 10_000_000 } }])
   const { settled, unknown } = recordedSpending(session)
   expect([settled.nanos, unknown.nanos]).toEqual([11_000_000, 10_000_000])
-  // 0.001 for the run and 0.01 for the stage: 0.009 are left, which four requests of 0.002 fit into.
+  // The run costs 0.001 and the stage 0.01. The remaining 0.009 are enough for four requests of 0.002.
   const { engine } = engineOf(() => ({ toolCalls: [{ name: 'Read' }] }), {
     session,
     tools: [reader('Read')],
@@ -375,11 +388,11 @@ test('one whose end nobody saw counts with the most that it might have spent', a
   })
   const result = resultOf(await submit(engine))
   expect([result.terminal_reason, result.num_turns]).toEqual(['budget_exhausted', 4])
-  // Nobody knows that it was spent, so it is in no sum of what was.
+  // It is unknown whether this was spent, so no sum of spent money includes it.
   expect(result.total_cost_usd).toBe(0.009)
 })
 
-test('the most of a stage holds for every model that it asks', async () => {
+test('applies the maximum of a stage to every model that it asks', async () => {
   const records: StepRecord[] = []
   const money: Prices = {
     cost: (id) => (id === 'priced' ? 0.001 : undefined),
@@ -394,7 +407,7 @@ test('the most of a stage holds for every model that it asks', async () => {
       return { kind: 'done' }
     },
   })
-  await after([stage], ['answer', 'free'], { session: kept(records), prices: money })
+  await runWithStages([stage], ['answer', 'free'], { session: storedSession(records), prices: money })
   const most = records.flatMap((record) =>
     record.type === 'stage' && record.stage.phase === 'began' ? [record.stage.most.nanos] : [],
   )
@@ -402,10 +415,10 @@ test('the most of a stage holds for every model that it asks', async () => {
   expect(priced.requests).toHaveLength(1)
 })
 
-test('what others have only taken aside is part of the most of a stage: they may give it back', async () => {
+test('counts open reservations against the maximum of a stage, since they may be released', async () => {
   const records: StepRecord[] = []
   const { engine } = engineOf(['answer', { hang: true, deaf: true }, 'noted'], {
-    session: kept(records),
+    session: storedSession(records),
     prices: { cost: () => 0.001, worstCase: () => 0.015 },
     maxBudgetUsd: 0.03,
   })
@@ -426,8 +439,8 @@ test('what others have only taken aside is part of the most of a stage: they may
   await Promise.all([first.ended, second.ended])
 })
 
-test('nothing is asked where the beginning cannot be recorded', async () => {
-  const session = kept()
+test('asks nothing when the start of the stage cannot be recorded', async () => {
+  const session = storedSession()
   const broken: StoredSession = {
     ...session,
     log: {
@@ -438,19 +451,23 @@ test('nothing is asked where the beginning cannot be recorded', async () => {
       },
     },
   }
-  const { reports, model } = await after([asks('memory')], ['answer', 'never'], { session: broken })
+  const { reports, model } = await runWithStages([asks('memory')], ['answer', 'never'], { session: broken })
   expect(reports.map(endOf)).toEqual([['failed', expect.stringContaining('disk full'), 0]])
   expect(model.requests).toHaveLength(1)
 })
 
-test('a stage that had nothing to do leaves no record, and each of the same name has its own', async () => {
+test('leaves no record for a stage that had nothing to do, and keeps stages of one name apart', async () => {
   const records: StepRecord[] = []
-  const made = await after([{ name: 'dream', run: () => ({ kind: 'skipped', message: 'too early' }) }], ['a', 'b'], {
-    session: kept(records),
-  })
+  const skippedRun = await runWithStages(
+    [{ name: 'dream', run: () => ({ kind: 'skipped', message: 'too early' }) }],
+    ['a', 'b'],
+    {
+      session: storedSession(records),
+    },
+  )
   expect(records.some(({ type }) => type === 'stage')).toBe(false)
-  await afterRun(made.engine, [asks('dream')]).ended
-  await afterRun(made.engine, [asks('dream')]).ended
+  await afterRun(skippedRun.engine, [asks('dream')]).ended
+  await afterRun(skippedRun.engine, [asks('dream')]).ended
   expect(records.flatMap((record) => (record.type === 'stage' ? [record.stage.id] : []))).toEqual([
     'run1/after/dream.2',
     'run1/after/dream.2',
@@ -459,25 +476,25 @@ test('a stage that had nothing to do leaves no record, and each of the same name
   ])
 })
 
-test('stages run by themselves under the same bounds', async () => {
+test('runs stages without a session under the same bounds', async () => {
   const model = scriptedModel(() => ({ text: 'more', usage: { input_tokens: 100, output_tokens: 64 } }))
-  const clock = still()
-  const stage = asks('dream', { run: endless([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } })
+  const clock = newStillClock()
+  const stage = asks('dream', { run: endlessStage([]), limits: { maxTurns: 99, maxBudgetUsd: 9, maxTotalTokens: 1e9 } })
   const [report] = await runStages([stage], { model, clock, prices, sessionId: 's', maxBudgetUsd: 2 }).ended
   expect(report).toMatchObject({ id: 'alone/dream', runId: '', reason: 'max_budget_usd' })
   expect(report?.committedUsd).toBeLessThanOrEqual(2)
 })
 
-test('a tool of a stage that hangs is left behind with it', async () => {
+test('leaves a hanging tool behind together with its stage', async () => {
   const stage = asks('memory', { limits: { maxDurationMs: 50, maxTurns: 2 }, run: async ({ ask }) => ({ kind: 'done', message: (await ask({ prompt: 'x', tools: [hanging('Deaf', { deaf: true })] })).text }) }) // prettier-ignore
-  const { reports } = await after([stage], ['answer', { toolCalls: [{ name: 'Deaf' }] }])
+  const { reports } = await runWithStages([stage], ['answer', { toolCalls: [{ name: 'Deaf' }] }])
   expect(reports.map(({ reason }) => reason)).toEqual(['time_limit'])
 })
 
-test('a stage that ends while the next run goes on is no step of that run (spec R-AFTER-7)', async () => {
+test('a stage that ends during the next run is no step of that run (spec R-AFTER-7)', async () => {
   const records: StepRecord[] = []
   const stage: Stage = { name: 'title', run: async () => ({ kind: 'done' }) }
-  await after([stage], ['answer'], { session: kept(records), sessionId: 'session' })
+  await runWithStages([stage], ['answer'], { session: storedSession(records), sessionId: 'session' })
   const stages = records.filter(({ type }) => type === 'stage')
   const open = records.filter(({ type }) => type !== 'stage' && type !== 'end')
   const folded = foldRun([...open, ...stages])

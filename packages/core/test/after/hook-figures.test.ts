@@ -1,11 +1,11 @@
-// Spec R-AFTER-9: what the hooks of a run came to.
+// Tests R-AFTER-9: the figures of the hooks of a run.
 import { expect, test } from 'vitest'
 import { HookFigures } from '../../src/after/index.ts'
 import { CallableHook } from '../../src/index.ts'
 import { engineOf } from '../support/engine.ts'
 import { reader } from '../support/harness.ts'
 
-/** Reads to the end. */
+/** Runs to the end, and returns the figures of each hook. */
 async function all(messages: AsyncIterable<unknown>): Promise<readonly unknown[]> {
   const read: unknown[] = []
   for await (const message of messages) read.push(message)
@@ -14,21 +14,26 @@ async function all(messages: AsyncIterable<unknown>): Promise<readonly unknown[]
 
 async function summary(
   figures: HookFigures,
-  given: Parameters<typeof engineOf>[1],
+  overrides: Parameters<typeof engineOf>[1],
   script: Parameters<typeof engineOf>[0],
 ) {
-  const { engine, events } = engineOf(script, given)
+  const { engine, events } = engineOf(script, overrides)
   await all(engine.submit('go'))
   for (const event of events) figures.onEvent(event)
-  const told = figures.take('run1')
-  return told?.hooks.map(({ hook_name: name, hook_event: event, count, decisions }) => [name, event, count, decisions])
+  const hooksMessage = figures.take('run1')
+  return hooksMessage?.hooks.map(({ hook_name: name, hook_event: event, count, decisions }) => [
+    name,
+    event,
+    count,
+    decisions,
+  ])
 }
 
 const calls = [{ toolCalls: [{ name: 'Read' }, { name: 'Read' }] }, 'done']
 
-test('each hook is counted at each event, with what it decided', async () => {
-  let asked = 0
-  const guard = new CallableHook((context) => (++asked === 1 ? context.withBlocked('no') : undefined), {
+test('counts each hook at each event, with what it decided', async () => {
+  let callCount = 0
+  const guard = new CallableHook((context) => (++callCount === 1 ? context.withBlocked('no') : undefined), {
     id: 'guard',
     triggers: ['beforeToolUse'],
   })
@@ -49,7 +54,7 @@ test('each hook is counted at each event, with what it decided', async () => {
   ])
 })
 
-test('hooks of subagents count, those that are not told do not, and without any there is no summary', async () => {
+test('counts hooks of subagents but not hooks without reports, and has no summary without hooks', async () => {
   const hook = (id: string) => new CallableHook(() => undefined, { id, triggers: ['beforeInference'] })
   const figures = new HookFigures((id) => id !== 'own')
   expect(await summary(figures, { hooks: [hook('a'), hook('own')] }, ['done'])).toEqual([['a', 'beforeInference', 1, { none: 1 }]]) // prettier-ignore
@@ -61,7 +66,7 @@ test('hooks of subagents count, those that are not told do not, and without any 
   ])
 })
 
-test('calls are summed, and the longest is told, whichever it was', () => {
+test('sums calls and reports the longest one, whichever it was', () => {
   const figures = new HookFigures()
   for (const durationMs of [10, 30, 20]) figures.add({ hook: 'a', event: 'Stop', durationMs, decisions: ['block'] })
   expect(figures.take('run1')?.hooks).toEqual([
@@ -69,7 +74,7 @@ test('calls are summed, and the longest is told, whichever it was', () => {
   ])
 })
 
-test('a run with very many hooks has a short summary, those that took most first', () => {
+test('lists the slowest hooks first, and shortens the summary of a run with many hooks', () => {
   const figures = new HookFigures()
   for (let index = 0; index < 1_000; index++)
     figures.add({ hook: `${index} ${'x'.repeat(9_999)}`, event: 'Stop', durationMs: index, decisions: [] })

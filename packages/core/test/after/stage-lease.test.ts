@@ -1,4 +1,4 @@
-// Stages after a run of a session whose budget is shared with others (spec R-BUD-17b, R-BUD-17c).
+// Tests stages after a run of a session that shares its budget with others (spec R-BUD-17b, R-BUD-17c).
 import { expect, test } from 'vitest'
 import { afterRun, type Stage } from '../../src/after/index.ts'
 import type { BudgetLease, Prices, QueryEngine } from '../../src/index.ts'
@@ -7,12 +7,12 @@ import { foldSession } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
 
-/** A thousandth of a dollar a token, both ways. */
+/** Prices input and output at a thousandth of a dollar a token. */
 const prices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + usage.output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
 }
-/** Two dollars for each answer; at worst it is about three. */
+/** Each answer costs two dollars, and at worst about three. */
 const usage = { input_tokens: 1_000, output_tokens: 1_000 }
 const model = () =>
   scriptedModel(
@@ -26,7 +26,7 @@ const asks = (name: string): Stage => ({
   run: async ({ ask }) => ({ kind: 'done', message: (await ask({ prompt: 'And now?' })).text }),
 })
 
-/** What others leave of a budget. */
+/** A lease of a budget of which others have used a part. */
 function leaseOf(totalUsd: number) {
   const lease = {
     name: 'cannot use the tenant acme',
@@ -54,7 +54,7 @@ async function submit(engine: QueryEngine): Promise<void> {
   for await (const message of engine.submit('go')) messages.push(message)
 }
 
-test('stages ask for the most that they may spend before they begin, also beside each other', async () => {
+test('requests the maximum of a stage from the lease before the stage starts, also for parallel stages', async () => {
   const lease = leaseOf(1_000)
   const records: StepRecord[] = []
   const { engine } = engineOf([], { model: model(), prices, session: sessionOf(records, lease), sessionId: 'session' })
@@ -72,14 +72,14 @@ test('stages ask for the most that they may spend before they begin, also beside
   expect(began).toEqual([6e9, 6e9])
 })
 
-test('a stage that the lease gives too little asks for nothing, and its end says why', async () => {
+test('asks nothing in a stage whose lease grants too little, and says why at its end', async () => {
   const { engine } = engineOf([], { model: model(), prices, lease: leaseOf(2.9) })
   await submit(engine)
   const [report] = await afterRun(engine, [asks('memory')]).ended
   expect([report?.reason, report?.committedUsd]).toEqual(['max_budget_usd', 0])
 })
 
-test('a stage that is ended while it waits for its lease is on no record, and charged nothing', async () => {
+test('neither records nor charges a stage that ends while it waits for its lease', async () => {
   const lease = leaseOf(1_000)
   const records: StepRecord[] = []
   const asked = model()

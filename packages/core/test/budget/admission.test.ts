@@ -1,63 +1,63 @@
-// Holds rules of docs/spec: R-REQ-12: a model whose requests wait for their turn.
+// Tests R-REQ-12: a model whose requests wait in an admission queue.
 import { expect, test } from 'vitest'
 import { resume, type Model } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
 import { killedAfter, killedBefore } from '../support/killed.ts'
 
-/** Notes what happens; `isOpen` says whether anybody is let in. */
-function gated(isOpen = true): { readonly model: Model; readonly told: string[] } {
-  const told: string[] = []
+/** Records the calls of the admission port; `isOpen` decides whether a request is admitted. */
+function gated(isOpen = true): { readonly model: Model; readonly calledMethods: string[] } {
+  const calledMethods: string[] = []
   const inner = scriptedModel(() => 'answer')
   const model: Model = {
     ...inner,
     admit: async ({ tokens, signal }) => {
-      told.push('waits')
+      calledMethods.push('waits')
       expect(tokens).toBeGreaterThan(0)
       if (!isOpen)
         await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('gone'))))
       return {
         call: (request, options) => {
-          told.push('asks')
+          calledMethods.push('asks')
           return inner.call(request, options)
         },
-        leave: () => void told.push('leaves'),
+        leave: () => void calledMethods.push('leaves'),
       }
     },
     call: (request, options) => {
-      told.push('asks by itself')
+      calledMethods.push('asks without a queue')
       return inner.call(request, options)
     },
   }
-  return { model, told }
+  return { model, calledMethods }
 }
 
-test('is asked once its turn has come', async () => {
-  const { model, told } = gated()
+test('asks the model once admitted', async () => {
+  const { model, calledMethods } = gated()
   const { terminal } = await begin([], { model }).loop.ended
-  expect([terminal.reason, told]).toEqual(['completed', ['waits', 'asks']])
+  expect([terminal.reason, calledMethods]).toEqual(['completed', ['waits', 'asks']])
 })
 
-test('gets its turn back when the budget has no room', async () => {
-  const { model, told } = gated()
+test('leaves the queue when the budget has no room', async () => {
+  const { model, calledMethods } = gated()
   const { terminal } = await begin([], { model, prices, maxBudgetUsd: 10 }).loop.ended
-  expect([terminal.reason, told]).toEqual(['max_budget_usd', ['waits', 'leaves']])
+  expect([terminal.reason, calledMethods]).toEqual(['max_budget_usd', ['waits', 'leaves']])
 })
 
-test('costs nothing when the run is aborted, or killed, while it waits', async () => {
-  const { model, told } = gated(false)
+test('costs nothing when the run is aborted or killed while it waits', async () => {
+  const { model, calledMethods } = gated(false)
   const options = { model, prices, maxBudgetUsd: 1e9 }
   const going = begin([], options)
-  await until(() => told.length > 0)
+  await until(() => calledMethods.length > 0)
   going.loop.abort('user')
   const { terminal } = await going.loop.ended
-  expect([terminal.reason, terminal.committedUsd, told]).toEqual(['aborted_streaming', 0, ['waits']])
+  expect([terminal.reason, terminal.committedUsd, calledMethods]).toEqual(['aborted_streaming', 0, ['waits']])
   const records = await killedBefore(({ type }) => type === 'result', { ...options, model: gated().model })
   const again = await resume(records, { ...options, model: scriptedModel(['answer']) }).loop.ended
   expect([again.terminal.reason, again.terminal.committedUsd]).toEqual(['completed', again.terminal.costUsd])
 })
 
-test('waits by itself in the process that finds the wait on record, and no request', async () => {
+test('waits again in a process that finds the wait on record, before any request', async () => {
   let waits = 0
   const { model } = gated()
   const isAttempt = (key: string): boolean => key.endsWith('/model:1.1')
@@ -70,15 +70,15 @@ test('waits by itself in the process that finds the wait on record, and no reque
   const later = gated()
   const counted: Model = { ...later.model, admit: (options) => (waits++, later.model.admit!(options)) }
   const { terminal } = await resume(records, { model: counted, prices, maxBudgetUsd: 1e9 }).loop.ended
-  expect([terminal.reason, waits, later.told]).toEqual(['completed', 0, ['asks by itself']])
+  expect([terminal.reason, waits, later.calledMethods]).toEqual(['completed', 0, ['asks without a queue']])
 })
 
-test('is one like any other where it has no such turn', async () => {
+test('works like any other model when it has no queue', async () => {
   const { steps } = await run(['answer'])
   expect(JSON.stringify(steps.records)).not.toContain('admit:')
 })
 
-test('keeps no place for a request that a program without turns had made before it was killed', async () => {
+test('leaves no entry in the queue for a request that a killed process had made without one', async () => {
   const usage = { input_tokens: 10, output_tokens: 10 }
   const options = { tools: [reader('Look')], prices }
   const model = (): Model =>
@@ -90,12 +90,12 @@ test('keeps no place for a request that a program without turns had made before 
   for (let count = 1; ; count++) {
     const records = await killedAfter(count, { ...options, model: model() })
     if (records.some(({ type }) => type === 'end')) break
-    const { model: waiting, told } = gated()
+    const { model: waiting, calledMethods } = gated()
     const lease = { name: 'ours', usd: 1_000_000, growTo: async () => undefined }
     const { terminal } = await resume(records, { ...options, model: waiting, lease }).loop.ended
     expect([count, terminal.reason]).toEqual([count, 'completed'])
-    // Each turn that it was given is used, or given back.
-    const times = (word: string): number => told.filter((one) => one === word).length
+    // Each admission is either used or released.
+    const times = (word: string): number => calledMethods.filter((one) => one === word).length
     expect([count, times('waits')]).toEqual([count, times('asks') + times('leaves')])
     resumed++
   }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-1 to R-BUD-6, R-BUD-11, R-BUD-12, R-CTX-6, for anything that may spend in a run, in any mixture.
+// Tests R-BUD-1 to R-BUD-6, R-BUD-11, R-BUD-12, R-CTX-6, for anything that may spend in a run, in any mixture.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { noUsage, plainContext, type Compaction } from '../../src/entries/adapters.ts'
@@ -21,7 +21,7 @@ import { calls, hook, json, reader, tool } from '../support/harness.ts'
 import { drawn } from '../support/deep.ts'
 
 const dollarsATimes = 1_000
-const honest: Prices = {
+const honestPrices: Prices = {
   cost: (_model, usage) => (usage.input_tokens + 5 * usage.output_tokens) / dollarsATimes,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + 5 * outputTokens) / dollarsATimes,
 }
@@ -42,11 +42,11 @@ const behaviours = [
 type Behaviour = (typeof behaviours)[number]
 
 interface Plan {
-  /** What the models do, one after another, whoever asks. */
+  /** The behaviors of the models, in order, whichever model is asked. */
   readonly script: readonly Behaviour[]
   readonly maxBudgetUsd: number
   readonly maxTokens: number
-  /** How much of the worst case a service bills. */
+  /** The share of the worst case that a service bills. */
   readonly share: number
   readonly wrapUp: boolean
   readonly compacts: boolean
@@ -70,11 +70,11 @@ const garbage: readonly unknown[] = [
   { ...noUsage, input_tokens: 10, output_tokens: Infinity },
 ]
 
-/** A service that bills at most what it was asked for, and tells it, or something else. */
+/** A service that bills at most what was requested, and reports that or something else. */
 function service(id: string, plan: Plan): Model {
-  let asked = 0
+  let callCount = 0
   const replyTo = ({ maxOutputTokens, messages, system }: ModelRequest): ScriptedReply => {
-    const behaviour = plan.script[asked++] ?? 'text'
+    const behaviour = plan.script[callCount++] ?? 'text'
     const usage = {
       input_tokens: Math.floor((900 + (JSON.stringify(messages).length + system.length) / 4) * plan.share) + 1,
       output_tokens: Math.floor(maxOutputTokens * plan.share),
@@ -105,10 +105,10 @@ function service(id: string, plan: Plan): Model {
   }
   const model = scriptedModel(replyTo, { id, maxOutputTokens: 6_000, defaultOutputTokens: 3_000 })
   const call: Model['call'] = async (request, options) => {
-    const number = asked
+    const number = callCount
     const reply = await model.call(request, options)
     if (plan.script[number] !== 'garbage') return reply
-    // What a service says is not held to a type.
+    // A service can return a value of any type.
     return { ...reply, message: { ...reply.message, usage: garbage[number % garbage.length] as Usage } }
   }
   return { ...model, call }
@@ -143,14 +143,14 @@ function optionsOf(plan: Plan): RunOptions {
     beforeRequest: ({ state }) => (state.spent.request % 3 === 2 ? asking('auto') : undefined),
     compact: () => asking('reactive'),
   }
-  let told = 0
+  let priced = 0
   const cost: Prices['cost'] = (id, usage) =>
-    plan.brokenPrices && told++ % 3 === 1 ? Number.NaN : honest.cost(id, usage)
+    plan.brokenPrices && priced++ % 3 === 1 ? Number.NaN : honestPrices.cost(id, usage)
   return {
     model,
     fallbackModel: service('other', plan),
     clock: createFakeClock({ autoAdvance: true }),
-    prices: { ...honest, cost },
+    prices: { ...honestPrices, cost },
     tools: [agent, reader('Look', 'x'.repeat(300)), tool('Write', 'y'.repeat(200))],
     hooks: [hook('onStop', (context_) => context_.withState(context_.state().withExecutionContinued('more')))],
     maxTurns: 8,
@@ -162,7 +162,7 @@ function optionsOf(plan: Plan): RunOptions {
   }
 }
 
-/** L1 and L3 of the ledger, and no figure that is no number. */
+/** Checks L1 and L3 of the ledger, and that every figure is a number. */
 function expectKept(ledger: Ledger, { maxBudgetUsd, maxTokens }: Plan): void {
   const { settled, reserved, unknown } = ledger.figures()
   for (const amount of [settled, reserved, unknown]) {
@@ -173,7 +173,7 @@ function expectKept(ledger: Ledger, { maxBudgetUsd, maxTokens }: Plan): void {
   expect(settled.tokens + reserved.tokens).toBeLessThanOrEqual(maxTokens)
 }
 
-test('no limit is overshot at any moment, whoever spends, whatever services, prices and the network do', async () => {
+test('never overshoots a limit, whatever is spent by whom and whatever services, prices and the network do', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const options = optionsOf(plan)
@@ -185,7 +185,7 @@ test('no limit is overshot at any moment, whoever spends, whatever services, pri
       }
       const { terminal, state } = await running.ended
       const { settled, reserved } = ledger.figures()
-      // Whatever was taken aside was settled, and what the run tells is what the ledger holds.
+      // Every reservation was settled, and the run reports what the ledger contains.
       expect([reserved, settled.tokens]).toEqual([{ nanos: 0, tokens: 0 }, state.spent.totalTokens])
       expect(settled.nanos).toBe(state.spent.nanos + state.spent.unknownNanos)
       expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
@@ -196,16 +196,16 @@ test('no limit is overshot at any moment, whoever spends, whatever services, pri
   )
 })
 
-test('no limit is overshot over a crash at any record', async () => {
+test('never overshoots a limit over a crash at any record', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
       const options = optionsOf(plan)
       const steps = createMemorySteps({ clock: options.clock! })
       await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
       const records = json(steps.records) as unknown as readonly StepRecord[]
-      // The process dies while something is asked or done: what had begun may have been billed.
-      const begun = records.flatMap(({ type }, index) => (type === 'intent' ? [index + 1] : []))
-      const cut = records.slice(0, begun[Math.floor(where * (begun.length - 1))])
+      // The process dies during a request or a tool call. What had begun may have been billed.
+      const intentIndexes = records.flatMap(({ type }, index) => (type === 'intent' ? [index + 1] : []))
+      const cut = records.slice(0, intentIndexes[Math.floor(where * (intentIndexes.length - 1))])
       const { terminal, state } = await resume(cut, optionsOf(plan)).loop.ended
       expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
       expect(state.spent.totalTokens).toBeLessThanOrEqual(plan.maxTokens)

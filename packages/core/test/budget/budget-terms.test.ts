@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STAND-10a, R-STAND-23a: what tells standing budgets apart, and which models each counts.
+// Tests R-STAND-10a and R-STAND-23a: how standing budgets are distinguished, and which models each one counts.
 import { expect, test } from 'vitest'
 import { budgetName, countsModel, type BudgetTerms } from '../../src/limits/standing.ts'
 
@@ -9,7 +9,7 @@ test.each<[BudgetTerms, string]>([
   [{ per: 'day', usd: 1e-9 }, '$0.000000001 a day'],
   [{ per: 'day', usd: Infinity }, '$Infinity a day'],
   [{ per: 'month', usd: 5, model: 'claude-opus-*', folder: '~/work/x' }, '$5 a month for claude-opus-* in ~/work/x'],
-])('%j is called %s', (terms, name) => {
+])('names %j as %s', (terms, name) => {
   expect(budgetName(terms)).toBe(name)
 })
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-5 to R-CTX-8, R-BUD-4: what a compaction asks a model for is paid like any other request.
+// Tests R-CTX-5 to R-CTX-8, R-BUD-4: requests of a compaction are paid like any other request.
 import { describe, expect, test } from 'vitest'
 import {
   isJsonObject,
@@ -39,16 +39,16 @@ const question: CompactionRequest = {
   messages: [{ role: 'user', content: 'all of it' }],
   maxOutputTokens: 500,
 }
-/** The most that the question can be billed for: 1,000 around it, its bytes, and its cap. */
+/** The maximum that the question can be billed for: 1,000 around it, its bytes, and its cap. */
 const questionTokens = 1_000 + 10 + (16 + 9) + 500
 
 const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
 const summary: ScriptedReply = { text: 'a summary', usage: usage(300, 40) }
 
-/** A compaction that asks, once or as often as `asks` says, and keeps what it was told. */
+/** A compaction that asks a model `asks` times, and records the replies. */
 function summarizing(
   trigger: Compaction['trigger'],
-  heard: CompactionReply[] = [],
+  compactionReplies: CompactionReply[] = [],
   asks: readonly CompactionRequest[] = [question],
 ): Compaction {
   return {
@@ -57,7 +57,7 @@ function summarizing(
       let text = ''
       for (const request of asks) {
         const reply = await ask(request)
-        heard.push(reply)
+        compactionReplies.push(reply)
         if (reply.kind !== 'answered') return { kind: 'gave_up', message: reply.kind }
         text += reply.message.content.map((block) => ('text' in block ? String(block.text) : '')).join('')
       }
@@ -66,7 +66,7 @@ function summarizing(
   }
 }
 
-/** Compacts before the second request, once. */
+/** Compacts once, before the second request. */
 const beforeSecond = (compaction: () => Compaction, more: Partial<ContextManager> = {}): ContextManager => ({
   ...plainContext,
   autoCompact: true,
@@ -74,10 +74,10 @@ const beforeSecond = (compaction: () => Compaction, more: Partial<ContextManager
   ...more,
 })
 
-/** The run looks, and answers; between the two its context is compacted by a model of its own. */
+/** The run looks and answers. Between the two, a separate model compacts its context. */
 function world(
   replies: readonly ScriptedReply[] = [summary],
-  heard: CompactionReply[] = [],
+  compactionReplies: CompactionReply[] = [],
   asked: CompactionRequest = question,
 ) {
   const small = scriptedModel(replies, { id: 'small', maxOutputTokens: cap })
@@ -85,7 +85,7 @@ function world(
     ({ messages }) => (messages[0]?.content === 'go' && messages.length === 1 ? calls('Look') : 'answer'),
     { maxOutputTokens: cap },
   )
-  const compaction = () => summarizing('auto', heard, [{ ...asked, model: small }])
+  const compaction = () => summarizing('auto', compactionReplies, [{ ...asked, model: small }])
   const options: RunOptions = {
     model,
     prices,
@@ -93,10 +93,10 @@ function world(
     tools: [reader('Look')],
     context: beforeSecond(compaction, { models: [small] }),
   }
-  return { small, model, options, heard }
+  return { small, model, options, compactionReplies }
 }
 
-/** Tokens that were reserved by requests of a compaction. */
+/** Tokens reserved by requests of a compaction. */
 const reservedByCompaction = (records: readonly StepRecord[]): readonly unknown[] =>
   records.flatMap((record) =>
     record.type === 'intent' && record.key.includes('compact:') && isJsonObject(record.intent)
@@ -105,7 +105,7 @@ const reservedByCompaction = (records: readonly StepRecord[]): readonly unknown[
   )
 
 describe('a compaction that asks a model', () => {
-  test('is in cost, tokens and the figures by model, and not in the usage of the run', async () => {
+  test('counts in cost, tokens and the figures by model, and not in the usage of the run', async () => {
     const { options, small } = world()
     const { terminal, state, messages } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 15 + 340 + 15, 370])
@@ -128,32 +128,32 @@ describe('a compaction that asks a model', () => {
     expect(terminal.committedUsd).toBe(370)
   })
 
-  test('is asked of the model that goes on when it names none', async () => {
+  test('asks the current model when it names none', async () => {
     const model = scriptedModel([calls('Look'), summary, 'answer'], { maxOutputTokens: cap })
     const { options } = world()
     const { terminal } = await run([], { ...options, model, context: beforeSecond(() => summarizing('auto')) } as never)
     expect([terminal.reason, model.requests.length, terminal.costUsd]).toEqual(['completed', 3, 370])
   })
 
-  test('lowers its cap to what fits, and is told when nothing useful does', async () => {
+  test('lowers its cap to what fits, and gets an error when nothing useful fits', async () => {
     const long = { ...question, messages: [{ role: 'user', content: 'x'.repeat(5_000) }] } as const
     const input = 1_000 + 10 + (16 + 5_000)
     const asks = async (maxBudgetUsd: number) => {
-      const { options, small, heard } = world([summary], [], long)
+      const { options, small, compactionReplies } = world([summary], [], long)
       const { terminal } = await run([], { ...options, minUsefulTokens: 100, maxBudgetUsd } as never)
       expect(terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
       return [
         terminal.reason,
         small.requests.map(({ maxOutputTokens }) => maxOutputTokens),
-        heard.map(({ kind }) => kind),
+        compactionReplies.map(({ kind }) => kind),
       ]
     }
     expect(await asks(15 + input + 200)).toEqual(['completed', [200], ['answered']])
-    // Without it the run goes on as it was.
+    // Without the compaction, the run continues unchanged.
     expect(await asks(15 + input + 99)).toEqual(['completed', [], ['over_budget']])
   })
 
-  test('never spends what is held back for the last answer', async () => {
+  test('never spends the reserve for the last answer', async () => {
     const greedy = scriptedModel(({ maxOutputTokens }) => ({ text: 'long', usage: usage(1_000, maxOutputTokens) }), {
       id: 'small',
       maxOutputTokens: 100_000,
@@ -162,20 +162,20 @@ describe('a compaction that asks a model', () => {
       maxOutputTokens: 1_024,
     })
     const compaction = () => summarizing('auto', [], [{ ...question, model: greedy, maxOutputTokens: 100_000 }])
-    const given = { prices, tools: [reader('Look')], context: beforeSecond(compaction, { models: [greedy] }) }
-    const { terminal, model: asked } = await run([], { ...given, model, wrapUp: true, maxBudgetUsd: 8_000 })
+    const runOptions = { prices, tools: [reader('Look')], context: beforeSecond(compaction, { models: [greedy] }) }
+    const { terminal, model: asked } = await run([], { ...runOptions, model, wrapUp: true, maxBudgetUsd: 8_000 })
     expect([terminal.reason, asked.requests.at(-1)?.toolChoice]).toEqual(['max_budget_usd', 'none'])
     expect(terminal.committedUsd).toBeLessThanOrEqual(8_000)
   })
 
-  test('is retried under the one retry policy', async () => {
-    const { options, heard, small } = world([
+  test('follows the same retry policy', async () => {
+    const { options, compactionReplies, small } = world([
       { error: { kind: 'overloaded', message: 'busy', status: 529 } },
       { error: { kind: 'connection', message: 'gone' } },
       summary,
     ])
     const { terminal, events } = await run([], { ...options, maxBudgetUsd: 100_000 } as never)
-    expect([heard.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
+    expect([compactionReplies.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
       ['answered'],
       3,
       'completed',
@@ -186,8 +186,8 @@ describe('a compaction that asks a model', () => {
     expect(new Set(small.requests.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3)
   })
 
-  test('is told that its own request is too long, and may ask again', async () => {
-    const { options, heard } = world()
+  test('gets an error when its own request is too long, and may ask again', async () => {
+    const { options, compactionReplies } = world()
     const small = scriptedModel([{ error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }, summary], {
       id: 'small',
     })
@@ -196,7 +196,7 @@ describe('a compaction that asks a model', () => {
       async run({ ask }) {
         for (;;) {
           const reply = await ask({ ...question, model: small })
-          heard.push(reply)
+          compactionReplies.push(reply)
           if (reply.kind === 'answered')
             return summarizing('auto', []).run({
               ask: async () => reply,
@@ -212,28 +212,31 @@ describe('a compaction that asks a model', () => {
       ...options,
       context: beforeSecond(() => compaction, { models: [small] }),
     } as never)
-    expect([heard.map(({ kind }) => kind), terminal.summary.compacted]).toEqual([['failed', 'answered'], true])
+    expect([compactionReplies.map(({ kind }) => kind), terminal.summary.compacted]).toEqual([
+      ['failed', 'answered'],
+      true,
+    ])
   })
 
   test('may ask four times, and no more', async () => {
-    const heard: CompactionReply[] = []
+    const compactionReplies: CompactionReply[] = []
     const { options } = world()
     const small = scriptedModel(() => summary, { id: 'small' })
     const compaction = () =>
       summarizing(
         'auto',
-        heard,
+        compactionReplies,
         Array.from({ length: 6 }, () => ({ ...question, model: small })),
       )
     const { terminal } = await run([], { ...options, context: beforeSecond(compaction, { models: [small] }) } as never)
-    expect([heard.map(({ kind }) => kind), small.requests.length]).toEqual([
+    expect([compactionReplies.map(({ kind }) => kind), small.requests.length]).toEqual([
       ['answered', 'answered', 'answered', 'answered', 'failed'],
       4,
     ])
     expect([terminal.reason, terminal.summary.compacted, terminal.costUsd]).toEqual(['completed', false, 30 + 4 * 340])
   })
 
-  test('that gives up after it was answered is paid all the same', async () => {
+  test('is paid even when it gives up after the answer', async () => {
     const { options } = world()
     const wasteful: Compaction = {
       trigger: 'auto',
@@ -244,7 +247,7 @@ describe('a compaction that asks a model', () => {
     expect([terminal.costUsd, terminal.summary.compacted]).toEqual([370, false])
   })
 
-  test('that throws, or whose answer is none, gives up and is paid', async () => {
+  test('is paid when it throws or returns an invalid result, and gives up', async () => {
     const { options } = world()
     const broken: Compaction = { trigger: 'auto', run: async ({ ask }) => { await ask(question); throw new Error('no') } } // prettier-ignore
     const model = scriptedModel([calls('Look'), summary, 'answer'], { maxOutputTokens: cap })
@@ -255,7 +258,7 @@ describe('a compaction that asks a model', () => {
     ])
   })
 
-  test('after a 413, by a layer that gives up, is paid all the same', async () => {
+  test('is paid after a 413 even when the layer gives up', async () => {
     const wasteful = (trigger: Compaction['trigger']): Compaction => ({
       trigger,
       run: async ({ ask }) => (await ask(question), { kind: 'gave_up', message: 'nothing was gained' }),
@@ -268,7 +271,7 @@ describe('a compaction that asks a model', () => {
     expect(json((await replay(steps.records, { model, prices, context })).terminal)).toEqual(json(terminal))
   })
 
-  test('in a subagent draws on the same budget', async () => {
+  test('draws on the same budget in a subagent', async () => {
     const child = {
       name: 'Agent',
       description: '',
@@ -296,7 +299,7 @@ describe('a compaction that asks a model', () => {
   })
 })
 
-describe('an abort in the middle of it', () => {
+describe('aborting a compaction', () => {
   test('charges the request at its worst case, and ends the run', async () => {
     const { options, small } = world([{ hang: true }])
     const going = begin([], { ...options, maxBudgetUsd: 100_000 } as never)
@@ -327,22 +330,24 @@ describe('an abort in the middle of it', () => {
       ),
     }
     const context = { ...plainContext, drain: () => hanging, compact: () => summarizing('reactive') }
-    const given = { model, prices, context, wrapUp: true, clock: createFakeClock({ autoAdvance: true }) }
-    const going = begin([], given)
+    const runOptions = { model, prices, context, wrapUp: true, clock: createFakeClock({ autoAdvance: true }) }
+    const going = begin([], runOptions)
     await until(() => isCompacting && model.requests.length === (asks ? 2 : 1))
     going.loop.abort()
     const { terminal, steps } = await going.end()
     expect([terminal.reason, terminal.costUsd, model.requests.length]).toEqual(['aborted_streaming', 0, asks ? 2 : 1])
-    expect(json((await replay(steps.records, given)).terminal)).toEqual(json(terminal))
+    expect(json((await replay(steps.records, runOptions)).terminal)).toEqual(json(terminal))
   })
 })
 
-test('a compaction is told when the answer to its question broke off', async () => {
-  const { options, heard } = world([
+test('reports to a compaction that its reply was cut off', async () => {
+  const { options, compactionReplies } = world([
     { text: 'half a summary', streamError: { kind: 'connection', message: 'socket closed' } },
   ])
   await run([], options as never)
-  expect(heard).toMatchObject([{ kind: 'answered', streamError: { kind: 'connection', message: 'socket closed' } }])
+  expect(compactionReplies).toMatchObject([
+    { kind: 'answered', streamError: { kind: 'connection', message: 'socket closed' } },
+  ])
 })
 
 describe('a compaction that misbehaves', () => {
@@ -352,27 +357,27 @@ describe('a compaction that misbehaves', () => {
     return { options: { ...options, context, graceMs: 100 }, question: { ...question, model: small }, small }
   }
 
-  test('by not waiting for its question: the run waits, and it is paid', async () => {
-    const given = asking(async ({ ask }) => {
-      void ask(given.question)
+  test('by not awaiting its question: the run awaits it and pays', async () => {
+    const compactionTest = asking(async ({ ask }) => {
+      void ask(compactionTest.question)
       return { kind: 'gave_up', message: 'never mind' }
     })
-    const { terminal, events } = await run([], given.options as never)
+    const { terminal, events } = await run([], compactionTest.options as never)
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
     expect(events.filter(({ type }) => type === 'compact_end')).toHaveLength(1)
   })
 
-  test('by not waiting for a question that takes its time: nothing of it is under way when the run goes on', async () => {
+  test('by not awaiting a slow question: nothing of it is under way when the run continues', async () => {
     const slow: ScriptedReply = { ...summary, before: () => new Promise((resolve) => void clock.after(5_000, resolve)) }
-    const given = asking(
+    const compactionTest = asking(
       async ({ ask }) => {
-        void ask(given.question)
+        void ask(compactionTest.question)
         return { kind: 'gave_up', message: 'never mind' }
       },
       [slow],
     )
     const clock = createFakeClock({ autoAdvance: true })
-    const { terminal, steps } = await run([], { ...given.options, clock })
+    const { terminal, steps } = await run([], { ...compactionTest.options, clock })
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
     const done = steps.records.flatMap((record) => (record.type === 'result' ? [record.key.split('/')[1]] : []))
     expect(done.filter((key) => !key?.startsWith('tool'))).toEqual([
@@ -383,10 +388,10 @@ describe('a compaction that misbehaves', () => {
     ])
   })
 
-  test('by asking when it is over: nobody is asked', async () => {
+  test('by asking after its end: the question is rejected', async () => {
     let askLater = (): Promise<CompactionReply> => Promise.reject(new Error('it never began'))
-    const given = asking(async ({ ask }) => {
-      askLater = () => ask(given.question)
+    const compactionTest = asking(async ({ ask }) => {
+      askLater = () => ask(compactionTest.question)
       return { kind: 'gave_up', message: 'never mind' }
     })
     const late: CompactionReply[] = []
@@ -397,41 +402,45 @@ describe('a compaction that misbehaves', () => {
           () => {},
         )
     })
-    const { terminal } = await run([], { ...given.options, hooks: [asks] } as never)
-    expect([terminal.reason, late, given.small.requests.length]).toEqual(['completed', [{ kind: 'aborted' }], 0])
+    const { terminal } = await run([], { ...compactionTest.options, hooks: [asks] } as never)
+    expect([terminal.reason, late, compactionTest.small.requests.length]).toEqual([
+      'completed',
+      [{ kind: 'aborted' }],
+      0,
+    ])
   })
 
-  test('by being deaf to an abort: it is left behind, what it asked is paid, and nothing is asked after', async () => {
+  test('by ignoring an abort: it is left behind, its questions are paid, and no more are asked', async () => {
     let askLater = (): Promise<CompactionReply> => Promise.reject(new Error('it never began'))
-    const given = asking(
+    const compactionTest = asking(
       ({ ask }) =>
         new Promise(() => {
-          void ask(given.question)
-          askLater = () => ask(given.question)
+          void ask(compactionTest.question)
+          askLater = () => ask(compactionTest.question)
         }),
       [{ hang: true, deaf: true }, summary],
     )
-    const going = begin([], { ...given.options, maxBudgetUsd: 100_000 } as never)
-    await until(() => given.small.requests.length === 1)
+    const going = begin([], { ...compactionTest.options, maxBudgetUsd: 100_000 } as never)
+    await until(() => compactionTest.small.requests.length === 1)
     going.loop.abort()
     const { terminal, state } = await going.end()
     expect([terminal.reason, terminal.committedUsd]).toEqual(['aborted_streaming', 15 + questionTokens])
-    expect([await askLater(), given.small.requests.length]).toEqual([{ kind: 'aborted' }, 1])
+    expect([await askLater(), compactionTest.small.requests.length]).toEqual([{ kind: 'aborted' }, 1])
     expect(state.spent.unknownNanos).toBe(questionTokens * 1e9)
   })
 
-  test('by swallowing that the driver failed: the run breaks', async () => {
-    const given = asking(async ({ ask }) => {
-      await ask(given.question).catch(() => {})
+  test('by swallowing a failure of the step engine: the run breaks', async () => {
+    const compactionTest = asking(async ({ ask }) => {
+      await ask(compactionTest.question).catch(() => {})
       return { kind: 'compacted', messages: [{ role: 'user', content: 'x' }], preTokens: 1, postTokens: 1 }
     })
     const steps = createMemorySteps({
-      clock: given.options.clock!,
+      clock: compactionTest.options.clock!,
       onRecord: (record) => {
         if (record.type === 'intent' && record.key.includes('compact:')) throw new Error('the disk is full')
       },
     })
-    const { terminal } = await run([], { ...given.options, steps } as never)
+    const { terminal } = await run([], { ...compactionTest.options, steps } as never)
     expect([terminal.reason, terminal.error?.message]).toEqual(['error', 'The run failed: the disk is full'])
   })
 
@@ -439,10 +448,10 @@ describe('a compaction that misbehaves', () => {
     ['nothing', undefined],
     ['another kind', { kind: 'done' }],
     ['no messages', { kind: 'compacted' }],
-  ])('by giving %s: it gave up', async (_what, result) => {
-    // Plain JavaScript may give anything.
-    const given = asking(async () => result as never)
-    const { terminal, events } = await run([], given.options as never)
+  ])('by returning %s: it gives up', async (_what, result) => {
+    // Plain JavaScript code can return any value.
+    const compactionTest = asking(async () => result as never)
+    const { terminal, events } = await run([], compactionTest.options as never)
     expect(terminal.reason).toBe('completed')
     expect(events).toContainEqual({
       type: 'compact_end',
@@ -453,8 +462,8 @@ describe('a compaction that misbehaves', () => {
   })
 })
 
-describe('a kill in the middle of it', () => {
-  test('before the answer: the request counts at its reservation, and is made again', async () => {
+describe('killing a compaction', () => {
+  test('before the answer: counts the request at its reservation, and makes it again', async () => {
     const { options } = world()
     const limited = { ...options, maxBudgetUsd: 100_000 }
     const records = await killedBefore((record) => record.type === 'result' && record.key.includes('compact:'), limited)
@@ -466,7 +475,7 @@ describe('a kill in the middle of it', () => {
     expect([poor.terminal.reason, poor.terminal.committedUsd]).toEqual(['max_budget_usd', 15 + questionTokens])
   })
 
-  test('after the answer: it is not paid twice', async () => {
+  test('after the answer: does not pay twice', async () => {
     let compacted = 0
     const isFatal = (record: StepRecord) =>
       record.type === 'result' && record.key.includes('compact:') && ++compacted === 2
@@ -481,7 +490,7 @@ describe('a kill in the middle of it', () => {
     ])
   })
 
-  test('after it was done: what it gave stands, whatever the layers would give now', async () => {
+  test('after its end: uses the recorded compaction, whatever the layers would return now', async () => {
     const records = await killedBefore((record) => record.type === 'intent' && record.key.includes('model:2'), {
       ...world().options,
       maxBudgetUsd: 100_000,
@@ -494,27 +503,27 @@ describe('a kill in the middle of it', () => {
     }
   })
 
-  test('after any record, the end is the same', async () => {
-    const whole = await run([], world().options as never)
-    for (let count = 1; count < whole.steps.records.length; count++) {
+  test('after any record: ends the same', async () => {
+    const completeRun = await run([], world().options as never)
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const records = await killedBefore((_record, written) => written === count, world().options)
       const { terminal } = await resume(records, world().options).loop.ended
       expect([count, terminal.reason, terminal.costUsd]).toEqual([count, 'completed', 370])
     }
   })
 
-  test('a replay asks nobody', async () => {
+  test('a replay asks no model', async () => {
     const { options } = world()
-    const whole = await run([], options as never)
+    const completeRun = await run([], options as never)
     const { options: silent, small } = world()
-    const again = await replay(whole.steps.records, silent)
-    expect([json(again.terminal), small.requests.length]).toEqual([json(whole.terminal), 0])
-    expect(json(again.events)).toEqual(json(whole.events.filter((event) => !isLive(event))))
+    const again = await replay(completeRun.steps.records, silent)
+    expect([json(again.terminal), small.requests.length]).toEqual([json(completeRun.terminal), 0])
+    expect(json(again.events)).toEqual(json(completeRun.events.filter((event) => !isLive(event))))
   })
 })
 
 describe('models of a compaction', () => {
-  test('are held to a price under a dollar budget, when the options are read', () => {
+  test('need a price under a dollar budget when the options are validated', () => {
     const small = scriptedModel([], { id: 'small' })
     const priced = {
       ...prices,
@@ -525,7 +534,7 @@ describe('models of a compaction', () => {
     expect(() => streamRun(startRun({ prompt: 'go' }), options)).not.toThrow()
   })
 
-  test('are held to a price under a dollar budget that is set while the run goes on', () => {
+  test('need a price under a dollar budget that is set during the run', () => {
     const small = scriptedModel([], { id: 'small' })
     const worstCase: Prices['worstCase'] = (id, bound) => (id === 'small' ? undefined : prices.worstCase(id, bound))
     const { loop: going } = begin([], {
@@ -535,11 +544,11 @@ describe('models of a compaction', () => {
     expect(() => going.set({ limits: { maxBudgetUsd: 5 } })).toThrow('There is no price for small')
   })
 
-  test('that were not named are not asked', async () => {
-    const { options, heard, small } = world()
+  test('are rejected when they were not named', async () => {
+    const { options, compactionReplies, small } = world()
     const context = { ...options.context, models: [] } as ContextManager
     const { terminal } = await run([], { ...options, context, maxBudgetUsd: 100_000 } as never)
-    expect([heard.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
+    expect([compactionReplies.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
       ['failed'],
       0,
       'completed',
@@ -547,8 +556,8 @@ describe('models of a compaction', () => {
   })
 })
 
-describe('the most that a question can be billed for', () => {
-  test("is the provider's count where it covers the messages, and bytes for the rest", async () => {
+describe('the maximum that a question can be billed for', () => {
+  test("is the provider's count for the messages that it covers, and bytes for the rest", async () => {
     const long = 'é'.repeat(4_000)
     const model = scriptedModel([{ ...calls('Look'), usage: usage(3_000, 20) }, summary, 'answer'], {
       maxOutputTokens: cap,
@@ -557,19 +566,19 @@ describe('the most that a question can be billed for', () => {
       trigger: 'auto',
       run: ({ ask }) =>
         summarizing('auto', [], [question]).run({
-          ask: (request) => ask({ ...request, messages: shown.slice(0, 1) }),
+          ask: (request) => ask({ ...request, messages: firstMessages.slice(0, 1) }),
           signal: new AbortController().signal,
           instructions: '',
         }),
     }
-    let shown: readonly { readonly role: 'user'; readonly content: string }[] = []
+    let firstMessages: readonly { readonly role: 'user'; readonly content: string }[] = []
     const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
       beforeRequest: ({ state }) => {
         if (state.spent.request !== 2) return undefined
-        // The messages as they stand in the conversation.
-        shown = state.transcript.messages() as never
+        // The messages exactly as in the conversation.
+        firstMessages = state.transcript.messages() as never
         return compaction
       },
     }
@@ -578,7 +587,7 @@ describe('the most that a question can be billed for', () => {
       { model, prices, context, tools: [reader('Look')], maxBudgetUsd: 100_000 },
       { prompt: long },
     )
-    // The count of the whole first request, the reply's tokens, and the words of the question's own.
+    // The count of the first request, the tokens of the reply, and the text of the question itself.
     expect(reservedByCompaction(steps.records)).toEqual([1_000 + 3_000 + 20 + 10 + 500])
   })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
+// Tests R-CTX-2, R-CTX-5: the cost of a compaction is in the figures of the run.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import { StopSignal, type ContextManager, type Guard } from '../../src/index.ts'
@@ -21,7 +21,7 @@ const compaction = (trigger: Compaction['trigger']): Compaction => ({
 })
 const small = () => scriptedModel([{ text: 'summary', usage: usage(300, 40) }], { id: 'small' })
 
-/** Compacts once: before the first request, or when the service says that it is too long. */
+/** Compacts once: before the first request, or when the service reports that it is too long. */
 function once(trigger: 'auto' | 'reactive' | 'collapse'): ContextManager {
   let left = 1
   const take = (): Compaction | undefined => (left-- > 0 ? compaction(trigger) : undefined)
@@ -35,7 +35,7 @@ describe('the requests of a compaction', () => {
     ['reactive', [tooLong, 'answer']],
     ['collapse', [tooLong, 'answer']],
   ] as const)(
-    'that is %s, are in cost, tokens and the figures by model, and not in the usage of the run',
+    'count in cost, tokens and the figures by model when %s, and not in the usage of the run',
     async (trigger, script) => {
       const { terminal, state } = await run(script, { context: once(trigger), prices: dollarATokenPrices })
       const { reason, costUsd, committedUsd, summary } = terminal
@@ -48,7 +48,7 @@ describe('the requests of a compaction', () => {
     },
   )
 
-  test('count for a guard of cost, before the next request', async () => {
+  test('count for a cost guard, before the next request', async () => {
     const dear: Guard = {
       name: 'dear',
       evaluate: ({ costUsd, totalTokens }) =>
@@ -67,7 +67,7 @@ describe('the requests of a compaction', () => {
   })
 })
 
-test('after a compaction the tokens of the next request are estimated anew, and what the provider counted is forgotten, but not how it counts', async () => {
+test("estimates the tokens of the next request anew after a compaction, without the provider's count but with its ratio", async () => {
   const estimates: number[] = []
   let left = 1
   const context: ContextManager = {
@@ -81,8 +81,8 @@ test('after a compaction the tokens of the next request are estimated anew, and 
   const counted: ScriptedReply = { ...calls('Look'), usage: usage(50_000, 20) }
   const script = [counted, { ...calls('Look'), usage: usage(0, 0) }, 'done']
   await run(script, { context, tokens: { estimate: () => 7 }, tools: [reader('Look')] })
-  // 7 for every text, 4 around a message and 8 around a result; system prompt and tools are a text each.
+  // 7 for each text, 4 around a message and 8 around a result; system prompt and tools are a text each.
   const [fixed, text, result] = [7 + 7, 4 + 7, 4 + 8 + 7]
-  // That the provider counts far more than is estimated is not forgotten: 8 times as much is believed.
+  // The known ratio between the provider's count and our estimate still applies: up to 8 times.
   expect(estimates).toEqual([fixed + text, 50_000 + 20 + result, 8 * (fixed + text + text + result)])
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
+// Tests R-BUD-5, R-BUD-11, R-BUD-12: figures that services and prices report are validated before they count.
 import { describe, expect, test } from 'vitest'
 import { noUsage } from '../../src/entries/adapters.ts'
 import {
@@ -20,23 +20,23 @@ import {
   json,
   reader,
   run,
-  type Given,
+  type RunTestOptions,
   type Run,
 } from '../support/harness.ts'
 import { tinyImage } from '../support/images.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const cap = 4_000
-/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
+/** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
 const firstInput = 1_000 + 16 + 2 + 2
-const worst = firstInput + cap
+const worstCaseUsd = firstInput + cap
 
-/** A model whose reply bears this usage, whatever its type. */
-function telling(usage: unknown, text = 'answer'): ReturnType<typeof scriptedModel> {
+/** A model whose reply has this usage, whatever its type. */
+function modelReporting(usage: unknown, text = 'answer'): ReturnType<typeof scriptedModel> {
   const model = scriptedModel(() => text, { maxOutputTokens: cap })
   const call: Model['call'] = async (request, options) => {
     const reply = await model.call(request, options)
-    // What a service says is not held to a type.
+    // A service can return a value of any type.
     return { ...reply, message: { ...reply.message, usage: usage as Usage } }
   }
   return { ...model, requests: model.requests, call }
@@ -57,19 +57,19 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
   ['a negative cache', { ...noUsage, input_tokens: 10, cache_read_input_tokens: -3 }, 'cache_read_input_tokens'],
   ['no cache', { input_tokens: 10, output_tokens: 7 }, 'cache_creation_input_tokens'],
   [
-    'a part that is no number',
+    'a part that is not a number',
     { ...noUsage, input_tokens: 10, cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: -1 } },
     'ephemeral_1h_input_tokens',
   ],
   ['a fraction', { ...noUsage, input_tokens: 10.5, output_tokens: 7 }, 'input_tokens is 10.5'],
-  ['more than any request has', { ...noUsage, input_tokens: 100_000_001, output_tokens: 7 }, 'input_tokens'],
+  ['more than any request can have', { ...noUsage, input_tokens: 100_000_001, output_tokens: 7 }, 'input_tokens'],
   [
-    'a prompt that is longer than any in all',
+    'a total prompt longer than any prompt',
     { ...noUsage, input_tokens: 99_999_999, cache_read_input_tokens: 2 },
     'the prompt is 100000001',
   ],
-  ['passes that are no list', { ...noUsage, input_tokens: 10, iterations: 'two' }, 'iterations is "two"'],
-  ['a pass that is none', { ...noUsage, input_tokens: 10, iterations: [7] }, 'iterations[0] is 7'],
+  ['passes that are not a list', { ...noUsage, input_tokens: 10, iterations: 'two' }, 'iterations is "two"'],
+  ['an invalid pass', { ...noUsage, input_tokens: 10, iterations: [7] }, 'iterations[0] is 7'],
   [
     'a pass without a kind',
     { ...noUsage, input_tokens: 10, iterations: [{ input_tokens: 1, output_tokens: 1 }] },
@@ -86,7 +86,7 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations[0].output_tokens is missing',
   ],
   [
-    'a pass with a cache that is no number',
+    'a pass with a cache that is not a number',
     {
       ...noUsage,
       input_tokens: 10,
@@ -95,7 +95,7 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations[0].cache_read_input_tokens is "all"',
   ],
   [
-    'a pass that writes less than nothing for an hour',
+    'a pass with a negative one-hour cache write',
     {
       ...noUsage,
       input_tokens: 10,
@@ -106,12 +106,12 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations[0].cache_creation.ephemeral_1h_input_tokens is -4',
   ],
   [
-    'a model of a pass that is no name',
+    'a pass whose model is not a name',
     { ...noUsage, input_tokens: 10, iterations: [{ type: 'message', model: 5, input_tokens: 1, output_tokens: 1 }] },
     'iterations[0].model is 5',
   ],
   [
-    'more passes than any request has',
+    'more passes than any request can have',
     {
       ...noUsage,
       input_tokens: 10,
@@ -120,51 +120,51 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     'iterations is [{',
   ],
   [
-    'searches below none',
+    'a negative number of searches',
     { ...noUsage, input_tokens: 10, server_tool_use: { web_search_requests: -1 } },
     'web_search_requests',
   ],
 ]
 
 describe.each(garbage)('a usage with %s', (_what, usage, named) => {
-  test('is none: the reply is charged at its worst case, and it is said', async () => {
-    const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
-    const { terminal, state } = whole
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worst])
+  test('counts as missing: the reply is charged at its worst case, with a notice', async () => {
+    const completeRun = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
+    const { terminal, state } = completeRun
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worstCaseUsd])
     expect(terminal.summary.usage).toEqual(noUsage)
-    expect(state.spent.totalTokens).toBe(worst)
-    expect(notices(whole)).toEqual([expect.stringContaining(named)])
-    // Figures are numbers, and what is kept of the reply is JSON that comes back as it was.
+    expect(state.spent.totalTokens).toBe(worstCaseUsd)
+    expect(notices(completeRun)).toEqual([expect.stringContaining(named)])
+    // Figures are numbers, and the stored reply survives a JSON round trip unchanged.
     expect(json(state.spent)).toEqual(state.spent)
     expect(state.transcript.lastReply()).toMatchObject({ usage: noUsage })
   })
 
-  test('is the same without a limit', async () => {
-    const whole = await run([], { model: telling(usage), prices })
-    expect([whole.terminal.costUsd, whole.terminal.committedUsd]).toEqual([0, worst])
-    expect(notices(whole)).toHaveLength(1)
+  test('counts as missing without a limit too', async () => {
+    const completeRun = await run([], { model: modelReporting(usage), prices })
+    expect([completeRun.terminal.costUsd, completeRun.terminal.committedUsd]).toEqual([0, worstCaseUsd])
+    expect(notices(completeRun)).toHaveLength(1)
   })
 
-  test('is told again by a replay', async () => {
-    const options = { model: telling(usage), prices, maxBudgetUsd: 100_000 }
-    const whole = await run([], options)
-    const again = await replay(whole.steps.records, options)
-    expect(notices(again)).toEqual(notices(whole))
-    expect(json(again.terminal)).toEqual(json(whole.terminal))
+  test('produces the same notice in a replay', async () => {
+    const options = { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 }
+    const completeRun = await run([], options)
+    const again = await replay(completeRun.steps.records, options)
+    expect(notices(again)).toEqual(notices(completeRun))
+    expect(json(again.terminal)).toEqual(json(completeRun.terminal))
   })
 
-  test('of a failed attempt is none either', async () => {
+  test('counts as missing for a failed attempt too', async () => {
     const model = scriptedModel(
-      // What a service says is not held to a type.
+      // A service can return a value of any type.
       [{ error: { kind: 'invalid_request', message: 'x', status: 400, billed: 'unknown', usage: usage as Usage } }],
       { maxOutputTokens: cap },
     )
     const { terminal } = await run([], { model, prices, maxBudgetUsd: 100_000 })
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['model_error', 0, worst])
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['model_error', 0, worstCaseUsd])
   })
 })
 
-test('parts that a service says it has nothing to tell of are no garbage', async () => {
+test('accepts parts of a usage that a service leaves empty', async () => {
   const usage = {
     ...noUsage,
     input_tokens: 10,
@@ -173,12 +173,12 @@ test('parts that a service says it has nothing to tell of are no garbage', async
     server_tool_use: null,
     iterations: null,
   }
-  const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
-  expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
+  const completeRun = await run([], { model: modelReporting(usage), prices, maxBudgetUsd: 100_000 })
+  expect([completeRun.terminal.costUsd, completeRun.terminal.committedUsd, notices(completeRun)]).toEqual([15, 15, []])
 })
 
-test('a budget holds under a service that tells negative counts', async () => {
-  const model = telling({ ...noUsage, input_tokens: 10, output_tokens: -100_000 }, '')
+test('enforces a budget with a service that reports negative counts', async () => {
+  const model = modelReporting({ ...noUsage, input_tokens: 10, output_tokens: -100_000 }, '')
   const tools = [reader('Look')]
   const looking = {
     ...model,
@@ -194,31 +194,31 @@ test('a budget holds under a service that tells negative counts', async () => {
   expect(terminal.costUsd).toBe(0)
 })
 
-describe('prices that fail after the reply do not hide the request', () => {
+describe('charges a request whose prices fail after the reply', () => {
   const bad: readonly (readonly [string, Prices['cost']])[] = [
     ['throw', () => { throw new Error('no table') }], // prettier-ignore
-    ['give NaN', () => Number.NaN],
-    ['give a negative sum', () => -1],
-    ['give Infinity', () => Infinity],
-    ['know none, though they knew the worst case', () => undefined],
+    ['return NaN', () => Number.NaN],
+    ['return a negative sum', () => -1],
+    ['return Infinity', () => Infinity],
+    ['return none, although they returned the worst case', () => undefined],
   ]
 
-  test.each(bad)('that %s: the worst case is charged, the tokens are as told', async (_how, cost) => {
-    const whole = await run(['answer'], {
+  test.each(bad)('that %s: charges the worst case, and reports the tokens as received', async (_how, cost) => {
+    const completeRun = await run(['answer'], {
       model: scriptedModel(['answer'], { maxOutputTokens: cap }),
       prices: { ...prices, cost },
       maxBudgetUsd: 100_000,
     })
-    const { terminal, state } = whole
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worst])
+    const { terminal, state } = completeRun
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worstCaseUsd])
     expect([terminal.summary.requests, terminal.summary.turns, state.spent.totalTokens]).toEqual([1, 1, 15])
     expect(terminal.summary.modelUsage).toEqual({
       scripted: { usage: { ...noUsage, input_tokens: 10, output_tokens: 5 }, costUsd: 0 },
     })
-    expect(notices(whole)).toEqual([expect.stringContaining('scripted')])
+    expect(notices(completeRun)).toEqual([expect.stringContaining('scripted')])
   })
 
-  test.each(bad.slice(0, 4))('that %s, without a limit: the run goes on', async (_how, cost) => {
+  test.each(bad.slice(0, 4))('that %s, without a limit: the run continues', async (_how, cost) => {
     const { terminal } = await run([calls('Look'), 'answer'], { tools: [reader('Look')], prices: { ...prices, cost } })
     expect([terminal.reason, terminal.summary.requests, terminal.costUsd]).toEqual(['completed', 2, 0])
     expect(Number.isFinite(terminal.committedUsd)).toBe(true)
@@ -226,63 +226,66 @@ describe('prices that fail after the reply do not hide the request', () => {
 
   test.each<[string, Prices['worstCase']]>([
     ['throw', () => { throw new Error('no table') }], // prettier-ignore
-    ['give NaN', () => Number.NaN],
-    ['give a negative sum', () => -1],
+    ['return NaN', () => Number.NaN],
+    ['return a negative sum', () => -1],
   ])('a worst case that they %s stops the run before its request', async (_how, worstCase) => {
     const model = scriptedModel(['never'])
-    // Known for the check of the options, and unknown after it.
-    let asked = 0
-    const given: Given = {
+    // Known when the options are validated, and unknown later.
+    let callCount = 0
+    const runOptions: RunTestOptions = {
       model,
-      prices: { ...prices, worstCase: (...args) => (asked++ === 0 ? prices.worstCase(...args) : worstCase(...args)) },
+      prices: {
+        ...prices,
+        worstCase: (...args) => (callCount++ === 0 ? prices.worstCase(...args) : worstCase(...args)),
+      },
       maxBudgetUsd: 100_000,
     }
-    const { terminal, steps } = await run([], given)
+    const { terminal, steps } = await run([], runOptions)
     expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['error', 0, 0])
-    // Nobody is asked what was not to be known: the record says how the run broke.
-    const replayed = await replay(steps.records, { ...given, model, prices })
+    // A replay does not ask for a price that was never known: the record says how the run broke.
+    const replayed = await replay(steps.records, { ...runOptions, model, prices })
     expect(json(replayed.terminal)).toEqual(json(terminal))
   })
 
-  test('a worst case that they do not give in a later turn breaks the replay where it broke the run', async () => {
+  test('prices without a worst case in a later turn break the replay where they broke the run', async () => {
     const model = scriptedModel([calls('Look'), 'never'])
-    const given: Given = { tools: [reader('Look')], maxBudgetUsd: 100_000 }
+    const runOptions: RunTestOptions = { tools: [reader('Look')], maxBudgetUsd: 100_000 }
     const broken: Prices = {
       ...prices,
       worstCase: (...args) => (model.requests.length < 1 ? prices.worstCase(...args) : -1),
     }
-    const { terminal, events, steps } = await run([], { ...given, model, prices: broken })
+    const { terminal, events, steps } = await run([], { ...runOptions, model, prices: broken })
     expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'callback'])
-    const replayed = await replay(steps.records, { ...given, model, prices })
+    const replayed = await replay(steps.records, { ...runOptions, model, prices })
     expect(json(replayed)).toEqual(json({ events: events.filter((event) => !isLive(event)), terminal }))
   })
 })
 
-describe('prices that fail when the options are checked', () => {
-  // What is given is held to no type.
+describe('prices that fail when the options are validated', () => {
+  // A price function can return a value of any type.
   test.each<[string, () => unknown, string]>([
     ['throw', () => { throw new Error('no table') }, 'they threw: no table'], // prettier-ignore
-    ['throw what is no error', () => { throw Object.create(null) }, 'they threw'], // prettier-ignore
-    ['give NaN', () => Number.NaN, 'they returned NaN'],
+    ['throw a value that is not an error', () => { throw Object.create(null) }, 'they threw'], // prettier-ignore
+    ['return NaN', () => Number.NaN, 'they returned NaN'],
     ['give null', () => null, 'they returned null'],
-    ['give a promise', () => Promise.reject(new Error('no table')), 'they returned'],
+    ['return a promise', () => Promise.reject(new Error('no table')), 'they returned'],
   ])('that %s make a dollar budget a configuration error that names the model', (_how, worstCase, problem) => {
-    const given = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
-    const start = () => streamRun(startRun({ prompt: 'go' }), { ...given, maxBudgetUsd: 1 })
+    const runOptions = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
+    const start = () => streamRun(startRun({ prompt: 'go' }), { ...runOptions, maxBudgetUsd: 1 })
     expect(start).toThrow(ConfigurationError)
     expect(start).toThrow(`The prices gave no worst case for scripted: ${problem}`)
   })
 })
 
-test('a promise that prices give where a sum is asked is told of, and that it fails is nobody’s affair', async () => {
+test('reports a promise returned in place of a price, and ignores its rejection', async () => {
   const cost = (() => Promise.reject(new Error('no table'))) as unknown as Prices['cost']
-  const whole = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
-  expect(whole.terminal.reason).toBe('completed')
-  expect(notices(whole)).toEqual([expect.stringContaining('they returned')])
+  const completeRun = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
+  expect(completeRun.terminal.reason).toBe('completed')
+  expect(notices(completeRun)).toEqual([expect.stringContaining('they returned')])
 })
 
 describe('an open request of a run without a limit', () => {
-  test('is charged at its worst case when a budget comes with the resume', async () => {
+  test('is charged at its worst case when the resume sets a budget', async () => {
     const options = (more: Partial<RunOptions> = {}): RunOptions => ({
       model: scriptedModel(() => 'answer', { maxOutputTokens: cap }),
       clock: createFakeClock({ autoAdvance: true }),
@@ -292,13 +295,13 @@ describe('an open request of a run without a limit', () => {
     const records = await killedBefore(({ type }) => type === 'result', options())
     expect(records.map(({ type }) => type)).toEqual(['start', 'intent'])
     const unlimited = await resume(records, options()).loop.ended
-    expect([unlimited.terminal.costUsd, unlimited.terminal.committedUsd]).toEqual([15, worst + 15])
-    const limited = await resume(records, options({ maxBudgetUsd: worst + firstInput })).loop.ended
-    expect([limited.terminal.reason, limited.terminal.committedUsd]).toEqual(['max_budget_usd', worst])
+    expect([unlimited.terminal.costUsd, unlimited.terminal.committedUsd]).toEqual([15, worstCaseUsd + 15])
+    const limited = await resume(records, options({ maxBudgetUsd: worstCaseUsd + firstInput })).loop.ended
+    expect([limited.terminal.reason, limited.terminal.committedUsd]).toEqual(['max_budget_usd', worstCaseUsd])
   })
 })
 
-test('a note in the place of an image is counted by its bytes', async () => {
+test('counts a note in the place of an image by its bytes', async () => {
   const image = tinyImage
   const script = (_request: unknown, index: number): ScriptedReply => {
     if (index === 0) return { ...calls('Look'), usage: { input_tokens: 20 } }
@@ -312,17 +315,17 @@ test('a note in the place of an image is counted by its bytes', async () => {
       ? [(record.intent as { readonly tokens: number }).tokens]
       : [],
   )
-  // Five notes with the service's message in each: more than the count of the images that stood there.
+  // Five notes, each with the message of the service: larger than the count of the images that they replace.
   expect(tokens).toEqual([expect.any(Number)])
   expect(tokens[0]).toBeGreaterThan(5 * 900 + cap)
 })
 
-test('prices that say more when it is reserved than when it was looked at have nothing asked', async () => {
-  let asked = 0
+test('asks nothing when the reserved price is higher than the price that was checked', async () => {
+  let callCount = 0
   const rising: Prices = {
     cost: () => 1,
-    // One output token is asked about when the options are checked.
-    worstCase: (_model, { outputTokens }) => (outputTokens > 1 && ++asked % 3 === 0 ? 1_000 : 1),
+    // The validation of the options asks for the price of one output token.
+    worstCase: (_model, { outputTokens }) => (outputTokens > 1 && ++callCount % 3 === 0 ? 1_000 : 1),
   }
   const { terminal, model } = await run(['answer'], { prices: rising, maxBudgetUsd: 10 })
   expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['max_budget_usd', 0, 0])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-1 to R-BUD-6.
+// Tests R-BUD-1 to R-BUD-6.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, streamRun, startRun, type AgentTool, type Prices } from '../../src/index.ts'
@@ -9,7 +9,7 @@ import { begin, calls, dollarATokenPrices, hook, reader, run, tool, until } from
 import { drawn } from '../support/deep.ts'
 
 const prices = dollarATokenPrices
-/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+/** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2
 const asked = (maxBudgetUsd: number, script: ScriptedReply[] = ['answer'], maxOutputTokens = 4_000) => {
   const model = scriptedModel(script, { maxOutputTokens })
@@ -51,7 +51,7 @@ describe('a hard budget', () => {
     expect([terminal.reason, transitions, messages.length]).toEqual(['max_budget_usd', [], 2])
   })
 
-  test('the same for a budget of tokens', async () => {
+  test('a reply cut by the lowered cap of a token budget ends the same way', async () => {
     const cut: ScriptedReply = {
       text: 'half',
       stopReason: 'max_tokens',
@@ -74,7 +74,7 @@ describe('a hard budget', () => {
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['aborted_streaming', 0, input + 4_000])
   })
 
-  test('charges a dropped connection at the worst case, an HTTP refusal at nothing, and what the service said where it did', async () => {
+  test('charges a dropped connection at the worst case, an HTTP refusal at nothing, and a reported usage as reported', async () => {
     const failing = async (error: object) => {
       const { terminal } = await asked(100_000, [
         { error: { kind: 'server_error', message: 'x', retryable: false, ...error } },
@@ -92,7 +92,7 @@ describe('a hard budget', () => {
     expect([terminal.costUsd, terminal.committedUsd]).toEqual([0, input + 4_000])
   })
 
-  test('a retry is reserved anew, and is not made when it does not fit', async () => {
+  test('reserves a retry anew, and skips it when it does not fit', async () => {
     const { terminal, model } = await asked(input + 4_000 + 500, [
       { error: { kind: 'connection', message: 'x' } },
       'answer',
@@ -104,24 +104,28 @@ describe('a hard budget', () => {
     ])
   })
 
-  test('wrapUp holds back what the last answer costs', async () => {
+  test('reserves the cost of the last answer with wrapUp', async () => {
     const script = ({ maxOutputTokens }: { readonly maxOutputTokens: number }, index: number): ScriptedReply =>
       index === 0
         ? { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: maxOutputTokens } }
         : 'what is done'
-    const given = { tools: [reader('Look')], prices, maxBudgetUsd: 9_000 }
-    const held = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }), wrapUp: true })
-    const free = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }) })
-    expect(held.model.requests[0]!.maxOutputTokens).toBeLessThan(free.model.requests[0]!.maxOutputTokens - 1_024)
-    expect([held.terminal.reason, held.transitions, held.model.requests.at(-1)?.toolChoice]).toEqual([
-      'max_budget_usd',
-      ['next_turn', 'wrap_up'],
-      'none',
-    ])
-    expect(held.terminal.committedUsd).toBeLessThanOrEqual(9_000)
+    const runOptions = { tools: [reader('Look')], prices, maxBudgetUsd: 9_000 }
+    const withReserve = await run([], {
+      ...runOptions,
+      model: scriptedModel(script, { maxOutputTokens: 100_000 }),
+      wrapUp: true,
+    })
+    const free = await run([], { ...runOptions, model: scriptedModel(script, { maxOutputTokens: 100_000 }) })
+    expect(withReserve.model.requests[0]!.maxOutputTokens).toBeLessThan(free.model.requests[0]!.maxOutputTokens - 1_024)
+    expect([
+      withReserve.terminal.reason,
+      withReserve.transitions,
+      withReserve.model.requests.at(-1)?.toolChoice,
+    ]).toEqual(['max_budget_usd', ['next_turn', 'wrap_up'], 'none'])
+    expect(withReserve.terminal.committedUsd).toBeLessThanOrEqual(9_000)
   })
 
-  test('a dollar budget for a model without a price is a configuration error', () => {
+  test('rejects a dollar budget for a model without a price', () => {
     const model = scriptedModel([])
     expect(() => streamRun(startRun({ prompt: 'go' }), { model, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
     expect(() =>
@@ -134,7 +138,7 @@ describe('a hard budget', () => {
     ).not.toThrow()
   })
 
-  test('of a run that goes on where another ended counts what was spent', async () => {
+  test('counts what the previous run spent when a run continues it', async () => {
     const first = await asked(5_000, [{ text: 'answer', usage: { input_tokens: 1_000, output_tokens: 3_000 } }])
     const second = await run(
       ['never'],
@@ -181,7 +185,7 @@ describe('subagents', () => {
     })
   })
 
-  test('cannot be started by what is left: the child is told, and the whole stays in the budget', async () => {
+  test('do not start with too little left: the parent gets an error, and the budget stays whole', async () => {
     const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
       messages[0]?.content === 'go' ? calls({ name: 'Agent', input: { prompt: 'sub' } }) : 'found'
     const { terminal } = await run([], {
@@ -194,7 +198,7 @@ describe('subagents', () => {
   })
 })
 
-test('no budget is overshot, whatever the model, the tools and the network do', async () => {
+test('never overshoots a budget, whatever the model, the tools and the network do', async () => {
   const honest: Prices = {
     cost: (_model, usage) => (usage.input_tokens + 5 * usage.output_tokens) / 1_000,
     worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + 5 * outputTokens) / 1_000,
@@ -209,7 +213,7 @@ test('no budget is overshot, whatever the model, the tools and the network do', 
       async (script, maxBudgetUsd, share, wrapUp) => {
         const model = scriptedModel(
           ({ maxOutputTokens, messages }, index) => {
-            // What a service may bill: at most the bytes of the input, and at most the cap.
+            // A service may bill at most the bytes of the input, and at most the cap.
             const bytes = JSON.stringify(messages).length
             const usage = {
               input_tokens: Math.floor((900 + bytes / 4) * share),
@@ -252,7 +256,7 @@ test('no budget is overshot, whatever the model, the tools and the network do', 
   )
 })
 
-test('a ledger that several runs share is kept by all of them together', async () => {
+test('enforces a ledger that several runs share for all of them together', async () => {
   const ledger = Ledger.create({ nanos: 9_000e9 })
   const one = () => {
     const model = scriptedModel([{ text: 'x', usage: { input_tokens: 1_000, output_tokens: 1_500 } }], {
@@ -269,7 +273,7 @@ test('a ledger that several runs share is kept by all of them together', async (
   expect(ledger.figures().settled.nanos).toBe(7_500e9)
 })
 
-test('a ledger tells what was charged at worst case apart from what services told', async () => {
+test('separates worst-case charges from reported usage in the ledger', async () => {
   const ledger = Ledger.create({ nanos: 20_000e9 })
   const model = scriptedModel([{ error: { kind: 'connection', message: 'gone' } }, 'answer'], {
     maxOutputTokens: 2_000,
@@ -285,7 +289,7 @@ test('a ledger tells what was charged at worst case apart from what services tol
   })
 })
 
-test("each use of a service's own tool is reserved for: it reads everything again, or a whole window", async () => {
+test('reserves another full read, or a full window, for each use of a server-side tool', async () => {
   const reserved = async (contextWindow: number) => {
     const model = { ...scriptedModel(['answer'], { maxOutputTokens: 2_000, contextWindow }), maxServerToolUses: 3 }
     const { steps } = await run([], {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FUND-1, R-FUND-2, R-FUND-3, R-FUND-4: a lease that waits for what other sessions have reserved, and gives back early.
+// Tests R-FUND-1, R-FUND-2, R-FUND-3, R-FUND-4: a lease that waits for the reservations of other sessions, and releases its own early.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -17,14 +17,14 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/te
 import { begin, calls, dollarATokenPrices as prices, json, reader, run, tool, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+/** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2
 const cap = 2_000
-const whole = input + cap
+const wholeCost = input + cap
 const small = { input_tokens: 10, output_tokens: 10 }
 const models = (script: ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: cap })
 
-/** A lease of a budget of which others have reserved a part; the test says when that comes back. */
+/** A lease of a budget of which others have reserved a part; the test releases that part. */
 class Shared implements BudgetLease {
   readonly name = 'the budget of acme'
   usd = 0
@@ -73,7 +73,7 @@ class Shared implements BudgetLease {
     this.used.push(use.usd)
   }
 
-  /** Others give back so much, of which they have spent a part. */
+  /** Others release this amount, of which they have spent a part. */
   comesBack(usd: number, spentUsd = 0): void {
     this.othersReservedUsd -= usd
     this.othersSettledUsd += spentUsd
@@ -86,7 +86,7 @@ const waited = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'budget_waited' ? [[event.outcome, event.waitedMs]] : []))
 
 describe('a request for which a lease has too little', () => {
-  test('waits for what others have reserved, says so, and has its whole cap', async () => {
+  test('waits for what others have reserved, reports the wait, and keeps its whole cap', async () => {
     const lease = new Shared(10_000, 9_000)
     const clock = createFakeClock()
     const going = begin([{ text: 'answer', usage: small }], {
@@ -100,8 +100,8 @@ describe('a request for which a lease has too little', () => {
       {
         type: 'budget_wait',
         isWaiting: true,
-        neededUsd: whole,
-        neededTokens: whole,
+        neededUsd: wholeCost,
+        neededTokens: wholeCost,
         reservedUsd: 9_000,
         reservedTokens: 0,
         holders: 3,
@@ -109,7 +109,7 @@ describe('a request for which a lease has too little', () => {
       },
     ])
     await clock.advance(5_000)
-    // Too little comes back: it waits on, and keeps its place.
+    // Too little is released: the request continues to wait, at the same place in the queue.
     lease.comesBack(1_000)
     await until(() => lease.joined === 2)
     expect(lease.waiting.length).toBe(1)
@@ -120,11 +120,11 @@ describe('a request for which a lease has too little', () => {
     expect(lease.waiting).toEqual([])
   })
 
-  test('is refused when all that is reserved would be too little, and the ending says what that is and of how many', async () => {
-    const lease = new Shared(whole + 1_000, whole)
+  test('is refused when even all reservations would be too little, and the ending names the amount and the lease holders', async () => {
+    const lease = new Shared(wholeCost + 1_000, wholeCost)
     const going = begin([], { model: models([]), prices, lease })
     await until(() => lease.waiting.length === 1)
-    lease.comesBack(whole - 500, whole - 500)
+    lease.comesBack(wholeCost - 500, wholeCost - 500)
     const { terminal, model } = await going.end()
     expect([terminal.reason, terminal.signal.message, model.requests]).toEqual([
       'max_budget_usd',
@@ -135,12 +135,12 @@ describe('a request for which a lease has too little', () => {
     expect(lease.waiting).toEqual([])
   })
 
-  test('asks again each minute, and is refused where nothing came back for ten', async () => {
+  test('asks again every minute, and is refused when nothing was released for ten minutes', async () => {
     const lease = new Shared(10_000, 9_000)
     const clock = createFakeClock()
     const going = begin([], { model: models([]), prices, lease, clock })
     await until(() => lease.waiting.length === 1)
-    const ask = { usd: whole, leastUsd: input + 1_024 }
+    const ask = { usd: wholeCost, leastUsd: input + 1_024 }
     for (let minutes = 1; minutes < 10; minutes++) {
       await clock.advance(59_999)
       expect(lease.asked).toHaveLength(minutes)
@@ -155,7 +155,7 @@ describe('a request for which a lease has too little', () => {
     expect(terminal.signal.message).toContain('$9000 of it is reserved by 3 other sessions')
   })
 
-  test('waits no more when the run is aborted or its time is over, leaves the queue, and costs nothing', async () => {
+  test('stops waiting when the run is aborted or out of time, leaves the queue, and costs nothing', async () => {
     for (const reason of ['aborted_streaming', 'time_limit'] as const) {
       const lease = new Shared(10_000, 9_000)
       const clock = createFakeClock()
@@ -169,34 +169,34 @@ describe('a request for which a lease has too little', () => {
     }
   })
 
-  test('is refused at once where the lease cannot wait', async () => {
+  test('is refused at once when the lease cannot wait', async () => {
     const lease = new Shared(10_000, 9_000)
     const { terminal } = await run([], { model: models([]), prices, lease: Object.assign(lease, { wait: undefined }) })
     expect([terminal.reason, terminal.signal.context['holders']]).toEqual(['max_budget_usd', 3])
   })
 
-  test('leaves its turn at the gate of its model while it waits, and takes one when it has money', async () => {
+  test('leaves the admission queue of its model while it waits, and enters it again when it has money', async () => {
     const lease = new Shared(10_000, 9_000)
-    const told: string[] = []
+    const gateEvents: string[] = []
     const inner = models([{ text: 'answer', usage: small }])
     const model: RunOptions['model'] = {
       ...inner,
-      call: (...given) => inner.call(...given),
+      call: (...args) => inner.call(...args),
       async admit() {
-        told.push('enters')
-        return { call: (...given) => inner.call(...given), leave: () => told.push('leaves') }
+        gateEvents.push('enters')
+        return { call: (...args) => inner.call(...args), leave: () => gateEvents.push('leaves') }
       },
     }
     const going = begin([], { model, prices, lease })
     await until(() => lease.waiting.length === 1)
-    expect(told).toEqual(['enters', 'leaves'])
+    expect(gateEvents).toEqual(['enters', 'leaves'])
     lease.comesBack(9_000)
-    await until(() => told.length === 3)
+    await until(() => gateEvents.length === 3)
     expect((await going.end()).terminal.reason).toBe('completed')
-    expect(told).toEqual(['enters', 'leaves', 'enters'])
+    expect(gateEvents).toEqual(['enters', 'leaves', 'enters'])
   })
 
-  test('rests while it waits, and only then', async () => {
+  test('reports a rest while it waits, and only then', async () => {
     const lease = new Shared(10_000, 9_000)
     const clock = createFakeClock()
     const rests: unknown[] = []
@@ -224,8 +224,8 @@ describe('a request for which a lease has too little', () => {
   })
 })
 
-describe('what a session uses of its lease', () => {
-  test('is told when a request is on record: what it cost, and nothing that it may no longer cost', async () => {
+describe('the usage that a session reports to its lease', () => {
+  test('is reported when a request is on record: its cost, without amounts that it can no longer cost', async () => {
     const lease = new Shared(100_000, 0)
     const script = [
       { ...calls('Look'), usage: small },
@@ -255,7 +255,7 @@ describe('what a session uses of its lease', () => {
           atResult = lease.use?.usd ?? -2
       },
     })
-    // Something has told what is used before.
+    // The use was reported before.
     const script = [
       { ...calls('Look'), usage: small },
       { text: 'answer', usage: small },
@@ -273,7 +273,7 @@ describe('what a session uses of its lease', () => {
   })
 })
 
-test('agents that wait at the same time are all paid in the end, and each leaves the queue', async () => {
+test('pays all agents that wait at the same time, and each leaves the queue', async () => {
   const lease = new Shared(20_000, 16_500)
   const child: AgentTool = {
     name: 'Agent',
@@ -290,7 +290,7 @@ test('agents that wait at the same time are all paid in the end, and each leaves
     { maxOutputTokens: cap },
   )
   const going = begin([], { model, prices, lease, tools: [child], toolConcurrency: 3 }, { prompt: 'start' })
-  // One of the three may ask; the others wait for it, and for others.
+  // One of the three may ask; the others wait for it and for other sessions.
   await until(() => lease.used.length >= 2)
   lease.comesBack(16_500)
   const { terminal } = await going.end()
@@ -299,7 +299,7 @@ test('agents that wait at the same time are all paid in the end, and each leaves
   expect([lease.waiting, lease.used.at(-1)]).toEqual([[], 100])
 })
 
-test('a wait that is on record is begun again by another process, and a replay tells the same', async () => {
+test('resumes a recorded wait in another process, and a replay reports the same', async () => {
   const options = (lease: BudgetLease) => ({
     model: models([
       { ...calls('Look'), usage: small },
@@ -309,7 +309,7 @@ test('a wait that is on record is begun again by another process, and a replay t
     prices,
     lease,
   })
-  /** Each time that it is waited for, enough comes back. */
+  /** Each wait releases enough. */
   class Generous extends Shared {
     override wait(wanted: { readonly usd: number }, wake: () => void): () => void {
       const leave = super.wait(wanted, wake)

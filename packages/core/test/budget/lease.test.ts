@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-17, R-BUD-17a: a share of a budget that other sessions spend from.
+// Tests R-BUD-17, R-BUD-17a: a lease of a budget that other sessions also spend.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -18,11 +18,11 @@ import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+/** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2
 const cap = 2_000
 
-/** What others leave of a budget; `asked` is what it was asked for. */
+/** A lease of the remaining part of a budget; `asked` lists the requested amounts. */
 function leaseOf(totalUsd: number, usd = 0): BudgetLease & { readonly asked: number[]; usd: number } {
   const lease = {
     name: 'the budget of acme',
@@ -56,7 +56,7 @@ describe('a lease', () => {
     expect(roomy.asked).toEqual([])
   })
 
-  test('has a reply cut short only when it gives no more', async () => {
+  test('shortens a reply only when it grants no more', async () => {
     const lease = leaseOf(input + 1_500)
     const cut: ScriptedReply = {
       text: 'half',
@@ -72,7 +72,7 @@ describe('a lease', () => {
     ])
   })
 
-  test('that is used up ends the run before the request, and says whose it is', async () => {
+  test('ends the run before the request when it is used up, and names its owner', async () => {
     const lease = leaseOf(input + 1_000)
     const model = models(['answer'])
     const { terminal } = await run([], { model, prices, lease })
@@ -90,7 +90,7 @@ describe('a lease', () => {
     })
   })
 
-  test("is asked for no more than the run's own limit lets it have, and that limit ends the run in its own words", async () => {
+  test("is asked for no more than the run's own limit allows, and that limit ends the run under its own name", async () => {
     const lease = leaseOf(100_000)
     const model = models(['answer'])
     const lowered = await run([], { model, prices, lease, maxBudgetUsd: input + 1_100 })
@@ -122,7 +122,7 @@ describe('a lease', () => {
     expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([cap, cap, cap, cap, cap])
   })
 
-  test('of a session that goes on holds over its runs, with what it has spent', async () => {
+  test('covers all runs of a session that continues, with what it has spent', async () => {
     const lease = leaseOf(input + cap + 400)
     const model = models([
       { text: 'answer', usage: { input_tokens: 300, output_tokens: 100 } },
@@ -138,7 +138,7 @@ describe('a lease', () => {
     expect([engine.totalCostUsd, lease.usd]).toEqual([400 + 20, input + cap + 400])
   })
 
-  test('a request that is aborted before it was sent costs nothing', async () => {
+  test('charges nothing for a request that is aborted before it was sent', async () => {
     const going = begin([], {
       prices,
       lease: leaseOf(100_000),
@@ -160,7 +160,7 @@ describe('a lease', () => {
     expect([terminal.reason, terminal.committedUsd]).toEqual(['aborted_streaming', 0])
   })
 
-  test('that cannot be asked is waited for until the run is aborted', async () => {
+  test('is awaited until the run is aborted when it does not answer', async () => {
     const lease: BudgetLease = {
       name: 'a budget',
       usd: 0,
@@ -173,14 +173,14 @@ describe('a lease', () => {
     expect([terminal.reason, terminal.costUsd, model.requests]).toEqual(['aborted_streaming', 0, []])
   })
 
-  test('asks for a price of every model', () => {
+  test('requires a price for every model', () => {
     const model = models(['answer'])
     expect(() => streamRun(startRun({ prompt: 'go' }), { model, lease: leaseOf(1) })).toThrow(ConfigurationError)
     const bad = { model, prices, lease: { name: 'x' } as unknown as BudgetLease }
     expect(() => streamRun(startRun({ prompt: 'go' }), bad)).toThrow(/lease/)
   })
 
-  test('holds after a kill at every record, and is never passed', async () => {
+  test('is never exceeded after a kill at every record', async () => {
     const usage = { input_tokens: 100, output_tokens: 400 }
     const options = (lease: BudgetLease): RunOptions => ({
       model: scriptedModel(

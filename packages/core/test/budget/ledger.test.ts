@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-1, R-BUD-6, R-BUD-7.
+// Tests R-BUD-1, R-BUD-6, R-BUD-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HaltingError } from '../../src/index.ts'
@@ -9,7 +9,7 @@ const amount = (nanos: number, tokens = nanos) => ({ nanos, tokens })
 const zero = amount(0)
 
 describe('a ledger', () => {
-  test('takes aside, then settles what was really spent', () => {
+  test('reserves an amount, then settles what was really spent', () => {
     const ledger = Ledger.create({ nanos: 100, tokens: 1_000 })
     const reservation = ledger.reserve({ nanos: 60, tokens: 600 })!
     expect(ledger.figures()).toEqual({
@@ -51,7 +51,7 @@ describe('a ledger', () => {
     expect([a.figures().reserved, b.figures().settled]).toEqual([amount(50), zero])
   })
 
-  test('counts attempts of which nobody said what they cost', () => {
+  test('counts attempts whose cost was never reported', () => {
     const ledger = Ledger.create()
     ledger.settle(ledger.reserve(amount(7))!, amount(7), false)
     expect(ledger.figures()).toEqual({
@@ -62,7 +62,7 @@ describe('a ledger', () => {
     })
   })
 
-  test('gives a reservation back', () => {
+  test('releases a reservation', () => {
     const ledger = Ledger.create({ nanos: 100 })
     ledger.settle(ledger.reserve(amount(50))!, { nanos: 0, tokens: 0 })
     expect(ledger.available().nanos).toBe(100)
@@ -80,21 +80,21 @@ describe('a ledger', () => {
     expect(ledger.reserve(amount(41))).toBeUndefined()
   })
 
-  test.each([Number.NaN, -1, -Infinity])('takes no %d for an amount', (bad) => {
+  test.each([Number.NaN, -1, -Infinity])('rejects %d as an amount', (bad) => {
     for (const wrong of [amount(bad), amount(1, bad), amount(bad, 1)]) {
       const ledger = Ledger.create({ nanos: 100, tokens: 100 })
       const reservation = ledger.reserve(amount(40))!
       expect(() => ledger.reserve(wrong)).toThrow(HaltingError)
       expect(() => ledger.restore(wrong)).toThrow(HaltingError)
       expect(() => ledger.restore(amount(1), wrong)).toThrow(HaltingError)
-      // A request was made: what it cost is then its reservation, and nobody knows it better.
+      // A request was made: its cost is its reservation, since no better figure is known.
       ledger.settle(reservation, wrong)
       const worst = { settled: amount(40), reserved: zero, unknown: amount(40), available: amount(60) }
       expect(ledger.figures()).toEqual(worst)
     }
   })
 
-  test('says whether it limits anything', () => {
+  test('reports whether it limits anything', () => {
     expect(
       [
         Ledger.create(),
@@ -176,8 +176,8 @@ test('never exceeds a limit and never goes below zero, in any tree and any order
 })
 
 describe('money', () => {
-  test('is counted in whole nano-dollars, without the noise of sums and never too little', () => {
-    // The least real part: a token at a millionth of a dollar a million.
+  test('is counted in whole nano-dollars, without rounding errors and never too low', () => {
+    // The smallest real price: a millionth of a dollar for a million tokens.
     expect([nanosOf(0.018192500001), nanosOf(12.000000000001)]).toEqual([18_192_501, 12_000_000_001])
     expect([nanosOf(0.1 + 0.2), nanosOf(1e-9), nanosOf(1.5e-9), nanosOf(0), usdOf(300_000_000)]).toEqual([
       300_000_000, 1, 2, 0, 0.3,

@@ -1,4 +1,4 @@
-// A model that brings its prices: a dollar budget needs no others, and those of the options go before them.
+// Tests a model with its own prices: a dollar budget needs no others, and prices in the options take precedence.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
@@ -15,7 +15,7 @@ import { contextLayers } from '../../src/entries/adapters.ts'
 import { runStages, type Stage } from '../../src/after/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 
-/** A token of a model costs so many dollars. */
+/** Prices each token of a model at this many dollars. */
 function tokenFor(usd: number): Prices {
   return {
     cost: (_model, { input_tokens: input, output_tokens: output }) => usd * (input + output),
@@ -39,18 +39,18 @@ async function costOf(options: RunOptions): Promise<number> {
   return (await streamRun(startRun({ prompt: 'go' }), options).result).costUsd
 }
 
-test('a dollar budget holds without prices in the options', async () => {
+test('enforces a dollar budget without prices in the options', async () => {
   expect(await costOf({ model: priced(0.01), maxBudgetUsd: 100 })).toBe(0.5)
   const poor = priced(1)
   const { reason } = await streamRun(startRun({ prompt: 'go' }), { model: poor, maxBudgetUsd: 0.5 }).result
   expect([reason, poor.requests.length]).toEqual(['max_budget_usd', 0])
 })
 
-test('without a budget the figures have the cost', async () => {
+test('reports the cost without a budget', async () => {
   expect(await costOf({ model: priced(2) })).toBe(100)
 })
 
-test('prices of the options go before those of the model, model by model', async () => {
+test('prefers prices of the options to those of the model, for each model', async () => {
   const onlyOthers: Prices = {
     cost: (model) => (model === 'other' ? 7 : undefined),
     worstCase: (model) => (model === 'other' ? 7 : undefined),
@@ -60,8 +60,8 @@ test('prices of the options go before those of the model, model by model', async
   expect(await costOf({ model: priced(2, [reply], 'other'), prices: onlyOthers })).toBe(7)
 })
 
-test('of two sources one gives all prices of a model', async () => {
-  // It knows a worst case alone: what the model brings is no part of it, so nothing is mixed.
+test('takes all prices of a model from one source', async () => {
+  // These prices have a worst case only. The prices of the model are ignored, so that the sources are not mixed.
   const half: Prices = { cost: () => undefined, worstCase: () => 1_000 }
   const { costUsd, committedUsd } = await streamRun(startRun({ prompt: 'go' }), {
     model: priced(2),
@@ -71,7 +71,7 @@ test('of two sources one gives all prices of a model', async () => {
   expect([costUsd, committedUsd]).toEqual([0, 1_000])
 })
 
-test('each model is charged at its own price: fallback, subagents, and what keeps the context small', async () => {
+test('charges each model at its own price: fallback, subagents and compaction', async () => {
   const busy = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true, billed: 'nothing' })
   const overloaded = priced(100, [], 'first')
   const failing: Model = { ...overloaded, call: () => Promise.reject(busy) }
@@ -88,7 +88,7 @@ test('each model is charged at its own price: fallback, subagents, and what keep
   expect(await costOf({ model: main, tools: [agent], maxBudgetUsd: 1e6 })).toBe(50 + 250 + 50)
 })
 
-describe('where models share an id, the dearest price counts for each', () => {
+describe('uses the highest price when models share an id', () => {
   const dearer = priced(1, [reply], 'own')
   const busy = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true, billed: 'nothing' })
   const overloaded: Model = { ...priced(1e-6), call: () => Promise.reject(busy) }
@@ -116,17 +116,17 @@ describe('where models share an id, the dearest price counts for each', () => {
       },
     ],
   ])('%s is not asked at the price of another', async (_what, options) => {
-    const asked = dearer.requests.length
+    const requestCount = dearer.requests.length
     const { reason } = await streamRun(startRun({ prompt: 'go' }), { ...options, maxBudgetUsd: 10 }).result
-    expect([reason, dearer.requests.length - asked]).toEqual(['max_budget_usd', 0])
+    expect([reason, dearer.requests.length - requestCount]).toEqual(['max_budget_usd', 0])
   })
 
-  test('and the lowest bounds the tokens that dollars buy', () => {
+  test('and the lowest price bounds the tokens that dollars buy', () => {
     const options = { model: priced(2), fallbackModel: priced(4), maxBudgetUsd: 10 }
     expect(certificate(options).tokens).toMatchObject({ bounded: true, value: 5 })
   })
 
-  test('an answer that is no sum of money stays one', async () => {
+  test('a price that is not an amount of money stays invalid', async () => {
     const wrong: Model = { ...priced(1), prices: { ...tokenFor(1), worstCase: () => Number.NaN } }
     const { reason } = await streamRun(startRun({ prompt: 'go' }), {
       model: priced(1),
@@ -139,7 +139,7 @@ describe('where models share an id, the dearest price counts for each', () => {
   })
 })
 
-test('a model that only compacts needs a price of its own, too', () => {
+test('a model that only compacts needs its own price too', () => {
   const model = priced(1)
   const bare = scriptedModel([], { id: 'bare' })
   const options = { model, maxBudgetUsd: 1, context: contextLayers({ compactModel: bare }) }
@@ -148,7 +148,7 @@ test('a model that only compacts needs a price of its own, too', () => {
   expect(() => streamRun(startRun({ prompt: 'go' }), { ...options, context })).not.toThrow()
 })
 
-test('a model that is made by its name while the run goes on brings its price', async () => {
+test('a model created by name during the run brings its price', async () => {
   const named = priced(4, [reply], 'named')
   const model = priced(1, [{ toolCalls: [{ name: 'None', input: {} }], usage }])
   const running = streamRun(startRun({ prompt: 'go' }), {
@@ -167,7 +167,7 @@ test('the error for a missing price names the option and shows the call', () => 
   expect(start).toThrow('prices: createPrices({ "scripted": { input: 3, output: 15 } })')
 })
 
-test('the certificate bounds dollars, and tokens by dollars, with what the model brings', () => {
+test('the certificate bounds dollars, and tokens by dollars, with the prices of the model', () => {
   const model = priced(2)
   expect(certificate({ model, maxTurns: 3 }).usd).toEqual(
     certificate({ model: scriptedModel([], { id: 'own', maxOutputTokens: 2_000 }), maxTurns: 3, prices: tokenFor(2) })
@@ -176,7 +176,7 @@ test('the certificate bounds dollars, and tokens by dollars, with what the model
   expect(certificate({ model, maxBudgetUsd: 10 }).tokens).toMatchObject({ bounded: true, value: 5 })
 })
 
-test('stages after a run are bounded in dollars by the price that their model brings', async () => {
+test('stages after a run are bounded in dollars by the prices of their model', async () => {
   const model = priced(1)
   const stage: Stage = {
     name: 'look',

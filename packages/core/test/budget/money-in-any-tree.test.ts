@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-18, for any tree of agents: who waits is paid or told no in the end, and nobody ends for money that came back.
+// Tests R-BUD-18 for any tree of agents: each waiting request is paid or refused in the end, and no run ends for money that was released.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashText } from '../../src/values/hash.ts'
@@ -31,14 +31,14 @@ interface Plan {
   readonly seed: number
   readonly maxBudgetUsd: number
   readonly maxTokens: number
-  /** How many agents a message asks for. */
+  /** The number of agents that a message asks for. */
   readonly width: number
-  /** How much of the worst case a service bills. */
+  /** The share of the worst case that a service bills. */
   readonly share: number
   readonly wrapUp: boolean
   /** When a person aborts the run, in milliseconds. */
   readonly abortAfterMs: number | undefined
-  /** The agents have limits of their own. */
+  /** The agents have their own limits. */
   readonly isLimited: boolean
 }
 
@@ -53,8 +53,8 @@ const plans = fc.record<Plan>({
   isLimited: fc.boolean(),
 })
 
-/** The same for the same place in the tree, in whatever order its agents come. */
-function draw({ seed }: Plan, place: string, below: number): number {
+/** The same behavior for the same place in the tree, in whatever order its agents start. */
+function behaviorAt({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
 
@@ -75,7 +75,7 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
       }))
       if (messages.length === 1 && prompt === 'go') return { ...calls(...agents), usage }
       if (messages.length > 7) return { text: 'enough', usage }
-      switch (draw(plan, place, 9)) {
+      switch (behaviorAt(plan, place, 9)) {
         case 0:
           return { ...calls(...agents.slice(0, 2)), usage }
         case 1:
@@ -93,7 +93,7 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
     { maxOutputTokens: 3_000 },
   )
   const call: Model['call'] = async (request, options) => {
-    const delayMs = draw(plan, `${JSON.stringify(request.messages).length}/${request.idempotencyKey}`, 500)
+    const delayMs = behaviorAt(plan, `${JSON.stringify(request.messages).length}/${request.idempotencyKey}`, 500)
     await new Promise<void>((resolve, reject) => {
       const cancel = clock.after(delayMs, resolve)
       const leave = (): void => {
@@ -114,9 +114,9 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
     spawn: ({ prompt }: { readonly prompt: string }) => ({
       prompt,
       maxTurns: 3,
-      ...(plan.isLimited && draw(plan, prompt, 3) === 0 && { maxBudgetUsd: 18 }),
-      ...(plan.isLimited && draw(plan, prompt, 4) === 1 && { maxTotalTokens: 7_000 }),
-      ...(plan.isLimited && draw(plan, prompt, 5) === 2 && { maxDurationMs: 600 }),
+      ...(plan.isLimited && behaviorAt(plan, prompt, 3) === 0 && { maxBudgetUsd: 18 }),
+      ...(plan.isLimited && behaviorAt(plan, prompt, 4) === 1 && { maxTotalTokens: 7_000 }),
+      ...(plan.isLimited && behaviorAt(plan, prompt, 5) === 2 && { maxDurationMs: 600 }),
     }),
   }
   const asking: Tool = {
@@ -145,15 +145,15 @@ function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
   }
 }
 
-/** What a run and its agents told, agents unfolded. */
+/** The events of a run and its agents, with agents unfolded. */
 function unfolded(event: RunEvent): RunEvent {
   return event.type === 'agent' ? unfolded(event.event) : event
 }
 
-/** The end of a run that goes on by the fake clock alone: one that waits for nothing more, and has not ended, hangs. */
+/** Waits for the end of a run that only the fake clock drives. A run that waits for nothing and has not ended hangs. */
 async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunStream['ended']>> {
   let ended: Awaited<RunStream['ended']> | undefined
-  void running.ended.then((came) => (ended = came))
+  void running.ended.then((runEnd) => (ended = runEnd))
   let idle = 0
   while (idle < 500) {
     if (ended !== undefined) return ended
@@ -163,8 +163,8 @@ async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunS
   throw new Error('The run hangs.')
 }
 
-/** An ending for want of room tells what is settled, and by that it has no room. */
-function expectTrue(terminal: RunResult): void {
+/** An ending for lack of room reports the settled amount, which leaves no room. */
+function expectInvariants(terminal: RunResult): void {
   if (
     terminal.signal.source !== 'ledger' ||
     (terminal.signal.context['needed'] === undefined && terminal.signal.context['neededUsd'] === undefined)
@@ -177,7 +177,7 @@ function expectTrue(terminal: RunResult): void {
   if (terminal.reason === 'token_limit') expect(figure('used') + figure('needed')).toBeGreaterThan(figure('limit'))
 }
 
-async function follow(running: RunStream, ledger: Ledger | undefined, plan: Plan, clock: FakeClock) {
+async function runToEnd(running: RunStream, ledger: Ledger | undefined, plan: Plan, clock: FakeClock) {
   const terminals: RunResult[] = []
   let waiting = 0
   let waits = 0
@@ -197,28 +197,28 @@ async function follow(running: RunStream, ledger: Ledger | undefined, plan: Plan
   const { terminal, state } = await endOf(running, clock)
   await read
   expect(waiting).toBe(0)
-  for (const each of terminals) expectTrue(each)
+  for (const each of terminals) expectInvariants(each)
   expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
   return { terminal, state, waits }
 }
 
-test('whoever waits is paid or told no, and nobody ends for money that came back', async () => {
+test('pays or refuses each waiting request, and ends no run for money that was released', async () => {
   let waits = 0
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const ledger = ledgerOf(settingsOf(options))
-      const came = await follow(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
-      waits += came.waits
+      const outcome = await runToEnd(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
+      waits += outcome.waits
       const { settled, reserved } = ledger.figures()
       expect([reserved, ledger.queue.length]).toEqual([{ nanos: 0, tokens: 0 }, 0])
-      const { spent } = came.state
+      const { spent } = outcome.state
       expect([settled.nanos, settled.tokens]).toEqual([spent.nanos + spent.unknownNanos, spent.totalTokens])
     }),
     { numRuns: drawn(600) },
   )
-  // Else nothing was tried.
+  // Otherwise the test would try nothing.
   expect(waits).toBeGreaterThan(0)
 }, 60_000)
 
@@ -228,11 +228,11 @@ test('the same over a kill at any record', async () => {
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const steps = createMemorySteps({ clock })
-      await follow(streamRun(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
+      await runToEnd(streamRun(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
       const records = json(steps.records) as unknown as readonly StepRecord[]
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
-      const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
-      const { terminal } = await follow(resume(kept, optionsOf(plan, later)).loop, undefined, plan, later)
+      const cutRecords = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
+      const { terminal } = await runToEnd(resume(cutRecords, optionsOf(plan, later)).loop, undefined, plan, later)
       expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
     }),
     { numRuns: drawn(400) },

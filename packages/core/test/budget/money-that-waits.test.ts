@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-18: money that others have reserved is waited for, and only settled money ends a run.
+// Tests R-BUD-18: a request waits for money that others have reserved, and only settled money ends a run.
 import { describe, expect, test } from 'vitest'
 import { budgetWaitText } from '../../src/entries/adapters.ts'
 import {
@@ -26,25 +26,25 @@ import {
   run,
   tool,
   until,
-  type Given,
+  type RunTestOptions,
   subagent as agent,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** Dollars for a million tokens of the input and of the reply: a dear model. */
-const dear: Prices = {
+/** Dollars for a million tokens of the input and of the reply: an expensive model. */
+const expensivePrices: Prices = {
   cost: (_model, usage) => (usage.input_tokens * 10 + usage.output_tokens * 50) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 12.5 + outputTokens * 50) / 1e6,
 }
 
-const twelve = Array.from({ length: 12 }, () => 'Agent')
+const twelveReplies = Array.from({ length: 12 }, () => 'Agent')
 
-/** The main loop starts twelve agents; each of them answers when it is let. */
+/** The main loop starts twelve agents; each of them answers when it is released. */
 function twelveAgents(small: { input_tokens: number; output_tokens: number }) {
   return scriptedModel(
     ({ messages }) => {
       if (messages[0]?.content !== 'go') return { text: 'found', usage: small }
-      return messages.length === 1 ? { ...calls(...twelve), usage: small } : { text: 'done', usage: small }
+      return messages.length === 1 ? { ...calls(...twelveReplies), usage: small } : { text: 'done', usage: small }
     },
     { maxOutputTokens: 32_000 },
   )
@@ -53,14 +53,14 @@ function twelveAgents(small: { input_tokens: number; output_tokens: number }) {
 const ofAgents = (events: readonly RunEvent[]): readonly RunEvent[] =>
   events.flatMap((event) => (event.type === 'agent' ? [event.event] : []))
 
-describe('twelve small agents on a dear model under $10', () => {
+describe('twelve small agents on an expensive model under $10', () => {
   const usage = { input_tokens: 130, output_tokens: 10 }
 
   test('all complete, and the session costs what they used', async () => {
     const { terminal, events } = await run([], {
       model: twelveAgents(usage),
       tools: [agent],
-      prices: dear,
+      prices: expensivePrices,
       maxBudgetUsd: 10,
       toolConcurrency: 12,
     })
@@ -70,7 +70,7 @@ describe('twelve small agents on a dear model under $10', () => {
   })
 })
 
-/** Where everything costs a dollar a token: the first request of a subagent needs its input, and the cap. */
+/** Everything costs a dollar a token: the first request of a subagent needs its input and the cap. */
 const cap = 4_000
 const input = await inputOfAgent()
 
@@ -87,10 +87,10 @@ async function inputOfAgent(): Promise<number> {
   return grants[0]! - cap
 }
 
-/** Agents whose replies are given when they are let. The main loop starts `count`, and ends when they have. */
+/** Agents whose replies arrive when they are released. The main loop starts `count` of them, and ends when they have ended. */
 function heldAgents(
   count: number,
-  given: Given = {},
+  overrides: RunTestOptions = {},
   { tools = [agent], bill = { input_tokens: 10, output_tokens: 5 } }: { tools?: AgentTool[]; bill?: object } = {},
 ) {
   const release: (() => void)[] = []
@@ -105,7 +105,7 @@ function heldAgents(
     },
     { maxOutputTokens: cap },
   )
-  const going = begin([], { model, tools, prices: dollarATokenPrices, toolConcurrency: count, ...given })
+  const going = begin([], { model, tools, prices: dollarATokenPrices, toolConcurrency: count, ...overrides })
   return { going, model, release }
 }
 
@@ -117,10 +117,10 @@ const endsOfAgents = (events: readonly RunEvent[]) =>
   ofAgents(events).flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
 
 describe('a request that waits for what others have reserved', () => {
-  // Room for two agents at a time, beside what the main loop has spent.
+  // There is room for two agents at a time, in addition to what the main loop has spent.
   const maxBudgetUsd = 15 + 2 * (input + cap) + 100
 
-  test('has its turn in order of arrival, says what it waits for, and keeps its whole cap', async () => {
+  test('is served in order of arrival, reports what it waits for, and keeps its whole cap', async () => {
     const { going, model, release } = heldAgents(4, { maxBudgetUsd })
     await until(() => release.length === 2 && waits(going.events).length === 2)
     expect(waits(going.events)[0]).toEqual({
@@ -147,7 +147,7 @@ describe('a request that waits for what others have reserved', () => {
     expect(callsOfWaiting).toEqual(callsOfWaiting.toSorted())
   })
 
-  test('is told no when what came back is not enough, with what all of them have used', async () => {
+  test('is refused when too little was released, and the ending includes what all agents have used', async () => {
     const bill = { input_tokens: input, output_tokens: cap }
     const { going, release } = heldAgents(3, { maxBudgetUsd }, { bill })
     await until(() => release.length === 2 && waits(going.events).length === 1)
@@ -182,7 +182,7 @@ describe('a request that waits for what others have reserved', () => {
     )
   })
 
-  test('ends with the time that its agent has, and leaves its place', async () => {
+  test('ends with the time limit of its agent, and leaves the queue', async () => {
     const timed: AgentTool = { ...agent, spawn: () => ({ prompt: 'sub', maxDurationMs: 1_000 }) }
     const clock = createFakeClock()
     const { going, release } = heldAgents(3, { maxBudgetUsd, clock }, { tools: [timed] })
@@ -203,14 +203,14 @@ describe('a request that waits for what others have reserved', () => {
     expect((await going.end()).terminal.reason).toBe('completed')
   })
 
-  test('is not passed by a smaller one that came later', async () => {
+  test('is not overtaken by a smaller request that arrived later', async () => {
     const ledger = Ledger.create({ nanos: 10_000e9 })
     const order: string[] = []
-    const held = new Map<string, () => void>()
+    const releases = new Map<string, () => void>()
     const one = (name: string, maxOutputTokens: number) => {
       const before = (): Promise<void> => {
         order.push(name)
-        return new Promise((resolve) => held.set(name, resolve))
+        return new Promise((resolve) => releases.set(name, resolve))
       }
       const model = scriptedModel([{ text: name, before }], { maxOutputTokens })
       const options = { model, prices: dollarATokenPrices, maxBudgetUsd: 10_000, clock: createFakeClock() }
@@ -220,32 +220,35 @@ describe('a request that waits for what others have reserved', () => {
     await until(() => order.length === 1)
     running.push(one('large', 6_000))
     await until(() => ledger.queue.length === 1)
-    // It would fit beside the first one.
+    // It would fit next to the first one.
     running.push(one('small', 1_500))
     await until(() => ledger.queue.length === 2)
-    held.get('first')!()
+    releases.get('first')!()
     await until(() => order.length === 3)
     expect(order).toEqual(['first', 'large', 'small'])
-    for (const name of ['large', 'small']) held.get(name)!()
+    for (const name of ['large', 'small']) releases.get(name)!()
     expect((await Promise.all(running)).map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed'])
   })
 
-  test('goes on at once when a person raises the limit', async () => {
+  test('continues at once when a person raises the limit', async () => {
     const ledger = Ledger.create({ nanos: maxBudgetUsd * 1e9 })
-    const held: (() => void)[] = []
+    const releases: (() => void)[] = []
     const one = () => {
-      const model = scriptedModel([{ text: 'x', before: () => new Promise<void>((resolve) => held.push(resolve)) }], {
-        maxOutputTokens: cap,
-      })
+      const model = scriptedModel(
+        [{ text: 'x', before: () => new Promise<void>((resolve) => releases.push(resolve)) }],
+        {
+          maxOutputTokens: cap,
+        },
+      )
       const options = { model, prices: dollarATokenPrices, maxBudgetUsd, clock: createFakeClock() }
       return streamRun(startRun({ prompt: 'go' }), options, { ledger }).result
     }
     const running = [one(), one(), one()]
-    await until(() => held.length === 2)
+    await until(() => releases.length === 2)
     expect(ledger.queue.length).toBe(1)
     ledger.setLimits({ nanos: 2 * maxBudgetUsd * 1e9 })
-    await until(() => held.length === 3)
-    for (const each of held) each()
+    await until(() => releases.length === 3)
+    for (const each of releases) each()
     const terminals = await Promise.all(running)
     expect(terminals.map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed'])
   })
@@ -268,15 +271,15 @@ describe('a wait for money', () => {
     clock: createFakeClock({ autoAdvance: true }),
   })
 
-  test('is on record, is told again by a replay, and is in the account of the run', async () => {
-    const { terminal, events, steps } = await run([], optionsOf() as Given)
+  test('is on record, is repeated by a replay, and is in the account of the run', async () => {
+    const { terminal, events, steps } = await run([], optionsOf() as RunTestOptions)
     const records = json(steps.records) as unknown as readonly StepRecord[]
     const keys = records.flatMap((record) => (record.type === 'result' ? [record.key] : []))
     expect(keys.filter((key) => key.includes('/funds:model:1.1'))).toHaveLength(2)
     const replayed = await replay(records, optionsOf())
     expect(replayed.terminal).toEqual(terminal)
-    const told = (all: readonly RunEvent[]) => ofAgents(all).filter(({ type }) => type === 'budget_waited')
-    expect(told(replayed.events)).toEqual(told(events))
+    const waitEvents = (all: readonly RunEvent[]) => ofAgents(all).filter(({ type }) => type === 'budget_waited')
+    expect(waitEvents(replayed.events)).toEqual(waitEvents(events))
     expect(accountOf(records).budgetWaits).toMatchObject({
       requests: 2,
       refused: 0,
@@ -284,15 +287,15 @@ describe('a wait for money', () => {
     })
   })
 
-  test('is begun again after a kill at any record, and the end is the same', async () => {
-    const { terminal } = await run([], optionsOf() as Given)
+  test('starts again after a kill at any record, and the end is the same', async () => {
+    const { terminal } = await run([], optionsOf() as RunTestOptions)
     let kills = 0
     for (let count = 1; ; count++) {
       const records = await killedAfter(count, optionsOf())
       if (records.some((record) => record.type === 'end' && record.scope === '')) break
       kills += 1
       const again = await resume(records, optionsOf()).loop.ended
-      // What was under way is charged at its worst case: it may have been billed, and what is left may be too little for the others.
+      // Requests in flight are charged at their worst case, since they may have been billed. The rest may be too little for the others.
       expect(again.terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
       const isAllKnown = again.terminal.committedUsd === again.terminal.costUsd
       expect(isAllKnown ? [again.terminal.reason, again.terminal.costUsd] : []).toEqual(
@@ -302,8 +305,8 @@ describe('a wait for money', () => {
     expect(kills).toBeGreaterThan(10)
   })
 
-  test('for the limit of one agent does not hold up another', async () => {
-    const held: (() => void)[] = []
+  test('for the limit of one agent does not block another', async () => {
+    const releases: (() => void)[] = []
     const asking: Tool = {
       ...reader('Ask', async (_input, { ask }) => {
         const question = { system: '', messages: [{ role: 'user', content: 'what' }] as const }
@@ -323,7 +326,7 @@ describe('a wait for money', () => {
       ({ messages }) => {
         const [first] = messages
         if (first?.content === 'what')
-          return { text: 'x', usage, before: () => new Promise<void>((resolve) => held.push(resolve)) }
+          return { text: 'x', usage, before: () => new Promise<void>((resolve) => releases.push(resolve)) }
         if (messages.length > 1) return { text: 'done', usage }
         if (first?.content === 'go')
           return {
@@ -335,24 +338,24 @@ describe('a wait for money', () => {
       { maxOutputTokens: cap },
     )
     const going = begin([], { model, tools: [limited, asking], prices: dollarATokenPrices, maxBudgetUsd: 1e6 })
-    // Both questions of the large agent are under way, and one of the small one, whose other one waits.
-    await until(() => held.length === 3 && waits(going.events).length === 1)
-    for (const each of held) each()
-    await until(() => held.length === 4)
-    held[3]!()
+    // Both questions of the large agent are in flight and one of the small agent, whose other question waits.
+    await until(() => releases.length === 3 && waits(going.events).length === 1)
+    for (const each of releases) each()
+    await until(() => releases.length === 4)
+    releases[3]!()
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 10 * 15])
   })
 
-  test('of a question ends with the time that the question has, and costs nothing', async () => {
+  test('of a question ends with the time limit of the question, and costs nothing', async () => {
     const clock = createFakeClock()
     const kinds: string[] = []
-    const held: (() => void)[] = []
+    const releases: (() => void)[] = []
     const asking: Tool = {
       ...reader('Ask', async (_input, { ask }) => {
         const question = { system: '', messages: [{ role: 'user', content: 'what' }] as const }
         const first = ask!(question)
-        await until(() => held.length === 1)
+        await until(() => releases.length === 1)
         const replies = await Promise.all([first, ask!({ ...question, system: 'other', timeoutMs: 500 })])
         kinds.push(...replies.map(({ kind }) => kind))
         return 'asked'
@@ -362,7 +365,7 @@ describe('a wait for money', () => {
     const model = scriptedModel(
       ({ messages }) =>
         messages[0]?.content === 'what'
-          ? { text: 'x', usage, before: () => new Promise<void>((resolve) => held.push(resolve)) }
+          ? { text: 'x', usage, before: () => new Promise<void>((resolve) => releases.push(resolve)) }
           : messages.length === 1
             ? { ...calls('Ask'), usage }
             : { text: 'done', usage },
@@ -378,12 +381,12 @@ describe('a wait for money', () => {
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     await clock.advance(500)
     await until(() => going.events.filter(({ type }) => type === 'budget_wait').length === 2)
-    held[0]!()
+    releases[0]!()
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.costUsd, kinds]).toEqual(['completed', 3 * 15, ['answered', 'over_budget']])
   })
 
-  test('is no wait for one whose driver failed: what it had taken aside comes back', async () => {
+  test('ends when the step engine of the run fails, and its reservation is released', async () => {
     const ledger = Ledger.create({ nanos: 2 * (input + cap) * 1e9 })
     const broken = createMemorySteps({
       clock: createFakeClock(),
@@ -400,7 +403,7 @@ describe('a wait for money', () => {
     expect(second.reason).toBe('completed')
   })
 
-  test('is for what a lease cannot give, too, when others of the session have it', async () => {
+  test('also applies to what a lease cannot grant while others of the session have it', async () => {
     const lease = {
       name: 'cannot use the tenant acme',
       usd: 0,
@@ -409,15 +412,15 @@ describe('a wait for money', () => {
       },
     }
     const { maxBudgetUsd: _, ...options } = optionsOf()
-    const { terminal, events } = await run([], { ...options, lease } as Given)
+    const { terminal, events } = await run([], { ...options, lease } as RunTestOptions)
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 6 * 15])
     expect(waited(events)).toEqual(['granted', 'granted'])
     expect(endsOfAgents(events).map(({ reason }) => reason)).toEqual(Array.from({ length: 4 }, () => 'completed'))
   })
 
-  test('is told to a person in one line', () => {
-    const given = { type: 'budget_wait', neededUsd: 1, neededTokens: 10, reservedTokens: 400, holders: 3 } as const
-    const text = (isWaiting: boolean, reservedUsd: number) => budgetWaitText({ ...given, isWaiting, reservedUsd })
+  test('is shown to a person in one line', () => {
+    const runOptions = { type: 'budget_wait', neededUsd: 1, neededTokens: 10, reservedTokens: 400, holders: 3 } as const
+    const text = (isWaiting: boolean, reservedUsd: number) => budgetWaitText({ ...runOptions, isWaiting, reservedUsd })
     expect([text(true, 2.1), text(true, 0.00281), text(true, 0), text(false, 2)]).toEqual([
       'Waiting for budget: $2.10 is reserved by 3 other requests.',
       'Waiting for budget: $0.0029 is reserved by 3 other requests.',
@@ -427,7 +430,7 @@ describe('a wait for money', () => {
   })
 })
 
-test('a run whose agents still work in the background says what all of them have used (spec R-BUD-18g)', async () => {
+test('a run whose background agents still work reports what all of them have used (spec R-BUD-18g)', async () => {
   let isBilled = false
   const worker: AgentTool = { ...agent, spawn: () => ({ prompt: 'sub', background: true }) }
   const look = reader('Look', async () => {

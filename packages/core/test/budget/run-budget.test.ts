@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-20: one budget of several runs of a program.
+// Tests R-BUD-20: one budget for several runs of a program.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -19,7 +19,7 @@ import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { drawn } from '../support/deep.ts'
 import { calls, dollarATokenPrices as prices, reader } from '../support/harness.ts'
 
-/** What the input of a first request can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+/** The maximum input of a first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2
 const cap = 2_000
 const usage = { input_tokens: 500, output_tokens: 500 }
@@ -27,11 +27,11 @@ const usage = { input_tokens: 500, output_tokens: 500 }
 const models = (script: readonly ScriptedReply[] = [{ text: 'answer', usage }]) =>
   scriptedModel(script, { maxOutputTokens: cap })
 
-function go(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise<RunOutcome> {
+function runWith(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise<RunOutcome> {
   return streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget, ...options }).result
 }
 
-/** A model whose reply comes when it is let. */
+/** A model whose reply arrives when it is released. */
 function heldModel(): {
   readonly model: RunOptions['model']
   readonly reply: () => void
@@ -40,14 +40,14 @@ function heldModel(): {
   let reply = (): void => {}
   let tell = (): void => {}
   const asked = new Promise<void>((resolve) => (tell = resolve))
-  const held = new Promise<void>((resolve) => (reply = resolve))
+  const released = new Promise<void>((resolve) => (reply = resolve))
   const model = models([
     {
       text: 'answer',
       usage,
       async before() {
         tell()
-        await held
+        await released
       },
     },
   ])
@@ -55,18 +55,18 @@ function heldModel(): {
 }
 
 describe('a shared budget', () => {
-  test('is spent by all runs that have it, and tells its figures', async () => {
+  test('is spent by all runs that share it, and reports its figures', async () => {
     const budget = sharedBudget({ usd: 10_000, tokens: 50_000 })
     expect(budget).toMatchObject({ usd: 10_000, spentUsd: 0, reservedUsd: 0, leftUsd: 10_000, leftTokens: 50_000 })
-    await Promise.all([go(budget), go(budget), go(budget)])
+    await Promise.all([runWith(budget), runWith(budget), runWith(budget)])
     expect(budget).toMatchObject({ spentUsd: 3_000, reservedUsd: 0, leftUsd: 7_000, spentTokens: 3_000 })
     expect(budget).toMatchObject({ leftTokens: 47_000, name: 'the shared budget' })
   })
 
-  test('holds what requests under way may cost', async () => {
+  test('reserves what requests in flight may cost', async () => {
     const budget = sharedBudget({ usd: 10_000 })
     const { model, reply, asked } = heldModel()
-    const running = go(budget, { model })
+    const running = runWith(budget, { model })
     await asked
     expect([budget.reservedUsd, budget.spentUsd, budget.leftUsd]).toEqual([input + cap, 0, 10_000 - input - cap])
     reply()
@@ -74,11 +74,11 @@ describe('a shared budget', () => {
     expect([budget.reservedUsd, budget.spentUsd]).toEqual([0, 1_000])
   })
 
-  test('a run ends before the request for which too little is left, and says whose budget it is', async () => {
+  test('ends a run before a request that no longer fits, and names the owner of the budget', async () => {
     const budget = sharedBudget({ usd: 3_000, name: 'the budget of the crawl' })
-    expect((await go(budget)).reason).toBe('completed')
+    expect((await runWith(budget)).reason).toBe('completed')
     const model = models()
-    const result = await go(budget, { model })
+    const result = await runWith(budget, { model })
     expect([result.reason, model.requests.length, result.costUsd]).toEqual(['max_budget_usd', 0, 0])
     expect(result.signal.toJSON()).toEqual({
       reason: 'cost_limit',
@@ -102,18 +102,18 @@ describe('a shared budget', () => {
   test('bounds tokens in the same way, without prices', async () => {
     const budget = sharedBudget({ tokens: 3_000 })
     const options = { prices: { cost: () => undefined, worstCase: () => undefined } }
-    expect((await go(budget, options)).reason).toBe('completed')
-    const result = await go(budget, options)
+    expect((await runWith(budget, options)).reason).toBe('completed')
+    const result = await runWith(budget, options)
     expect([result.reason, limitOfResult(result)]).toEqual(['token_limit', null])
     expect(result.signal.message).toBe(
       'Too little is left of the shared budget: 1000 of 3000 tokens is used by all runs that share it, and the next request may need 2044',
     )
   })
 
-  test('a run waits for what another one has reserved, in place of a shorter reply or an ending', async () => {
+  test('makes a run wait for what another one has reserved, instead of a shorter reply or an ending', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
-    const first = go(budget, { model })
+    const first = runWith(budget, { model })
     await asked
     const second = models([{ text: 'answer', usage }])
     const running = streamRun(startRun({ prompt: 'go' }), { model: second, prices, budget })
@@ -132,40 +132,40 @@ describe('a shared budget', () => {
       ['granted'],
     ])
     expect(waits).toEqual([[1, input + cap, 0]])
-    // Of 4,000 the first one spent 1,000: all that is left is the second one's.
+    // The first one spent 1,000 of 4,000: the second one gets all that is left.
     expect(second.requests[0]?.maxOutputTokens).toBe(3_000 - input)
   })
 
-  test('a run that is aborted while it waits takes nothing, and leaves its place', async () => {
+  test('takes nothing for a run that is aborted while it waits, and frees its place', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
-    const first = go(budget, { model })
+    const first = runWith(budget, { model })
     await asked
     const waiting = streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget })
     for await (const event of waiting) if (event.type === 'budget_wait' && event.isWaiting) waiting.abort('user')
     expect((await waiting.result).reason).toBe('aborted_streaming')
     reply()
     await first
-    expect([budget.spentUsd, budget.reservedUsd, (await go(budget)).reason]).toEqual([1_000, 0, 'completed'])
+    expect([budget.spentUsd, budget.reservedUsd, (await runWith(budget)).reason]).toEqual([1_000, 0, 'completed'])
   })
 
-  test('a reply that was cut to what is left ends the run at the shared budget', async () => {
+  test('ends the run at the shared budget when a reply was cut to what is left', async () => {
     const budget = sharedBudget({ usd: input + 1_500 })
     const model = models([
       { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } },
     ])
-    const { reason, signal } = await go(budget, { model })
+    const { reason, signal } = await runWith(budget, { model })
     expect([reason, signal.context['budget']]).toEqual(['max_budget_usd', 'the shared budget'])
     expect(signal.message).toContain('The reply was cut to what was left of the shared budget')
   })
 
-  test('the limits of a run hold beside it, and name themselves', async () => {
+  test('applies in addition to the limits of a run, which are named themselves', async () => {
     const budget = sharedBudget({ usd: 100_000 })
-    const { reason, signal } = await go(budget, { maxBudgetUsd: 1_000 })
+    const { reason, signal } = await runWith(budget, { maxBudgetUsd: 1_000 })
     expect([reason, signal.context['budget'], signal.source]).toEqual(['max_budget_usd', undefined, 'ledger'])
   })
 
-  test('queries, engines and what comes after their runs spend from it', async () => {
+  test('is spent by queries, engines and the stages after their runs', async () => {
     const budget = sharedBudget({ usd: 100_000 })
     for await (const _ of query({ prompt: 'go', options: { model: models(), prices, budget } })) void _
     expect(budget.spentUsd).toBe(1_000)
@@ -190,9 +190,9 @@ describe('a shared budget', () => {
     expect(budget.spentUsd).toBe(4_000)
   })
 
-  test('the certificate says what is left of it', async () => {
+  test('appears in the certificate with what is left of it', async () => {
     const budget = sharedBudget({ usd: 5_000, tokens: 9_000, name: 'ours' })
-    await go(budget)
+    await runWith(budget)
     const { usd, tokens } = certificate({ model: models(), prices, budget })
     expect([usd, tokens]).toMatchObject([
       { value: 4_000, because: 'ours, reserved before each request' },
@@ -200,7 +200,7 @@ describe('a shared budget', () => {
     ])
   })
 
-  test('needs a price in dollars alone', () => {
+  test('needs a price only in dollars', () => {
     const start = (budget: SharedRunBudget) => () => streamRun(startRun({ prompt: 'go' }), { model: models(), budget })
     expect(start(sharedBudget({ usd: 1 }))).toThrow('There is no price for scripted')
     expect(start(sharedBudget({ tokens: 1 }))).not.toThrow()
@@ -215,13 +215,13 @@ describe('a shared budget', () => {
     [{ usd: '5' }, 'usd'],
     [{ dollars: 5 }, 'sharedBudget has no limit dollars. Use usd, tokens and name.'],
     [{ usd: 5, name: '' }, 'name'],
-  ])('refuses %j', (limits, message) => {
+  ])('rejects %j', (limits, message) => {
     const make = (): unknown => Reflect.apply(sharedBudget, undefined, [limits])
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(message)
   })
 
-  test('what looks like one is refused as an option', () => {
+  test('rejects an option that only looks like a shared budget', () => {
     const copy = { ...sharedBudget({ usd: 5 }) }
     expect(() => streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget: copy })).toThrow(
       /budget must be one that sharedBudget/,
@@ -229,7 +229,7 @@ describe('a shared budget', () => {
   })
 })
 
-/** One run of the property: what its replies use, and after how many events it is aborted. */
+/** One run of the property: the usage of its replies, and after how many events it is aborted. */
 interface DrawnRun {
   readonly replies: readonly { readonly input: number; readonly output: number; readonly calls: boolean }[]
   readonly abortAfter: number | null
@@ -252,7 +252,7 @@ const drawnRuns = fc.array(
   { minLength: 2, maxLength: 8 },
 )
 
-test('whatever runs at once, and whatever is aborted, it is never exceeded and adds up', async () => {
+test('is never exceeded and adds up, whatever runs in parallel and whatever is aborted', async () => {
   await fc.assert(
     fc.asyncProperty(drawnRuns, fc.integer({ min: 1_500, max: 20_000 }), async (runs, limit) => {
       const budget = sharedBudget({ usd: limit, tokens: limit })
@@ -277,7 +277,7 @@ test('whatever runs at once, and whatever is aborted, it is never exceeded and a
       expect([budget.reservedUsd, budget.reservedTokens]).toEqual([0, 0])
       expect(budget.spentUsd).toBe(results.reduce((sum, { committedUsd }) => sum + committedUsd, 0))
       expect(budget.spentUsd).toBeLessThanOrEqual(limit)
-      // Only settled money refuses: where a run ended at the budget, less than a useful request was left for good.
+      // Only settled money refuses: when a run ended at the budget, less than a useful request was left for good.
       const refused = results.filter(
         ({ reason, signal }) => reason === 'max_budget_usd' && signal.source === 'shared_budget',
       )

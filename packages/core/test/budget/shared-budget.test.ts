@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2: a budget over those who share it, whatever comes, again and in any order.
+// Tests R-FLEET-1, R-FLEET-2: a budget that several sessions share, with late, repeated and reordered calls.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -50,14 +50,14 @@ const closeCall = fc.record({ type: fc.constant('close' as const), ...onSession 
 const limit = fc.record({ type: fc.constant('limit' as const), nanos: fc.option(amount) })
 const sum = (leases: readonly Lease[]): number => leases.reduce((all, { nanos }) => all + nanos, 0)
 
-test('the tenant has the sum of its leases, and counts who holds one', () => {
+test('the tenant has the sum of its leases, and counts the lease holders', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(raise, releaseCall, limit, closeCall)), (calls) => {
       const { budget, leases } = calls.reduce(called, empty)
       expect(budget.leasedNanos).toBe(sum(leases))
       expect(budget.spentNanos).toBe(leases.reduce((all, { spentNanos }) => all + spentNanos, 0))
       expect(budget.unknownNanos).toBe(leases.reduce((all, { unknownNanos }) => all + unknownNanos, 0))
-      // What is not settled is with somebody who may spend it.
+      // Amounts that are not settled are leased to a session that may spend them.
       for (const { nanos, spentNanos, isHeld } of leases)
         expect(isHeld ? nanos : spentNanos).toBeGreaterThanOrEqual(isHeld ? spentNanos : nanos)
       expect(budget.holders).toBe(leases.filter(({ isHeld }) => isHeld).length)
@@ -80,8 +80,8 @@ test('no raise takes the sum above the limit, and none takes from a session', ()
   )
 })
 
-test('sessions that spend what they hold, and no more, never pass the limit together', () => {
-  // Each call as a session makes it: turns go up, what was spent never goes down, and is at most what it has.
+test('sessions that spend only what they leased never pass the limit together', () => {
+  // Each call as a session makes it: turns increase, the spent amount never decreases and is at most what was leased.
   const step = fc.record({
     session: onSession.session,
     wanted: amount,
@@ -106,7 +106,7 @@ test('sessions that spend what they hold, and no more, never pass the limit toge
   )
 })
 
-test('a call that comes again changes nothing', () => {
+test('a repeated call changes nothing', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(raise, releaseCall)),
@@ -120,26 +120,31 @@ test('a call that comes again changes nothing', () => {
   )
 })
 
-test('what comes late, of a turn that is over or from before it, changes nothing', () => {
+test('a late call, for a past turn or from before it, changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(raise, releaseCall)), fc.oneof(raise, releaseCall), amount, (calls, late, spent) => {
-      const over = called(calls.reduce(called, empty), { type: 'raise', session: late.session, turn: 6, nanos: spent })
-      expect(called(over, late)).toEqual(over)
-      const released = called(over, { type: 'release', session: late.session, turn: 6, nanos: spent })
+      const afterEnd = called(calls.reduce(called, empty), {
+        type: 'raise',
+        session: late.session,
+        turn: 6,
+        nanos: spent,
+      })
+      expect(called(afterEnd, late)).toEqual(afterEnd)
+      const released = called(afterEnd, { type: 'release', session: late.session, turn: 6, nanos: spent })
       expect(called(released, { ...late, turn: 6 })).toEqual(released)
     }),
   )
 })
 
-test('what is given back can be had by another', () => {
+test('a released amount is available to others', () => {
   const one = called(called(empty, { type: 'limit', nanos: 10 }), { type: 'raise', session: 0, turn: 1, nanos: 10 })
   const refused = called(one, { type: 'raise', session: 1, turn: 1, nanos: 5 })
   expect(refused.leases[1]!.nanos).toBe(0)
-  const given = called(refused, { type: 'release', session: 0, turn: 1, nanos: 7 })
-  expect(called(given, { type: 'raise', session: 1, turn: 1, nanos: 5 }).leases[1]!.nanos).toBe(3)
+  const released = called(refused, { type: 'release', session: 0, turn: 1, nanos: 7 })
+  expect(called(released, { type: 'raise', session: 1, turn: 1, nanos: 5 }).leases[1]!.nanos).toBe(3)
 })
 
-test('when all have ended nothing is reserved, and the tenant has what they spent', () => {
+test('nothing is reserved after all have ended, and the tenant has what they spent', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), fc.array(amount, { minLength: 4 }), (calls, spent) => {
       const before = calls.reduce(called, empty)
@@ -159,7 +164,7 @@ test('when all have ended nothing is reserved, and the tenant has what they spen
   )
 })
 
-test('a session that is gone gets nothing more, whatever of it still asks, and what it spent stays spent', () => {
+test('a session that is gone gets nothing more, whatever it still asks, and its spending remains', () => {
   const late = fc.array(fc.oneof(raise, releaseCall, closeCall))
   fc.assert(
     fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), late, (calls, later) => {

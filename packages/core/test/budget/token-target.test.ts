@@ -37,7 +37,7 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
   test.each([
     // [tracker, tokens so far, continues, diminishing, next count, next delta]
     [
-      'below the line for the first time',
+      'below the threshold for the first time',
       tracker(0),
       1_000,
       { nudged: '1,000 of the 10,000 tokens (10 %)', pct: 10, delta: 1_000 },
@@ -66,7 +66,7 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
       1_500,
       { nudged: '1,500 of the 10,000 tokens (15 %)', pct: 15, delta: 500 },
     ],
-  ] as const)('goes on: %s', (_name, from, tokens, { nudged, pct, delta }) => {
+  ] as const)('continues: %s', (_name, from, tokens, { nudged, pct, delta }) => {
     const continuationCount = from.continuationCount + 1
     expect(check(from, tokens)).toEqual({
       decision: {
@@ -97,14 +97,14 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
     })
   })
 
-  test('stops without an event when it never went on', () => {
+  test('stops without an event when it never continued', () => {
     expect(check(tracker(0), 9_000)).toEqual({
       decision: { action: 'stop', completionEvent: null },
       tracker: tracker(0),
     })
   })
 
-  test('changes no tracker that it was given', () => {
+  test('does not change the tracker that was passed', () => {
     const from = Object.freeze(tracker(1))
     check(from, 100)
     expect(from).toEqual(tracker(1))
@@ -143,7 +143,7 @@ describe('the bound of the gate', () => {
     )
   })
 
-  test('is reached but for a few by gains that alternate', () => {
+  test('is nearly reached by gains that alternate', () => {
     const budget = 10_000
     let state = freshTracker(0)
     let tokens = 0

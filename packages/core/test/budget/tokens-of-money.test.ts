@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: what a dollar limit buys at most, in tokens.
+// Tests R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: the maximum number of tokens that a dollar limit buys.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noUsage, plainContext } from '../../src/entries/adapters.ts'
@@ -62,10 +62,10 @@ const kinds = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_
 
 interface Plan {
   readonly rates: { readonly [model in (typeof ids)[number]]: Rates }
-  /** What is done, one after another, by whichever model is asked. */
+  /** The behaviors in order, whichever model is asked. */
   readonly script: readonly ('tool' | 'ask' | 'agents' | 'drop' | 'busy' | 'broken' | 'text')[]
   readonly kind: (typeof kinds)[number]
-  /** How much of what the prompt can be billed for is billed, and of the reply. */
+  /** The share of the prompt's maximum that is billed, and the share of the reply. */
   readonly inputShare: number
   readonly outputShare: number
   /** The limit, as a multiple of what a first request may cost. */
@@ -92,11 +92,11 @@ const plans = fc.record<Plan>({
   maxRetries: fc.nat(2),
 })
 
-/** The prompt and the tools of the first request, with what a service adds: the least that is reserved for. */
+/** The prompt and the tools of the first request, with what a service adds: the minimum reservation. */
 const promptTokens = 1_000
 
 function optionsOf(plan: Plan): RunOptions {
-  let asked = 0
+  let callCount = 0
   const models = ids.map((id): Model => {
     const reply = ({ maxOutputTokens }: { readonly maxOutputTokens: number }): ScriptedReply => {
       const usage: Usage = {
@@ -104,7 +104,7 @@ function optionsOf(plan: Plan): RunOptions {
         [plan.kind]: Math.floor(promptTokens * plan.inputShare) + 1,
         output_tokens: Math.floor(maxOutputTokens * plan.outputShare),
       }
-      switch (plan.script[asked++ % plan.script.length] ?? 'text') {
+      switch (plan.script[callCount++ % plan.script.length] ?? 'text') {
         case 'tool':
           return { ...calls('Look'), usage }
         case 'ask':
@@ -158,8 +158,8 @@ function tokensBound(options: RunOptions): number {
   return tokens.bounded ? tokens.value : Infinity
 }
 
-describe('a run under a dollar limit has no more tokens than its certificate says', () => {
-  test('whoever asks which model, and whatever becomes of a request', async () => {
+describe('a run under a dollar limit uses no more tokens than its certificate says', () => {
+  test('whichever model is asked, and whatever happens to a request', async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const options = optionsOf(plan)
@@ -198,14 +198,14 @@ describe('a run under a dollar limit has no more tokens than its certificate say
     maxRetries: 0,
   }
 
-  test('and one that is billed at the cheapest price alone comes near to it', async () => {
+  test('and comes close to it when billed at the lowest price alone', async () => {
     const options = { ...optionsOf(long), maxTurns: 20_000 }
     const { state, terminal } = await streamRun(startRun({ prompt: 'go' }), options).ended
     expect([terminal.reason, tokensBound(options)]).toEqual(['max_budget_usd', 700_000])
     expect(state.spent.totalTokens).toBeGreaterThan(690_000)
   })
 
-  test('also where a tool asks a cheaper model: by the price of its own model alone it would have more', async () => {
+  test('also when a tool asks a cheaper model: the price of the main model alone would bound too few tokens', async () => {
     const rates = { ...long.rates, main: flat(100_000), other: flat(100_000), helper: flat(100_000) }
     const options = optionsOf({ ...long, rates, script: ['ask', 'text'], outputShare: 0.4, budget: 3 })
     const { state } = await streamRun(startRun({ prompt: 'go' }), { ...options, maxTurns: 2_000 }).ended
@@ -215,7 +215,7 @@ describe('a run under a dollar limit has no more tokens than its certificate say
   })
 })
 
-describe('what money buys in tokens', () => {
+describe('the tokens that money buys', () => {
   const model = scriptedModel([], { id: 'main', contextWindow: 1_000, maxOutputTokens: 100 })
   const dear = { input: 2e6, read: 100_000, write: 2_500_000, output: 1e7 }
   const cheap = { input: 1e5, read: 10_000, write: 1e5, output: 5e5 }
@@ -244,7 +244,7 @@ describe('what money buys in tokens', () => {
   }
   const ofWindows = { bounded: true, because: expect.stringMatching(/^requests, each within/) }
 
-  test('goes by the cheapest token of all models that the run may ask', () => {
+  test('depend on the cheapest token of all models that the run may ask', () => {
     const pass = { model: 'cheap', uses: 1, inputTokens: 10, outputTokens: 10 }
     expect(of({})).toEqual({
       bounded: true,
@@ -261,7 +261,7 @@ describe('what money buys in tokens', () => {
     expect(of({ tools: [agent], maxSubagents: 0 })).toMatchObject({ value: 20_000_000 })
   })
 
-  test('is bounded by the lower limit of dollars, and by a lower limit of tokens', () => {
+  test('are bounded by the lower limit of dollars, and by a lower limit of tokens', () => {
     expect([
       of({ spentBeforeUsd: 1.5 }),
       of({ stopWhen: new CostLimitHook(0.5) }),
@@ -275,7 +275,7 @@ describe('what money buys in tokens', () => {
     ])
   })
 
-  test('is not bounded where a token is free, or nobody says what it costs at least', () => {
+  test('are unbounded when a token is free or its minimum price is unknown', () => {
     const throws = () => {
       throw new Error('no')
     }
@@ -289,7 +289,7 @@ describe('what money buys in tokens', () => {
     ]).toMatchObject(Array.from({ length: 7 }, () => ofWindows))
   })
 
-  test('never hides a token in the rounding to nano-dollars', () => {
+  test('never lose a token in the rounding to nano-dollars', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 1e-14, max: 1e-4, noNaN: true }),

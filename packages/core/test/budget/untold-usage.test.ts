@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-2 and R-BUD-5, for replies of which the service does not say what it billed.
+// Tests R-BUD-2 and R-BUD-5, for replies whose bill is not reported.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject } from '../../src/entries/adapters.ts'
 import { upperBoundOfMessages } from '../../src/model/tokens.ts'
@@ -7,13 +7,13 @@ import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, dollarATokenPrices as prices, run, until } from '../support/harness.ts'
 
 const cap = 4_000
-/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
+/** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
 const firstInput = 1_000 + 16 + 2 + 2
 const zeros = { input_tokens: 0, output_tokens: 0 }
 const noPrompt = { input_tokens: 0, output_tokens: 40 }
 
-/** Says of one reply, by its number from 0, that nobody told its usage. */
-function untold(script: readonly ScriptedReply[], number: number): ReturnType<typeof scriptedModel> {
+/** Removes the usage of one reply, by its number from 0. */
+function withUnreportedUsage(script: readonly ScriptedReply[], number: number): ReturnType<typeof scriptedModel> {
   const model = scriptedModel(script, { maxOutputTokens: cap })
   const call: Model['call'] = async (request, options) => {
     const isIt = model.requests.length === number
@@ -23,7 +23,7 @@ function untold(script: readonly ScriptedReply[], number: number): ReturnType<ty
   return { ...model, requests: model.requests, call }
 }
 
-/** Tokens that were reserved for each request. */
+/** The tokens that each request reserved. */
 function reserved(records: readonly StepRecord[]): readonly unknown[] {
   return records.flatMap((record) =>
     record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true
@@ -32,12 +32,15 @@ function reserved(records: readonly StepRecord[]): readonly unknown[] {
   )
 }
 
-describe('a whole reply without a usage is charged at its worst case', () => {
+describe('charges a complete reply without a usage at its worst case', () => {
   test.each<[string, ReturnType<typeof scriptedModel>]>([
-    ['told as unknown', untold([{ text: 'answer', usage: { input_tokens: 10, output_tokens: 1 } }], 0)],
-    ['told as zeros', scriptedModel([{ text: 'answer', usage: zeros }], { maxOutputTokens: cap })],
-    ['told without its prompt', scriptedModel([{ text: 'answer', usage: noPrompt }], { maxOutputTokens: cap })],
-  ])('%s, and it is said', async (_how, model) => {
+    [
+      'reported as unknown',
+      withUnreportedUsage([{ text: 'answer', usage: { input_tokens: 10, output_tokens: 1 } }], 0),
+    ],
+    ['reported as zeros', scriptedModel([{ text: 'answer', usage: zeros }], { maxOutputTokens: cap })],
+    ['reported without its prompt', scriptedModel([{ text: 'answer', usage: noPrompt }], { maxOutputTokens: cap })],
+  ])('%s, with a notice', async (_how, model) => {
     const { terminal, events } = await run([], { model, prices, maxBudgetUsd: 100_000 })
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, firstInput + cap])
     const notices = events.flatMap((event) => (event.type === 'notice' ? [event.message] : []))
@@ -45,7 +48,7 @@ describe('a whole reply without a usage is charged at its worst case', () => {
   })
 })
 
-test('a reply that no model wrote costs nothing with a usage of zeros, and what it says otherwise (R-PTC-6)', async () => {
+test('charges nothing for a reply without a model when its usage is zero, and the reported usage otherwise (R-PTC-6)', async () => {
   for (const [usage, cost] of [
     [zeros, 0],
     [{ input_tokens: 10, output_tokens: 1 }, 11],
@@ -62,7 +65,7 @@ test('a reply that no model wrote costs nothing with a usage of zeros, and what 
   }
 })
 
-describe('a reply that nobody counted, right behind the last count, is reserved for by its bytes', () => {
+describe('reserves a reply without a count by its bytes when it follows the last count', () => {
   const text = 'é'.repeat(500)
   const replyBytes = 16 + 16 + 1_000
   const paused: ScriptedReply = {
@@ -70,20 +73,23 @@ describe('a reply that nobody counted, right behind the last count, is reserved 
     stopReason: 'pause_turn',
     usage: { input_tokens: 1_000, output_tokens: 50 },
   }
-  // What is read again has room for what is put around it: 16 tokens for the message, and 16 for its block.
+  // Text that is read again has room for its frame: 16 tokens for the message, and 16 for its block.
   const expected = [firstInput + cap, 1_050 + 32 + cap, 1_050 + replyBytes + cap]
 
   test.each<[string, ReturnType<typeof scriptedModel>]>([
     [
-      'told as unknown',
-      untold([paused, { text, stopReason: 'pause_turn', usage: { input_tokens: 1_050, output_tokens: 1 } }, 'end'], 1),
+      'reported as unknown',
+      withUnreportedUsage(
+        [paused, { text, stopReason: 'pause_turn', usage: { input_tokens: 1_050, output_tokens: 1 } }, 'end'],
+        1,
+      ),
     ],
     [
-      'told as zeros',
+      'reported as zeros',
       scriptedModel([paused, { text, stopReason: 'pause_turn', usage: zeros }, 'end'], { maxOutputTokens: cap }),
     ],
     [
-      'told without its prompt',
+      'reported without its prompt',
       scriptedModel([paused, { text, stopReason: 'pause_turn', usage: noPrompt }, 'end'], { maxOutputTokens: cap }),
     ],
   ])('%s', async (_how, model) => {
@@ -101,7 +107,7 @@ describe('a reply that nobody counted, right behind the last count, is reserved 
   })
 })
 
-test("a run without a limit has figures that are numbers, however often the service's own tools may be used", async () => {
+test('a run without a limit has numeric figures, however often the server-side tools may be used', async () => {
   const model = {
     ...scriptedModel([{ hang: true, text: 'half' }], { maxOutputTokens: cap }),
     maxServerToolUses: Infinity,

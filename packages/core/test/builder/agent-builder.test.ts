@@ -32,7 +32,7 @@ const asked = (text = 'go') => AgentState.empty({ agentId: 'agent', sessionId: '
 const base = (script: Parameters<typeof scriptedModel>[0], more = {}) =>
   AgentBuilder.base({ model: scriptedModel(script), clock: createFakeClock({ autoAdvance: true }), ...more })
 
-/** A tool for handing in an answer (spec R-STOP-7). */
+/** A tool that submits an answer (spec R-STOP-7). */
 class SubmitAnswerTool implements Tool<{ readonly answer: string }> {
   readonly name = 'submit_answer'
   readonly description = 'Hands in the answer.'
@@ -139,7 +139,7 @@ describe('tools that stop the agent (spec R-STOP-7)', () => {
       .withCapability(new UseTools(new SubmitAnswerTool(), new TaskCompleteTool(), new CriticalOperationTool()))
       .build()
 
-  test('an answer that is handed in stops the agent', async () => {
+  test('a submitted answer stops the agent', async () => {
     const state = await build([calls({ name: 'submit_answer', input: { answer: '42' } })]).execute(asked())
     expect(state.execution()?.continuation().explain()).toBe(
       'Stop Signals: stop_requested: Answer submitted: 42; Continuation Requested: No',
@@ -147,7 +147,7 @@ describe('tools that stop the agent (spec R-STOP-7)', () => {
     expect(state.stopReason()).toBe('stop_requested')
   })
 
-  test('a task that is complete carries its context and source', async () => {
+  test('a completed task carries its context and source', async () => {
     const state = await build([calls({ name: 'task_complete', input: { summary: 'all green' } })]).execute(asked())
     expect(state.stopSignals().highest()?.toJSON()).toEqual({
       reason: 'stop_requested',
@@ -157,12 +157,12 @@ describe('tools that stop the agent (spec R-STOP-7)', () => {
     })
   })
 
-  test('an error that forbids going on', async () => {
+  test('an error can forbid to continue', async () => {
     const state = await build([calls('critical')]).execute(asked())
     expect([state.stopReason(), state.stopSignals().highest()?.wasForceStopped()]).toEqual(['error', true])
   })
 
-  test('an answer without tools is the natural end', async () => {
+  test('an answer without tool calls is the natural end', async () => {
     const state = await build(['42']).execute(asked())
     expect([state.stopReason(), state.lastAnswer(), state.stopSignals().highest()?.wasForceStopped()]).toEqual([
       'completed',
@@ -173,7 +173,7 @@ describe('tools that stop the agent (spec R-STOP-7)', () => {
 })
 
 describe('UseHook', () => {
-  test('registers a hook, like a summarizing one that goes on after the step limit', async () => {
+  test('registers a hook, such as a summarizing one that continues after the step limit', async () => {
     let left = 1
     const summarize = new CallableHook(
       (context: HookContext) => {
@@ -201,7 +201,7 @@ describe('UseCooperativeCancellation', () => {
       .withCapability(new UseTools(tool('Look', () => (during(), 'looked'))))
       .build()
 
-  test('stops at the next checkpoint; what is in flight is finished', async () => {
+  test('stops at the next cancellation point; what is in flight is finished', async () => {
     const source = new InMemoryCancellationSource()
     const state = await build(source, () => source.cancel('user pressed stop')).execute(asked())
     expect([state.stopReason(), state.stopSignals().toString(), state.messages().length]).toEqual([
@@ -211,7 +211,7 @@ describe('UseCooperativeCancellation', () => {
     ])
   })
 
-  test('asked for before the run, stops before the first request', async () => {
+  test('requested before the run, stops before the first request', async () => {
     const source = new InMemoryCancellationSource()
     source.cancel()
     expect(source.isCancellationRequested()).toBe(true)
@@ -227,7 +227,7 @@ describe('UseCooperativeCancellation', () => {
     expect((await build(source).execute(asked())).stopReason()).toBe('completed')
   })
 
-  test('scoped to a run, stops that run alone', async () => {
+  test('scoped to a run, stops only that run', async () => {
     const source = new InMemoryCancellationSource({ executionId: 's/second' })
     source.cancel()
     expect((await build(source).execute(asked(), { runId: 'first' })).stopReason()).toBe('completed')
@@ -235,7 +235,7 @@ describe('UseCooperativeCancellation', () => {
     expect([state.stopReason(), state.executionId]).toEqual(['user_requested', 's/second'])
   })
 
-  test('a source of your own may look anywhere, and is given the state', async () => {
+  test('calls a custom source with the state', async () => {
     const seen: string[] = []
     const redis: CancellationSource = {
       cancellationSignal: (state) => {
@@ -250,7 +250,7 @@ describe('UseCooperativeCancellation', () => {
   })
 })
 
-describe("an agent's id", () => {
+describe('the id of an agent', () => {
   const agentTool: AgentTool = {
     name: 'Agent',
     description: 'sub',
@@ -259,7 +259,7 @@ describe("an agent's id", () => {
     spawn: () => ({ prompt: 'sub' }),
   }
 
-  test('is what hooks, tools, stop hooks and cancellation sources are told; a subagent has its own', async () => {
+  test('is passed to hooks, tools, stop hooks and cancellation sources; a subagent has its own', async () => {
     const seen: [string, string | null][] = []
     const see = (who: string) => (state: { readonly agentId: string }) => {
       seen.push([who, state.agentId])
@@ -316,7 +316,7 @@ describe("an agent's id", () => {
     ])
   })
 
-  test('does not make it a subagent: its token target holds', async () => {
+  test('does not make it a subagent: its token target applies', async () => {
     const reply = { text: 'x', usage: { output_tokens: 600 } }
     const state = await base(() => reply, { tokenBudget: 1_000 })
       .build()
@@ -326,7 +326,7 @@ describe("an agent's id", () => {
 })
 
 describe('building', () => {
-  test('a builder never changes', async () => {
+  test('a builder is immutable', async () => {
     const model = scriptedModel(['a', 'b'])
     const plain = AgentBuilder.base()
     const withModel = plain.withCapability(new UseModel(model))
@@ -335,7 +335,7 @@ describe('building', () => {
     expect((await withModel.build().execute(asked())).lastAnswer()).toBe('a')
   })
 
-  test('refuses what cannot be run: two tools of one name, a budget without a price', () => {
+  test('rejects what cannot be run: two tools of one name, a budget without a price', () => {
     expect(() => base(['x'], { maxBudgetUsd: 1 }).build()).toThrow('There is no price for scripted')
     expect(() =>
       base(['x'])
@@ -346,7 +346,7 @@ describe('building', () => {
 })
 
 describe('an agent', () => {
-  test('executes a state and gives a new one; the old stays as it was', async () => {
+  test('executes a state and returns a new one; the old one is unchanged', async () => {
     const before = asked()
     const state = await base([calls('Look'), 'answer'])
       .withCapability(new UseTools(reader('Look')))
@@ -361,7 +361,7 @@ describe('an agent', () => {
     expect([state.agentId, state.sessionId]).toEqual(['agent', 's'])
   })
 
-  test('goes on from where a state ended, without its old signals', async () => {
+  test('continues from where a state ended, without its old signals', async () => {
     const agent = base(['one', 'two']).build()
     const first = await agent.execute(asked())
     const second = await agent.execute(first.withUserMessage('more'))
@@ -374,7 +374,7 @@ describe('an agent', () => {
     expect(second.executionId).not.toBe(first.executionId)
   })
 
-  test('iterates: the state after every lap, then the last', async () => {
+  test('iterates: the state after every iteration, then the last', async () => {
     const agent = base([calls('Look'), calls('Look'), 'answer'])
       .withCapability(new UseTools(reader('Look')))
       .build()
@@ -383,7 +383,7 @@ describe('an agent', () => {
     expect(seen).toEqual([[3, null], [5, null], [6, 'completed']]) // prettier-ignore
   })
 
-  test('iterates over states that hold every message once', async () => {
+  test('iterates over states that contain every message once', async () => {
     const agent = base([calls('Look'), 'answer'])
       .withCapability(new UseTools(reader('Look')))
       .build()
@@ -395,17 +395,17 @@ describe('an agent', () => {
     expect(seen[0]).toEqual(['first', 'second', 'assistant', 'user'])
   })
 
-  test('breaking out of the iteration aborts the run', async () => {
-    const told: string[] = []
-    const given = { onResult: ({ reason }: { readonly reason: string }) => void told.push(reason) }
-    const agent = base([calls('Look'), calls('Hang')], given)
+  test('aborts the run when the consumer breaks out of the iteration', async () => {
+    const reasons: string[] = []
+    const runOptions = { onResult: ({ reason }: { readonly reason: string }) => void reasons.push(reason) }
+    const agent = base([calls('Look'), calls('Hang')], runOptions)
       .withCapability(new UseTools(reader('Look'), hanging('Hang')))
       .build()
     for await (const state of agent.iterate(asked())) if (state.messages().length > 0) break
-    expect(told).toEqual(['abandoned'])
+    expect(reasons).toEqual(['abandoned'])
   })
 
-  test('heeds the signal of the agent beside the one it is given', async () => {
+  test('obeys the signal of the agent as well as the signal of the call', async () => {
     const model = scriptedModel(['Done.', 'Done.'])
     const agent = AgentBuilder.base({ model, signal: AbortSignal.abort() }).build()
     const state = await agent.execute(asked(), { signal: new AbortController().signal })
@@ -413,7 +413,7 @@ describe('an agent', () => {
     await expect(agent.execute(asked(), { signal: 5 as never })).rejects.toThrow('signal must be an AbortSignal')
   })
 
-  test('heeds the signal it is given, and tells its events', async () => {
+  test('obeys the signal of the call, and emits its events', async () => {
     const events: RunEvent['type'][] = []
     const state = await base(['x'])
       .build()
@@ -421,7 +421,7 @@ describe('an agent', () => {
     expect([state.stopReason(), events.at(0), events.at(-1)]).toEqual(['user_requested', 'run_start', 'run_end'])
   })
 
-  test('may execute many states at once', async () => {
+  test('may execute many states in parallel', async () => {
     const agent = base(({ messages }) => JSON.stringify(messages[0]?.content)).build()
     const states = await Promise.all(['a', 'b', 'c'].map((text) => agent.execute(asked(text))))
     expect(states.map((state) => state.lastAnswer())).toEqual(['"a"', '"b"', '"c"'])

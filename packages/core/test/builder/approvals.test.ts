@@ -1,4 +1,4 @@
-// Holds R-PERM-6, R-PERM-7 and R-PERM-9 of docs/spec for built agents and engines.
+// Tests R-PERM-6, R-PERM-7 and R-PERM-9 for built agents and engines.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -37,7 +37,7 @@ function build(script: Script, options: Partial<RunOptions> = {}) {
 const twoCalls: Script = [calls({ name: 'Pay', id: 'a', input: { to: 'Ann' } }, { name: 'Pay', id: 'b' }), 'done']
 
 describe('a built agent that needs approval', () => {
-  test('goes on with what the person said, also after its state was stored', async () => {
+  test("continues with the person's answer, also after its state was stored", async () => {
     const { agent, done } = build(twoCalls)
     const waiting = await agent.execute(state)
     expect([waiting.stopReason(), waiting.stopSignals().highest()?.context['pending'], done]).toEqual([
@@ -53,7 +53,7 @@ describe('a built agent that needs approval', () => {
     expect(ended.executionId).not.toBe(waiting.executionId)
   })
 
-  test('iterates on with it', async () => {
+  test('continues to iterate with the answer', async () => {
     const { agent, done } = build(twoCalls)
     const waiting = await agent.execute(state)
     const seen: (string | null)[] = []
@@ -62,7 +62,7 @@ describe('a built agent that needs approval', () => {
     expect([seen.at(-1), done.length]).toEqual(['completed', 2])
   })
 
-  test('is given approvals only for calls that wait, and before anything else is said', async () => {
+  test('accepts approvals only for pending calls, and only before another message', async () => {
     const { agent, done } = build(twoCalls)
     await expect(agent.execute(state, { approvals: { a: allow } })).rejects.toThrow(
       new ConfigurationError('There is no call that waits for approval. Give a prompt instead.'),
@@ -80,7 +80,7 @@ describe('a built agent that needs approval', () => {
 describe('a built agent that waits for a person', () => {
   const onAsk = 'wait' as const
 
-  test('asks whoever can answer, for each call, and for those of a subagent', async () => {
+  test('asks for each call, including those of a subagent', async () => {
     const asked: ApprovalRequest[] = []
     const onApproval = async (request: ApprovalRequest): Promise<PermissionDecision> => {
       asked.push(request)
@@ -104,7 +104,7 @@ describe('a built agent that waits for a person', () => {
     expect([last.stopReason(), names]).toEqual(['completed', ['Agent', 'Pay']])
   })
 
-  test('denies where nobody could be asked', async () => {
+  test('denies calls when nobody could be asked', async () => {
     const { agent, done } = build(twoCalls, { onAsk })
     const ended = await agent.execute(state, {
       onApproval: () => {
@@ -115,7 +115,7 @@ describe('a built agent that waits for a person', () => {
     expect(JSON.stringify(ended.messages())).toContain('Denied: nobody could be asked for permission: dialog closed')
   })
 
-  test('is refused when nobody could ever answer; a driver of its own takes answers itself', async () => {
+  test('is rejected when nobody could ever answer; a custom step engine takes answers itself', async () => {
     const { agent } = build(twoCalls, { onAsk })
     await expect(agent.execute(state)).rejects.toThrow(
       new ConfigurationError(
@@ -152,20 +152,20 @@ test('an engine whose run waits for a person takes the answer', async () => {
   expect(() => engine.answer('run1/approval:1:0:a', allow)).not.toThrow()
 })
 
-describe('an engine that resumes while a call waits', () => {
+describe('an engine that resumes while a call is pending', () => {
   const messagesOf = async (messages: ReturnType<QueryEngine['resume']>) => {
     const all: SdkMessage[] = []
     for await (const message of messages) all.push(message)
     return resultOf(all)
   }
   const noLog: StepStore = { keeps: 'nothing', append: () => undefined, flush: () => undefined }
-  /** Rules that deny what nobody can be asked about, but for what was asked. */
+  /** Rules that deny calls when nobody can be asked, unless the call was already asked about. */
   const denies: Permissions = {
     denies: () => undefined,
     decide: ({ wasAsked }) => ({ behavior: wasAsked === true ? 'ask' : 'deny', message: 'nobody is here' }),
   }
 
-  test('keeps the question, whatever the rules say when nobody is there; the answer counts then', async () => {
+  test('keeps the permission request, whatever the rules say when nobody is there; the answer then counts', async () => {
     const done: string[] = []
     const tools = [tool('Pay', () => (done.push('paid'), 'paid'))]
     const { engine, model } = engineOf([calls({ name: 'Pay', id: 'a' }), 'done'], { tools, permissions: asks })
@@ -182,19 +182,19 @@ describe('an engine that resumes while a call waits', () => {
     expect(done).toEqual(['paid'])
   })
 
-  test('of another process, whose rules deny where nobody is there', async () => {
+  test('in another process, whose rules deny when nobody is there', async () => {
     const tools = [tool('Pay', 'paid')]
     const first = await ask([calls({ name: 'Pay', id: 'a' }), 'done'], { tools, permissions: asks })
     const { transcript } = first.engine
     const ended = [{ runId: 'run1', terminal: first.terminal, spent: freshProgress(0) }]
-    const kept = { transcript, open: undefined, ended, log: noLog }
-    const { engine, model } = engineOf(['done'], { tools, permissions: denies, session: kept })
+    const storedSession = { transcript, open: undefined, ended, log: noLog }
+    const { engine, model } = engineOf(['done'], { tools, permissions: denies, session: storedSession })
     await messagesOf(engine.resume())
     expect([engine.lastTerminal?.reason, model.requests.length]).toEqual(['needs_approval', 0])
     expect((await messagesOf(engine.approve({ a: allow }))).result).toBe('done')
   })
 
-  test('asks whoever is there by now', async () => {
+  test('asks the people that are reachable now', async () => {
     const tools = [tool('Pay', 'paid')]
     let isThere = false
     const canUseTool = () => (isThere ? allow : ({ behavior: 'deny', message: 'no' } as const))

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
+// Tests R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: hooks, limits and sessions around a compaction.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../src/index.ts'
 import { textOf } from '../../src/model/messages.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
-import { begin, calls, failures, hook, reader, run, said, type Run } from '../support/harness.ts'
+import { begin, calls, failures, hook, reader, run, loopMessages, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { isQuestion, windowedModel, type WindowOptions } from '../support/windowed-model.ts'
@@ -19,18 +19,18 @@ import type { SdkMessage } from '../../src/index.ts'
 
 const result = 'x'.repeat(4_000)
 
-interface Given {
+interface TestOptions {
   readonly layers?: ContextLayersOptions
   readonly window?: Partial<WindowOptions>
   /** Calls before the answer. */
   readonly calls?: number
   readonly options?: Partial<RunOptions>
   readonly start?: StartOptions
-  /** Of each result, in characters. */
+  /** The length of each result, in characters. */
   readonly length?: number
 }
 
-function world({ layers, window, calls: wanted = 20, options, length }: Given = {}) {
+function world({ layers, window, calls: wanted = 20, options, length }: TestOptions = {}) {
   const model = windowedModel((_request, number) => (number <= wanted ? calls('Look') : 'done'), {
     window: 20_000,
     ...window,
@@ -46,9 +46,9 @@ function world({ layers, window, calls: wanted = 20, options, length }: Given = 
   }
 }
 
-async function go(given: Given = {}) {
-  const { model, options } = world(given)
-  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, given.start)
+async function runIn(overrides: TestOptions = {}) {
+  const { model, options } = world(overrides)
+  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, overrides.start)
   expect(model.problems).toEqual([])
   const questions = model.requests.filter(isQuestion)
   return { ...ran, model, questions, asked: model.requests.filter((request) => !isQuestion(request)) }
@@ -57,12 +57,13 @@ async function go(given: Given = {}) {
 const compacted = ({ events }: Pick<Run, 'events'>): readonly (readonly [string, boolean])[] =>
   events.flatMap((event) => (event.type === 'compact_end' ? [[event.trigger, event.compacted] as const] : []))
 
-const stop = () => new StopSignal({ reason: 'user_requested', message: 'enough', source: 'test' })
+const stopSignal = () => new StopSignal({ reason: 'user_requested', message: 'enough', source: 'test' })
 
 describe('hooks around a compaction', () => {
-  const withSignal = (context: HookContext): HookContext => context.withState(context.state().withStopSignal(stop()))
+  const withSignal = (context: HookContext): HookContext =>
+    context.withState(context.state().withStopSignal(stopSignal()))
 
-  test('beforeCompact may say what the summary should hold, and afterCompact is told what it says', async () => {
+  test('beforeCompact may instruct the summary, and afterCompact receives its text', async () => {
     const seen: unknown[] = []
     const hooks = [
       hook('beforeCompact', (context) => {
@@ -71,40 +72,40 @@ describe('hooks around a compaction', () => {
       }),
       hook('afterCompact', (context) => void seen.push(['after', context.compaction])),
     ]
-    const { questions, terminal, state } = await go({ options: { hooks } })
+    const { questions, terminal, state } = await runIn({ options: { hooks } })
     expect(terminal.reason).toBe('completed')
     expect(seen).toEqual([
       ['before', { trigger: 'auto', instructions: '' }],
       ['after', { trigger: 'auto', instructions: '', summary: 'A summary.' }],
     ])
     expect(textOf(questions[0]?.messages.at(-1)?.content ?? '')).toContain('Keep the port numbers.')
-    // Instructions for the summary are no part of the conversation.
-    expect(said({ state })).toEqual([])
+    // Instructions for the summary are not part of the conversation.
+    expect(loopMessages({ state })).toEqual([])
   })
 
-  test('beforeCompact may skip an auto-compact again and again; a compaction after a 413 it may not', async () => {
+  test('beforeCompact may skip each automatic compaction, but not a compaction after a 413', async () => {
     const hooks = [hook('beforeCompact', (context) => context.withBlocked('not now'))]
-    const ran = await go({ options: { hooks } })
+    const ran = await runIn({ options: { hooks } })
     expect(ran.terminal.reason).toBe('completed')
     expect(compacted(ran).filter(([trigger, done]) => trigger === 'auto' && done)).toEqual([])
     expect(compacted(ran)).toContainEqual(['reactive', true])
-    // Nothing was asked for what was skipped.
+    // The skipped compaction made no request.
     expect(ran.questions).toHaveLength(1)
   })
 
   test('a signal of beforeCompact ends the run before anything is paid', async () => {
-    const { terminal, questions } = await go({ options: { hooks: [hook('beforeCompact', withSignal)] } })
+    const { terminal, questions } = await runIn({ options: { hooks: [hook('beforeCompact', withSignal)] } })
     expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 0])
   })
 
-  test('a signal of afterCompact ends the run, with the conversation made shorter', async () => {
-    const { terminal, questions, state } = await go({ options: { hooks: [hook('afterCompact', withSignal)] } })
+  test('a signal of afterCompact ends the run, with the compacted conversation', async () => {
+    const { terminal, questions, state } = await runIn({ options: { hooks: [hook('afterCompact', withSignal)] } })
     expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 1])
     expect(state.transcript.at(-1)?.kind).not.toBe('user')
     expect([...state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(true)
   })
 
-  test('a conversation that beforeCompact replaced is shown as it says: the compaction was of another', async () => {
+  test('a transcript replaced by beforeCompact is shown as replaced, since the compaction was of another one', async () => {
     let left = 1
     const hooks = [
       hook('beforeCompact', (context) =>
@@ -113,7 +114,7 @@ describe('hooks around a compaction', () => {
           : context,
       ),
     ]
-    const { terminal, questions, asked } = await go({ options: { hooks }, calls: 17 })
+    const { terminal, questions, asked } = await runIn({ options: { hooks }, calls: 17 })
     expect([terminal.reason, questions.length]).toEqual(['completed', 0])
     expect(asked.find(({ messages }) => messages[0]?.content === 'All that matters.')?.messages).toHaveLength(1)
   })
@@ -129,7 +130,7 @@ describe('hooks around a compaction', () => {
     expect(terminal.reason).toBe('aborted_streaming')
   })
 
-  test('an abort while the model writes the summary ends the run as aborted, and the conversation stays as it was', async () => {
+  test('an abort while the model writes the summary ends the run as aborted, with the conversation unchanged', async () => {
     const { options, model } = world({
       window: { summary: () => ({ text: 'half', before: () => (going.loop.abort('user'), new Promise(() => {})) }) },
     })
@@ -137,14 +138,14 @@ describe('hooks around a compaction', () => {
     const ran = await going.end()
     expect([ran.terminal.reason, model.problems]).toEqual(['aborted_streaming', []])
     expect([...ran.state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(false)
-    const next = await go({ calls: 0, start: { prompt: 'go on', transcript: ran.state.transcript } })
+    const next = await runIn({ calls: 0, start: { prompt: 'go on', transcript: ran.state.transcript } })
     expect(next.terminal.reason).toBe('completed')
   })
 
-  test('after prompt_too_long failure hooks run, and stop hooks do not', async () => {
+  test('runs failure hooks and no stop hooks after a prompt_too_long failure', async () => {
     const failed: unknown[] = []
     const stopped: string[] = []
-    const { terminal, state, events } = await go({
+    const { terminal, state, events } = await runIn({
       window: { refuses: (number) => number >= 12 },
       options: {
         hooks: [
@@ -163,8 +164,8 @@ describe('hooks around a compaction', () => {
 })
 
 describe('thrash', () => {
-  test('three compactions in a row with a turn between them end the run, and the next one goes on', async () => {
-    // What is kept over each compaction is over the threshold again with the next call: its input alone is larger.
+  test('ends the run after three compactions in a row with a turn between them, and the next run continues', async () => {
+    // The content that each compaction preserves exceeds the threshold again with the next call, whose input alone is larger.
     const huge = { name: 'Look', input: { of: 'y'.repeat(70_000) } }
     const model = windowedModel((_request, number) => (number < 20 ? calls(huge) : 'done'), {
       window: 40_000,
@@ -176,7 +177,7 @@ describe('thrash', () => {
     expect(ran.terminal.signal.message).toContain('3 times in a row')
     expect(compacted(ran).length).toBeLessThanOrEqual(4)
     expect(ran.state.spent.compactions).toBe(3)
-    const next = await go({ calls: 2, start: { prompt: 'Ask for less.', transcript: ran.state.transcript } })
+    const next = await runIn({ calls: 2, start: { prompt: 'Ask for less.', transcript: ran.state.transcript } })
     expect(next.terminal.reason).toBe('completed')
   })
 
@@ -185,24 +186,24 @@ describe('thrash', () => {
     ['The only tool', { options: { tools: [{ ...reader('Look'), description: 'z'.repeat(80_000) }] } }],
     ['The message', { start: { prompt: 'z'.repeat(80_000) } }],
     ['The message', { start: { prompt: [{ type: 'text', text: 'z'.repeat(80_000) }] } }],
-  ] as const)('a fixed part that does not fit alone is named: %s', async (part, given) => {
-    const { terminal, model } = await go(given)
+  ] as const)('names a fixed part that does not fit alone: %s', async (part, testOptions) => {
+    const { terminal, model } = await runIn(testOptions)
     expect(terminal.reason).toBe('compaction_thrash')
     expect(terminal.signal.message).toMatch(new RegExp(`^${part} alone (?:is|are) too large: `))
     expect(model.requests).toEqual([])
   })
 
-  test('the next run goes on when the message that did not fit is asked for in a shorter form', async () => {
-    const { state } = await go({ start: { prompt: 'z'.repeat(80_000) } })
-    const next = await go({ calls: 2, start: { prompt: 'It is in the file a.txt.', transcript: state.transcript } })
+  test('continues in the next run when the oversized message is sent in a shorter form', async () => {
+    const { state } = await runIn({ start: { prompt: 'z'.repeat(80_000) } })
+    const next = await runIn({ calls: 2, start: { prompt: 'It is in the file a.txt.', transcript: state.transcript } })
     expect(next.terminal.reason).toBe('completed')
     expect(next.asked.length).toBe(3)
   })
 })
 
-describe('what a refusal teaches', () => {
-  test('M is the window from then on, and the ratio of the count is known: the same run is refused once', async () => {
-    const { terminal, model, state } = await go({
+describe('what the loop learns from a refusal', () => {
+  test('uses M as the window and the ratio of the count from then on: the same run is refused once', async () => {
+    const { terminal, model, state } = await runIn({
       window: { believed: 200_000, window: 20_000, factor: 1.4 },
       calls: 60,
     })
@@ -228,9 +229,9 @@ describe('what a refusal teaches', () => {
     expect(model.problems).toEqual([])
   })
 
-  test('a service that tells nothing is refused by again, and each time there is room after it', async () => {
-    const { terminal, model } = await go({
-      window: { believed: 200_000, window: 20_000, factor: 1.4, tells: 'nothing' },
+  test('is refused again by a service that reports nothing, and each time makes room', async () => {
+    const { terminal, model } = await runIn({
+      window: { believed: 200_000, window: 20_000, factor: 1.4, refusalDetail: 'nothing' },
       calls: 60,
     })
     expect(terminal.reason).toBe('completed')
@@ -239,7 +240,7 @@ describe('what a refusal teaches', () => {
 })
 
 describe('the output cap with the layers in place', () => {
-  test('is raised once, then the model is asked to go on three times, and what there is stays', async () => {
+  test('is raised once, then the model is asked to continue three times, and the text so far stays', async () => {
     const { model, options } = world({ window: { defaultOutputTokens: 500 } })
     const cut = windowedModel((_request, number) => ({ text: `part ${number}`, stopReason: 'max_tokens' }), {
       window: 20_000,
@@ -260,7 +261,7 @@ describe('the output cap with the layers in place', () => {
   })
 })
 
-describe('a compaction that a person asks for', () => {
+describe('a compaction that a person requests', () => {
   const all = async (messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> => {
     const list: SdkMessage[] = []
     for await (const message of messages) list.push(message)
@@ -268,7 +269,7 @@ describe('a compaction that a person asks for', () => {
   }
 
   test.each(['engine.compact', '/compact'] as const)(
-    '%s: instructions, a result, and the session goes on',
+    '%s: uses the instructions, has a result, and the session continues',
     async (way) => {
       const { model, options } = world({ calls: 5 })
       const { engine } = engineOf([], options)
@@ -289,26 +290,26 @@ describe('a compaction that a person asks for', () => {
     },
   )
 
-  test('with nothing to compact says so, asks nobody, and the session goes on', async () => {
+  test('with nothing to compact says so, asks no model, and the session continues', async () => {
     const { model, options } = world({ calls: 0 })
     const { engine } = engineOf([], options)
     await all(engine.submit('first'))
-    const asked = model.requests.length
+    const requestCount = model.requests.length
     const messages = await all(engine.compact())
     expect(resultOf(messages)).toMatchObject({ subtype: 'success', is_error: false, num_turns: 0 })
     expect(messages).toContainEqual(
       expect.objectContaining({ subtype: 'informational', message: 'There is nothing to compact yet.' }),
     )
-    expect(model.requests.length).toBe(asked)
+    expect(model.requests.length).toBe(requestCount)
     expect(resultOf(await all(engine.submit('second'))).subtype).toBe('success')
   })
 
-  test('before anything was said is refused', async () => {
+  test('before any message is rejected', async () => {
     const { engine } = engineOf([], world().options)
     await expect(all(engine.compact())).rejects.toThrow(/no conversation to compact/)
   })
 
-  test('with calls that wait for an answer is refused, and they wait on', async () => {
+  test('with pending calls is rejected, and they stay pending', async () => {
     const { options } = world({ calls: 1 })
     const { engine } = engineOf([], {
       ...options,
@@ -323,36 +324,36 @@ describe('a compaction that a person asks for', () => {
   })
 })
 
-describe('a compaction that a person asked for, killed after each record', () => {
+describe('a requested compaction that is killed after each record', () => {
   test('is resumed to the same end, and paid once', async () => {
-    const { state } = await go({ calls: 8 })
+    const { state } = await runIn({ calls: 8 })
     const before = state.transcript
     const start = { transcript: before, compact: { instructions: 'the ports' } }
     const { options: wholeOptions } = world()
-    const whole = await run([], { ...wholeOptions, clock: createFakeClock({ autoAdvance: true }) }, start)
-    expect([whole.terminal.reason, whole.state.spent.compactions]).toEqual(['completed', 1])
-    const { records } = whole.steps
+    const completeRun = await run([], { ...wholeOptions, clock: createFakeClock({ autoAdvance: true }) }, start)
+    expect([completeRun.terminal.reason, completeRun.state.spent.compactions]).toEqual(['completed', 1])
+    const { records } = completeRun.steps
     expect(records.length).toBeGreaterThan(3)
     for (let length = 1; length < records.length; length++) {
       const { model, options } = world()
       const left = await killedAfter(length, { ...options, clock: createFakeClock({ autoAdvance: true }) }, start)
       const wasAnswered = left.some((record) => record.type === 'result' && record.key.includes('compact:'))
-      const asked = model.requests.length
+      const requestCount = model.requests.length
       const ended = await resume(left, { ...options, clock: createFakeClock({ autoAdvance: true }) }, before).loop.ended
       expect([length, ended.terminal.reason, ended.state.spent.compactions]).toEqual([length, 'completed', 1])
-      expect(model.requests.length - asked).toBe(wasAnswered ? 0 : 1)
-      expect(JSON.stringify(ended.state.transcript.messages())).toBe(JSON.stringify(whole.messages))
+      expect(model.requests.length - requestCount).toBe(wasAnswered ? 0 : 1)
+      expect(JSON.stringify(ended.state.transcript.messages())).toBe(JSON.stringify(completeRun.messages))
     }
   })
 })
 
 describe('a session that was compacted', () => {
-  test('read from a file is the same to the next run', async () => {
-    const { state } = await go()
+  test('read from a file is the same for the next run', async () => {
+    const { state } = await runIn()
     const read = Transcript.fromJSON(JSON.parse(JSON.stringify(state.transcript)) as unknown)
     const [one, other] = [
-      await go({ start: { prompt: 'on', transcript: state.transcript }, calls: 20 }),
-      await go({ start: { prompt: 'on', transcript: read }, calls: 20 }),
+      await runIn({ start: { prompt: 'on', transcript: state.transcript }, calls: 20 }),
+      await runIn({ start: { prompt: 'on', transcript: read }, calls: 20 }),
     ]
     expect(JSON.stringify(other.model.requests)).toBe(JSON.stringify(one.model.requests))
   })

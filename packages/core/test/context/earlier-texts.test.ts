@@ -1,4 +1,4 @@
-// Holds R-RES-12b of docs/spec: what an earlier version carried over a compaction is carried over the next one, too.
+// Tests R-RES-12b: user text that an earlier version pinned over a compaction is pinned over the next one too.
 import { expect, test } from 'vitest'
 import { Transcript } from '../../src/index.ts'
 import { carriedWordsText, personsWordsOf } from '../../src/context/persons-words.ts'
@@ -11,7 +11,7 @@ test.each([
     'Everything that the person has said so far, in order and word for word:\n\n<message>\nFix it.\n</message>\n<message>\nAnd test it.\n</message>',
   ],
   ['this version', compactedHeading(3, 'Work.'), carriedWordsText(['Fix it.', 'And test it.'], false)],
-])('words of the user that %s carried are found', (_who, heading, words) => {
+])('finds the words of the user that %s pinned', (_who, heading, words) => {
   const content = [heading, words].map((text) => ({ type: 'text', text }) as const)
   const transcript = Transcript.of([
     {

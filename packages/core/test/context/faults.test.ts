@@ -1,4 +1,5 @@
-// Sessions that could not go on, paid twice, or forgot what binds (docs/spec R-CTX-4, R-CTX-14, R-CTX-14c, R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
+// Tests sessions that could not continue, paid twice, or lost binding instructions (R-CTX-4, R-CTX-14, R-CTX-14c,
+// R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -10,7 +11,7 @@ import {
   type Prices,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { calls, hook, reader, run, type Given, type Run } from '../support/harness.ts'
+import { calls, hook, reader, run, type RunTestOptions, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 
@@ -21,19 +22,19 @@ const prices: Prices = {
 
 const result = 'x'.repeat(4_000)
 
-/** A model that calls so often, each time for a thousand tokens, and then answers. */
-const working = (count: number, window: Partial<WindowOptions> = {}) =>
+/** A model that makes this many calls, each with a thousand tokens, and then answers. */
+const workingModel = (count: number, window: Partial<WindowOptions> = {}) =>
   windowedModel((_request, number) => (number <= count ? calls('look') : 'done'), { window: 20_000, ...window })
 
-const given = (layers: ContextLayersOptions): Given & Pick<RunOptions, 'tools'> => ({
+const runOptions = (layers: ContextLayersOptions): RunTestOptions & Pick<RunOptions, 'tools'> => ({
   tools: [reader('look', result)],
   context: contextLayers({ clearResults: false, collapse: false, ...layers }),
 })
 
-const shown = (messages: readonly ModelMessage[]): string => JSON.stringify(messages)
+const textShown = (messages: readonly ModelMessage[]): string => JSON.stringify(messages)
 
-describe('a hook that takes words out of the conversation', () => {
-  /** All that the model is shown, without the word. */
+describe('a hook that removes words from the conversation', () => {
+  /** All messages that the model is shown, without the word. */
   const redact = (context: HookContext): HookContext => {
     const state = context.state()
     const without = JSON.stringify(state.messages()).replaceAll('hunter2', 'REDACTED')
@@ -41,100 +42,100 @@ describe('a hook that takes words out of the conversation', () => {
     return context.withState(state.withMessages(JSON.parse(without) as readonly ModelMessage[]))
   }
 
-  test('right before a compaction: the compaction does not bring them back', async () => {
-    const model = working(20)
+  test('right before a compaction: the compaction does not restore them', async () => {
+    const model = workingModel(20)
     const hooks = [hook('beforeCompact', redact)]
-    const ran = await run([], { ...given({}), model, hooks }, { prompt: 'the password is hunter2' })
+    const ran = await run([], { ...runOptions({}), model, hooks }, { prompt: 'the password is hunter2' })
     expect(ran.terminal.reason).toBe('completed')
     const asked = model.requests.findIndex(isQuestion)
     expect(asked).toBeGreaterThan(0)
-    for (const request of model.requests.slice(asked)) expect(shown(request.messages)).not.toContain('hunter2')
-    expect(shown(ran.messages)).toContain('the password is REDACTED')
+    for (const request of model.requests.slice(asked)) expect(textShown(request.messages)).not.toContain('hunter2')
+    expect(textShown(ran.messages)).toContain('the password is REDACTED')
   })
 
-  test('and makes the room by itself: the run goes on after a refusal, and a person is not told of a failure', async () => {
+  test('and frees enough room itself: the run continues after a refusal, and no failure is reported to the person', async () => {
     const shorten = hook('beforeCompact', (context) =>
       context.withState(context.state().withMessages([{ role: 'user', content: 'made short by a hook' }])),
     )
-    const model = working(20, { refuses: (request) => request === 5 })
-    const ran = await run([], { ...given({}), model, hooks: [shorten] })
+    const model = workingModel(20, { refuses: (request) => request === 5 })
+    const ran = await run([], { ...runOptions({}), model, hooks: [shorten] })
     expect(ran.terminal.reason).toBe('completed')
     expect(ran.transitions).toContain('reactive_compact_retry')
     const { transcript } = ran.state
     const by = await run(
       [],
-      { ...given({}), model, hooks: [shorten] },
+      { ...runOptions({}), model, hooks: [shorten] },
       { compact: { instructions: '' }, transcript, runId: 'run2' },
     )
     expect(by.terminal.reason).toBe('completed')
     expect(by.messages.map(({ content }) => content)).toEqual(['made short by a hook'])
   })
 
-  test('before every turn: summaries of earlier compactions do not become words of the person', async () => {
+  test('before every turn: summaries of earlier compactions do not become user text', async () => {
     let number = 0
-    const model = working(80, { summary: () => `summary ${++number} ${'and so on '.repeat(100)}` })
+    const model = workingModel(80, { summary: () => `summary ${++number} ${'and so on '.repeat(100)}` })
     const hooks = [hook('beforeStep', redact)]
     const carryOver = () => [{ title: 'a.ts', text: `state ${number}` }]
     const prompt = 'the password is hunter2'
-    const ran = await run([], { ...given({ carryOver }), model, hooks }, { prompt })
+    const ran = await run([], { ...runOptions({ carryOver }), model, hooks }, { prompt })
     expect(ran.terminal.reason).toBe('completed')
     expect(number).toBeGreaterThan(4)
-    const all = shown(ran.messages)
+    const all = textShown(ran.messages)
     expect(all.match(/summary \d+ /g)).toEqual([`summary ${number} `])
     expect(all.match(/state \d+/g)).toEqual([`state ${number}`])
     expect(all.split('the password is REDACTED')).toHaveLength(2)
   })
 })
 
-describe('a service that refuses and does not say how much fits', () => {
-  test('has a far smaller window than is believed, and the run goes on', async () => {
-    const model = working(30, { window: 8_000, believed: 200_000, tells: 'nothing' })
-    const ran = await run([], { ...given({}), model }, { prompt: 'never touch vendor/' })
+describe('a service that refuses without reporting how much fits', () => {
+  test('has a far smaller window than we assume, and the run continues', async () => {
+    const model = workingModel(30, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
+    const ran = await run([], { ...runOptions({}), model }, { prompt: 'never touch vendor/' })
     expect(ran.terminal.reason).toBe('completed')
     expect(model.refused.length).toBeGreaterThan(0)
-    expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
+    expect(textShown(ran.messages).split('never touch vendor/')).toHaveLength(2)
   })
 
-  test('and what people said alone is too much for it: the run goes on with less of it', async () => {
-    const model = working(6, { window: 8_000, believed: 200_000, tells: 'nothing' })
-    const said = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
+  test('and whose window is too small for the user text alone: the run continues with less of it', async () => {
+    const model = workingModel(6, { window: 8_000, believed: 200_000, refusalDetail: 'nothing' })
+    const userTexts = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
     const transcript = Transcript.of(
-      said.map((content, index) => ({
+      userTexts.map((content, index) => ({
         kind: 'user',
         id: `p${index}`,
         origin: 'prompt',
         message: { role: 'user', content },
       })),
     )
-    const ran = await run([], { ...given({}), model }, { prompt: 'go on', transcript })
+    const ran = await run([], { ...runOptions({}), model }, { prompt: 'go on', transcript })
     expect(ran.terminal.reason).toBe('completed')
-    expect(shown(ran.messages)).toContain('Binding 0: never')
+    expect(textShown(ran.messages)).toContain('Binding 0: never')
   })
 })
 
-describe('a model for summaries that gives none', () => {
+describe('a summary model that returns no summary', () => {
   test.each([
     ['refuses', { text: 'no', stopReason: 'refusal' }],
     ['says nothing', ''],
-    ['is away', { error: { kind: 'overloaded', message: 'busy', status: 529, retryable: true } }],
+    ['is overloaded', { error: { kind: 'overloaded', message: 'busy', status: 529, retryable: true } }],
   ] as const)('%s: the model of the run is asked', async (_name, reply) => {
     const compactModel = windowedModel(() => 'x', { window: 20_000, id: 'small', summary: () => reply })
-    const model = working(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
-    const ran = await run([], { ...given({ compactModel }), model })
+    const model = workingModel(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
+    const ran = await run([], { ...runOptions({ compactModel }), model })
     expect(ran.terminal.reason).toBe('completed')
     expect(compactModel.requests.length).toBeGreaterThan(0)
     expect(model.requests.filter(isQuestion)).toHaveLength(1)
-    expect(shown(ran.messages)).toContain('SUMMARY OF THE RUN MODEL')
+    expect(textShown(ran.messages)).toContain('SUMMARY OF THE RUN MODEL')
   })
 })
 
-describe('summaries beside turns', () => {
-  /** Requests at which a summary beside the turn was asked for. */
+describe('summaries made in parallel with turns', () => {
+  /** The requests at which a parallel summary was requested. */
   const stagedAt = (model: WindowedModel): readonly string[] => [
     ...new Set(model.requests.flatMap(({ idempotencyKey }) => [...(/stage:\d+/.exec(idempotencyKey) ?? [])])),
   ]
 
-  test('that cannot be used are paid for once, and not on every turn', async () => {
+  test('that are unusable are paid for once, and not on every turn', async () => {
     const model = windowedModel(
       (_request, number) => (number < 15 ? calls('look') : number < 25 ? calls('peek') : 'done'),
       {
@@ -143,12 +144,12 @@ describe('summaries beside turns', () => {
       },
     )
     const tools = [reader('look', result), reader('peek', 'y')]
-    const ran = await run([], { ...given({ collapse: true }), tools, model })
+    const ran = await run([], { ...runOptions({ collapse: true }), tools, model })
     expect(ran.terminal.reason).toBe('completed')
     expect(stagedAt(model)).toHaveLength(1)
   })
 
-  test('wait for no service: nobody waits for them (R-SERV-9)', async () => {
+  test('do not wait for a service that is unavailable (R-SERV-9)', async () => {
     const model = windowedModel(
       (_request, number) => (number < 15 ? calls('look') : number < 25 ? calls('peek') : 'done'),
       {
@@ -158,15 +159,15 @@ describe('summaries beside turns', () => {
     )
     const tools = [reader('look', result), reader('peek', 'y')]
     const waiting = { waitForLimitsMs: 3_600_000, maxRetries: 0, clock: createFakeClock({ autoAdvance: true }) }
-    const ran = await run([], { ...given({ collapse: true }), tools, model, ...waiting })
+    const ran = await run([], { ...runOptions({ collapse: true }), tools, model, ...waiting })
     expect([ran.terminal.reason, stagedAt(model).length]).toEqual(['completed', 1])
     expect(ran.events.filter(({ type }) => type.startsWith('service_wait'))).toEqual([])
   })
 
   test('are neither lost nor paid twice, whenever the process dies', { timeout: 120_000 }, async () => {
     const world = () => {
-      const model = working(17)
-      const options: RunOptions = { ...given({ collapse: true }), prices, maxBudgetUsd: 5, model }
+      const model = workingModel(17)
+      const options: RunOptions = { ...runOptions({ collapse: true }), prices, maxBudgetUsd: 5, model }
       return { model, options: { ...options, clock: createFakeClock({ autoAdvance: true }) } }
     }
     const stagedIn = ({ state }: Pick<Run, 'state'>): number =>
@@ -186,42 +187,42 @@ describe('summaries beside turns', () => {
         length,
         reason: terminal.reason,
         staged: stagedIn({ state }),
-        // All that stands on the ledger is in the figures of the run; the last request may be on record already.
+        // The figures of the run include everything on the ledger. The last request may be on record already.
         isAllOnLedger: Math.abs((settled.at(-1) ?? terminal.committedUsd) - terminal.committedUsd) < 1e-9,
-        // Only what was on its way is asked again: the turn's request, and the summary beside it.
+        // Only requests in flight are made again: that of the turn, and that of the parallel summary.
         isPaidOnce: model.requests.length <= whole.model.requests.length + 2,
       }).toEqual({ length, reason: 'completed', staged: 1, isAllOnLedger: true, isPaidOnce: true })
     }
   })
 
   test.each([
-    ['stand before the beginning', -3, 4],
-    ['stand behind the end', 3, 4_000],
-    ['are turned round', 19, 3],
-    ['part a call from its result', 2, 19],
-    ['take the prompt away', 0, 19],
+    ['are before the beginning', -3, 4],
+    ['are after the end', 3, 4_000],
+    ['are reversed', 19, 3],
+    ['separate a call from its result', 2, 19],
+    ['remove the prompt', 0, 19],
   ])('that were read from a file and %s are left out', async (_name, from, to) => {
-    const model = working(12)
-    const first = await run([], { ...given({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })
+    const model = workingModel(12)
+    const first = await run([], { ...runOptions({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })
     const staged = { kind: 'collapse_staged', id: 's', from, to, summary: 'wrong', freedTokens: 1 } as const
     const stored: unknown = JSON.parse(JSON.stringify(first.state.transcript.append(staged)))
-    const again = working(9)
+    const again = workingModel(9)
     const transcript = Transcript.fromJSON(stored)
     const ran = await run(
       [],
-      { ...given({ collapse: true }), model: again },
+      { ...runOptions({ collapse: true }), model: again },
       { prompt: 'go on', transcript, runId: 'run2' },
     )
     expect(ran.terminal.reason).toBe('completed')
-    expect(shown(ran.messages)).not.toContain('wrong')
-    expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
+    expect(textShown(ran.messages)).not.toContain('wrong')
+    expect(textShown(ran.messages).split('never touch vendor/')).toHaveLength(2)
     // It made room before a request, and not after a refusal.
     expect(again.refused).toEqual([])
   })
 })
 
-describe('a question for a summary', () => {
-  test('is asked as the run asks, so that the cache serves; a model that calls a tool instead is asked once more without', async () => {
+describe('a request for a summary', () => {
+  test("has the prefix of the run's requests, so that the cache hits; a model that calls a tool instead is asked once more without tools", async () => {
     const model = scriptedModel(
       ({ messages, toolChoice }) => {
         const isSummary = JSON.stringify(messages.at(-1)?.content).includes('about to be replaced by a summary')

@@ -1,4 +1,4 @@
-// "What Happens When the Context Window is Full" (docs/spec R-CTX-1 to R-CTX-4, R-CTX-10, R-CTX-16a): every path, by name.
+// Tests every path of "What Happens When the Context Window is Full" by name (R-CTX-1 to R-CTX-4, R-CTX-10, R-CTX-16a).
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import { replay, resume, type RunEvent, type RunOptions, type RunResult } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { killedAfter } from '../support/killed.ts'
 import { isDeep, isWhole } from '../support/deep.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 
-/** Four characters a token: a thousand of them. */
+/** A thousand tokens of four characters each. */
 const result = 'x'.repeat(4_000)
 
 interface Path {
@@ -18,17 +18,17 @@ interface Path {
   /** Calls that the model makes before it answers. */
   readonly calls: number
   readonly ends: RunResult['reason']
-  /** Recoveries, in order: turns are not named. */
+  /** Recoveries, in order, without turns. */
   readonly recoveries?: readonly string[]
-  /** What made room, in order. */
+  /** The layers that made room, in order. */
   readonly compacted?: readonly string[]
   /** Main requests that reached the service. */
   readonly requests: number
 }
 
-const off = { autoCompact: false, collapse: false, reactive: false, clearResults: false } as const
+const allLayersOff = { autoCompact: false, collapse: false, reactive: false, clearResults: false } as const
 const all = { clearResults: false } as const
-/** The service refuses this request, and so many from it on. */
+/** The service refuses this request, and this many from it on. */
 const refusesFrom = (first: number, count: number) => ({
   refuses: (request: number) => request >= first && request < first + count,
 })
@@ -62,7 +62,7 @@ const paths: readonly Path[] = [
   },
   {
     name: 'auto-compact off → not at the blocking limit → the call proceeds → no 413 → normal processing',
-    layers: off,
+    layers: allLayersOff,
     window: {},
     calls: 5,
     ends: 'completed',
@@ -70,7 +70,7 @@ const paths: readonly Path[] = [
   },
   {
     name: 'auto-compact off → at the blocking limit → preemptive error',
-    layers: off,
+    layers: allLayersOff,
     window: {},
     calls: 30,
     ends: 'blocking_limit',
@@ -156,7 +156,7 @@ const paths: readonly Path[] = [
   },
   {
     name: '413 → no layer at all → surface error, stop',
-    layers: off,
+    layers: allLayersOff,
     window: refusesFrom(3, 1),
     calls: 14,
     ends: 'prompt_too_long',
@@ -212,19 +212,19 @@ describe('what happens when the context window is full', () => {
       requests: path.requests,
     })
     expect(model.problems).toEqual([])
-    // Withheld until nothing helped: a failure is told where the run ends with it, and nowhere else.
+    // The failure is withheld while a recovery may help. It is reported only where it ends the run.
     const isFailed = path.ends !== 'completed'
     expect(failures(ran).map(([error]) => error)).toEqual(isFailed ? ['invalid_request'] : [])
-    const told = ran.events.flatMap((event, index) =>
+    const failureIndexes = ran.events.flatMap((event, index) =>
       event.type === 'message' && event.entry.kind === 'assistant' && event.entry.error !== undefined ? [index] : [],
     )
-    for (const index of told)
+    for (const index of failureIndexes)
       expect(ran.events.slice(index).some(({ type }) => type === 'lap' || type === 'model_start')).toBe(false)
-    // A replay tells the same.
+    // A replay has the same events.
     const replayed = await replay(ran.steps.records, options)
-    const toldBy = (events: Run['events']) => json(events.filter((event) => !isLive(event)))
-    expect(toldBy(replayed.events)).toEqual(toldBy(ran.events))
-    // The next run over the same session goes on.
+    const recordedEvents = (events: Run['events']) => json(events.filter((event) => !isLive(event)))
+    expect(recordedEvents(replayed.events)).toEqual(recordedEvents(ran.events))
+    // The next run over the same session continues.
     const next = world({ ...path, window: {}, calls: 2, layers: all })
     const { tokenRatio, windows } = ran.state.spent
     const again = await run(
@@ -242,8 +242,8 @@ describe('what happens when the context window is full', () => {
 
   const killed = paths.filter(({ recoveries, compacted }) => recoveries !== undefined || compacted !== undefined)
   test.each(killed)('killed after each record: $name', { timeout: 120_000 }, async (path) => {
-    const whole = await run([], { ...world(path).options, clock: createFakeClock({ autoAdvance: true }) })
-    const { records } = whole.steps
+    const completeRun = await run([], { ...world(path).options, clock: createFakeClock({ autoAdvance: true }) })
+    const { records } = completeRun.steps
     for (let length = 1; length < records.length; length += isWhole ? 1 : isDeep ? 2 : 5) {
       const { model, options } = world(path)
       const left = await killedAfter(length, options)
@@ -257,12 +257,12 @@ describe('what happens when the context window is full', () => {
       expect(triggers('compact_start')).toEqual(triggers('compact_end'))
       const where = `after record ${length} of ${records.length}`
       expect([where, terminal.reason]).toEqual([where, path.ends])
-      // What was paid is paid once and told: unless something was under way, whose outcome nobody knows.
+      // Paid requests are paid and reported once, except requests in flight, whose outcome is unknown.
       const keysOf = (type: string) =>
         left.flatMap((record) => (record.type === type && 'key' in record ? [record.key] : []))
       const ended = new Set(keysOf('result'))
       const isKnown = keysOf('intent').every((key) => ended.has(key))
-      const paid = whole.terminal.summary.modelUsage
+      const paid = completeRun.terminal.summary.modelUsage
       expect([where, isKnown ? terminal.summary.modelUsage : paid]).toEqual([where, paid])
       expect(model.problems).toEqual([])
       expect(model.requests.length - requestsBefore).toBeLessThanOrEqual(records.length)

@@ -1,5 +1,5 @@
-// Holds rules of docs/spec: R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: whatever the conversation, what a layer leaves of it is
-// valid, shorter, and follows from the record alone.
+// Tests R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: the result of a layer is valid and shorter
+// for any conversation, and depends only on the record.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
@@ -21,7 +21,7 @@ import {
 } from '../support/conversations.ts'
 import { drawn } from '../support/deep.ts'
 
-// What is drawn with HALTING_DEEP takes its time.
+// Property tests with HALTING_DEEP take long.
 vi.setConfig({ testTimeout: 300_000 })
 const numRuns = drawn(300)
 
@@ -58,7 +58,7 @@ const summaries: fc.Arbitrary<readonly CompactionReply[]> = fc.oneof(
   fc.constant([{ kind: 'over_budget' } as const]),
 )
 
-/** A long answer: what a service refuses is seldom the words of people alone. */
+/** A long answer: user text alone rarely exceeds a window. */
 const replyOf = (id: string): TranscriptEntry => ({
   kind: 'assistant',
   id,
@@ -72,23 +72,27 @@ const replyOf = (id: string): TranscriptEntry => ({
   },
 })
 
-/** The same from a file: nothing in it is the same object. */
+/** The same transcript from a file: no object in it is identical. */
 const reread = (transcript: Transcript): Transcript =>
   Transcript.fromJSON(JSON.parse(JSON.stringify(transcript)) as unknown)
 
-/** Whether the newest messages that stand in both are the same objects, from the end on. */
+/** Whether the newest common messages of both are the same objects, from the end on. */
 function keptOf(before: readonly ModelMessage[], after: readonly ModelMessage[]): number {
-  let kept = 0
-  while (kept < Math.min(before.length, after.length) && before.at(-1 - kept) === after.at(-1 - kept)) kept++
-  return kept
+  let sameMessages = 0
+  while (
+    sameMessages < Math.min(before.length, after.length) &&
+    before.at(-1 - sameMessages) === after.at(-1 - sameMessages)
+  )
+    sameMessages++
+  return sameMessages
 }
 
 const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
   const entries = before.since(0)
-  const shown = [...before.messages()]
+  const messagesBefore = [...before.messages()]
   const bytes = JSON.stringify(entries)
   const after = before.append(entry)
-  // The transcript keeps all: the same entries, to the byte.
+  // The transcript contains everything: the same entries, to the byte.
   expect(
     after
       .since(0)
@@ -97,34 +101,35 @@ const checkAfter = (before: Transcript, entry: TranscriptEntry): Transcript => {
   ).toBe(true)
   expect(JSON.stringify(after.since(0).slice(0, -1))).toBe(bytes)
   expect(transcriptProblems(after.messages())).toEqual([])
-  expect(plainTokensOf(after.messages())).toBeLessThanOrEqual(plainTokensOf(shown))
-  // From the record alone comes the same.
+  expect(plainTokensOf(after.messages())).toBeLessThanOrEqual(plainTokensOf(messagesBefore))
+  // The record alone has the same result.
   expect(JSON.stringify(reread(after).messages())).toBe(JSON.stringify(after.messages()))
   expect(JSON.stringify(project(after.since(0)))).toBe(JSON.stringify(after.messages()))
   return after
 }
 
-describe('old results that give way to notes', () => {
-  test('leave a valid, shorter conversation with the rest in place, and nothing to do for a second time', () => {
+describe('pruning of old results', () => {
+  test('leaves a valid, shorter conversation with the rest in place, and a second pass changes nothing', () => {
     fc.assert(
-      fc.property(transcripts, windows, (given, window) => {
-        const transcript = given.fork()
+      fc.property(transcripts, windows, (drawnTranscript, window) => {
+        const transcript = drawnTranscript.fork()
         const view = viewIn(transcript, window)
         const layers = contextLayers()
         const cleared = layers.clear?.(view)
         if (cleared === undefined) return
         const before = [...transcript.messages()]
         const after = checkAfter(transcript, { kind: 'results_cleared', id: 'cleared', ...cleared })
-        const gone = new Set(cleared.calls)
+        const clearedCalls = new Set(cleared.calls)
         for (const [index, message] of after.messages().entries()) {
           const content = before[index]?.content ?? ''
           const isTouched =
-            typeof content !== 'string' && content.some((block) => isToolResult(block) && gone.has(block.tool_use_id))
+            typeof content !== 'string' &&
+            content.some((block) => isToolResult(block) && clearedCalls.has(block.tool_use_id))
           expect(message === before[index]).toBe(!isTouched)
         }
         const last = before.findLast(({ content }) => typeof content !== 'string' && content.some(isToolResult))
         expect(after.messages()).toContain(last)
-        // What it says it freed is what it freed, but for the rounding of each.
+        // The reported savings are the real ones, except for the rounding of each.
         const freed = view.tokensOf(before) - view.tokensOf(after.messages())
         expect(Math.abs(cleared.freedTokens - freed)).toBeLessThanOrEqual(2 * cleared.calls.length + 2)
         expect(layers.clear?.({ ...view, state: { ...view.state, transcript: after } })).toBeUndefined()
@@ -137,7 +142,7 @@ describe('old results that give way to notes', () => {
   })
 })
 
-/** What a compaction comes to: the entry, or nothing. */
+/** The result of a compaction: the entry, or nothing. */
 async function boundaryBy(
   compaction: Compaction,
   transcript: Transcript,
@@ -146,7 +151,7 @@ async function boundaryBy(
 ): Promise<TranscriptEntry | undefined> {
   const result = await compaction.run(scopeOf(replies, asked))
   if (result.kind === 'gave_up') return undefined
-  // The loop would take it for one that gave up.
+  // The loop would take it for a compaction that gave up.
   expect(() => checkReplaced(transcript, result.messages)).not.toThrow()
   return boundaryOf(result.messages)
 }
@@ -167,10 +172,10 @@ describe('a full compaction', () => {
     return due !== undefined && due !== 'thrash' && 'run' in due ? due : undefined
   }
 
-  test('leaves a valid, shorter conversation, with the newest messages the same objects', async () => {
+  test('leaves a valid, shorter conversation, with the newest messages as the same objects', async () => {
     await fc.assert(
-      fc.asyncProperty(transcripts, windows, triggers, summaries, async (given, window, trigger, replies) => {
-        const transcript = given.fork()
+      fc.asyncProperty(transcripts, windows, triggers, summaries, async (drawnTranscript, window, trigger, replies) => {
+        const transcript = drawnTranscript.fork()
         const view = viewIn(transcript, window)
         const asked: CompactionRequest[] = []
         const compaction = compactionOf(view, trigger)
@@ -181,27 +186,27 @@ describe('a full compaction', () => {
         for (const { messages } of asked) expect(transcriptProblems(messages)).toEqual([])
         if (entry === undefined) return
         const after = checkAfter(transcript, entry)
-        const kept = keptOf(before, after.messages())
-        // All behind the first message is kept, but for long results of a last group that is too long by itself.
+        const sameMessages = keptOf(before, after.messages())
+        // Everything after the first message is preserved, except long results of a last group that is too long by itself.
         const rest = after.messages().slice(1)
         const newest = before.slice(before.length - rest.length)
         expect(rest.map(({ role }) => role)).toEqual(newest.map(({ role }) => role))
         const hasSameText = (message: ModelMessage, index: number): boolean =>
           JSON.stringify(message) === JSON.stringify(newest[index])
         expect(rest.filter((message, index) => message === newest[index])).toEqual(rest.filter(hasSameText))
-        expect(kept).toBeLessThanOrEqual(rest.length)
+        expect(sameMessages).toBeLessThanOrEqual(rest.length)
       }),
       { numRuns },
     )
   })
 
-  test('asks the same and comes to the same from a transcript that was read again', async () => {
+  test('makes the same requests with the same result from a transcript that was read again', async () => {
     await fc.assert(
-      fc.asyncProperty(transcripts, windows, triggers, summaries, async (given, window, trigger, replies) => {
-        const transcript = given.fork()
+      fc.asyncProperty(transcripts, windows, triggers, summaries, async (drawnTranscript, window, trigger, replies) => {
+        const transcript = drawnTranscript.fork()
         let live = transcript
         let again = reread(transcript)
-        // Twice: what the first left is what the second finds.
+        // Twice: the second compaction starts from the result of the first.
         for (const round of [1, 2]) {
           const asked: [CompactionRequest[], CompactionRequest[]] = [[], []]
           const [one, other] = [
@@ -229,12 +234,12 @@ describe('a full compaction', () => {
     )
   })
 
-  test('carries what people said word for word, once, over one compaction and over ten', async () => {
+  test('pins user text word for word, once, over one compaction and over ten', async () => {
     await fc.assert(
       fc.asyncProperty(transcripts, fc.integer({ min: 1, max: 10 }), async (transcript, times) => {
-        const said = 'Binding: never touch the folder vendor/. ⚠️'
+        const rule = 'Binding: never touch the folder vendor/. ⚠️'
         let session = Transcript.of([
-          { kind: 'user', id: 'p', origin: 'prompt', message: { role: 'user', content: said } },
+          { kind: 'user', id: 'p', origin: 'prompt', message: { role: 'user', content: rule } },
           { kind: 'user', id: 's', origin: 'steer', message: { role: 'user', content: 'Binding: answer in French.' } },
           ...transcript,
           replyOf('reply'),
@@ -251,24 +256,24 @@ describe('a full compaction', () => {
             origin: 'prompt',
             message: { role: 'user', content: `turn ${time}` },
           })
-          const shown = session
+          const finalMessages = session
             .messages()
             .map(({ content }) => textOf(content))
             .join('\n')
-          expect(shown.split(said)).toHaveLength(2)
-          expect(shown.split('Binding: answer in French.')).toHaveLength(2)
+          expect(finalMessages.split(rule)).toHaveLength(2)
+          expect(finalMessages.split('Binding: answer in French.')).toHaveLength(2)
           for (let before = 0; before <= time; before++)
-            expect(shown.split(new RegExp(`turn ${before}(?!\\d)`))).toHaveLength(2)
+            expect(finalMessages.split(new RegExp(`turn ${before}(?!\\d)`))).toHaveLength(2)
         }
       }),
       { numRuns: Math.ceil(numRuns / 3) },
     )
   })
 
-  test('keeps the signature of every thought that stands beside a call it keeps', async () => {
+  test('keeps the signature of every thinking block next to a call that it keeps', async () => {
     await fc.assert(
-      fc.asyncProperty(transcripts, windows, triggers, async (given, window, trigger) => {
-        const transcript = given.fork()
+      fc.asyncProperty(transcripts, windows, triggers, async (drawnTranscript, window, trigger) => {
+        const transcript = drawnTranscript.fork()
         const compaction = compactionOf(viewIn(transcript, window), trigger)
         const entry = compaction === undefined ? undefined : await boundaryBy(compaction, transcript, [answered('so')])
         if (entry === undefined) return
@@ -284,14 +289,14 @@ describe('a full compaction', () => {
 })
 
 describe('summaries of finished work', () => {
-  test('are of whole groups that nobody said anything in, and take their place valid and shorter, all at once', async () => {
+  test('replace whole groups without user text, all at once, and the result is valid and shorter', async () => {
     await fc.assert(
       fc.asyncProperty(
         transcripts,
         windows,
         fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 6 }),
-        async (given, window, sizes) => {
-          const transcript = given.fork()
+        async (drawnTranscript, window, sizes) => {
+          const transcript = drawnTranscript.fork()
           const layers = contextLayers()
           let session = transcript
           let staged = 0
@@ -307,7 +312,7 @@ describe('summaries of finished work', () => {
             const isSaid = ({ role, content }: ModelMessage): boolean =>
               role === 'user' && (typeof content === 'string' || !content.some(isToolResult))
             expect(span.filter(isSaid)).toEqual([])
-            // The same again as long as nothing was entered, also from a transcript that was read again.
+            // The result stays the same until an entry is added, also from a transcript that was read again.
             expect(JSON.stringify(layers.stage?.(viewIn(reread(session), window)))).toBe(JSON.stringify(stage))
             const before = session.messages()
             const { from, to, freedTokens } = stage
@@ -319,7 +324,7 @@ describe('summaries of finished work', () => {
               summary: textOfLength(size, staged),
               freedTokens,
             })
-            // Nothing is shown of it yet.
+            // None of it is shown yet.
             expect(session.messages()).toEqual(before)
           }
           const drained = layers.drain(viewIn(session, window))
@@ -331,7 +336,7 @@ describe('summaries of finished work', () => {
           expect(asked).toEqual([])
           if (entry === undefined) return
           const after = checkAfter(session, entry)
-          // What is not replaced stays the same objects, in order.
+          // Messages that are not replaced stay the same objects, in order.
           const stays = after.messages().filter((message) => before.includes(message))
           expect(stays).toEqual(before.filter((message) => stays.includes(message)))
           expect(after.messages().length - stays.length).toBeLessThanOrEqual(staged)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session that is far longer than its window, and what binds it.
+// Tests R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session far longer than its window keeps its binding rules.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
@@ -23,14 +23,14 @@ import { isDeep, isWhole, sampled } from '../support/deep.ts'
 const turns = isWhole ? 2_000 : isDeep ? 1_000 : 200
 const timeout = isDeep ? 540_000 : 60_000
 
-/** What nobody may forget: ten said by prompt, ten by steer. */
-const binding = Array.from(
+/** The rules that must survive: ten by prompt, ten by steer. */
+const bindingRules = Array.from(
   { length: 20 },
   (_, index) =>
     `Rule ${index}: whatever happens, never touch "vendor/${index}" — ça reste tel quel ✓ (${hashText(`rule ${index}`).toString(36)}).`,
 )
 
-/** From 1 to 20,000 characters, most of them long; the same for the same file. */
+/** From 1 to 20,000 characters, mostly long; the same for the same file. */
 const lengthOf = (of: string): number => 1 + (hashText(of) % 20_000)
 
 function script(wanted: number) {
@@ -46,7 +46,7 @@ function script(wanted: number) {
 }
 
 interface Service extends Partial<WindowOptions> {
-  /** What its usage says: what it counts, or what we estimate. */
+  /** What its usage reports: its own count, or our estimate. */
   readonly reports?: 'its count' | 'our estimate'
 }
 
@@ -55,10 +55,10 @@ function world(wanted: number, { reports = 'its count', ...service }: Service, l
     (request, number) => {
       const reply = script(wanted)(request, number)
       return typeof reply === 'object' && reports === 'our estimate'
-        ? { ...reply, usage: { input_tokens: Math.round((model.taken.at(-1) ?? 0) / 1.4) } }
+        ? { ...reply, usage: { input_tokens: Math.round((model.acceptedTokens.at(-1) ?? 0) / 1.4) } }
         : reply
     },
-    // It keeps nothing: what binds is carried by code.
+    // The summary contains nothing: the code pins binding instructions.
     { window: 30_000, factor: 1.4, summary: () => 'Nothing to say.', ...service },
   )
   const options: RunOptions = {
@@ -89,7 +89,7 @@ async function runOn(
 
 const learnedOf = ({ spent: { tokenRatio, windows } }: RunState): LearnedContext => ({ tokenRatio, windows })
 
-/** Ten short runs that each say a rule, and a long one with ten more on the way. */
+/** Ten short runs with a rule each, and a long one with ten more rules during the run. */
 async function session(
   service: Service,
 ): Promise<{ readonly models: readonly WindowedModel[]; readonly state: RunState }> {
@@ -100,7 +100,7 @@ async function session(
     models.push(each.model)
     const before = state
     state = await runOn(each, {
-      prompt: binding[index] ?? '',
+      prompt: bindingRules[index] ?? '',
       transcript: before?.transcript ?? Transcript.empty(),
       ...(before !== undefined && { learned: learnedOf(before) }),
     })
@@ -111,7 +111,7 @@ async function session(
   state = await runOn(
     last,
     { prompt: 'Now all of it.', transcript: state.transcript, learned: learnedOf(state) },
-    binding.slice(10),
+    bindingRules.slice(10),
   )
   return { models, state }
 }
@@ -121,14 +121,14 @@ const lastRequest = (model: WindowedModel): string =>
 
 describe(`a session of ${turns} turns at a window of 30,000 tokens, and results of up to 20 kB`, () => {
   test.each<[string, Service]>([
-    ['the service says how much there was and how much fits', { tells: 'both' }],
-    ['it says what fits', { tells: 'limit' }],
-    ['it says nothing', { tells: 'nothing' }],
-    ['it says nothing, and its usage is far from what it counts', { tells: 'nothing', reports: 'our estimate' }],
-    ['its window is smaller than we believe', { tells: 'both', believed: 200_000 }],
-    ['its window is smaller than we believe, and it says nothing', { tells: 'nothing', believed: 200_000 }],
+    ['the service reports how much was sent and how much fits', { refusalDetail: 'both' }],
+    ['it reports what fits', { refusalDetail: 'limit' }],
+    ['it reports nothing', { refusalDetail: 'nothing' }],
+    ['it reports nothing, and its usage is far from its count', { refusalDetail: 'nothing', reports: 'our estimate' }],
+    ['its window is smaller than we assume', { refusalDetail: 'both', believed: 200_000 }],
+    ['its window is smaller than we assume, and it reports nothing', { refusalDetail: 'nothing', believed: 200_000 }],
   ])(
-    'completes, every request is valid, and what binds is there word for word: %s',
+    'completes, every request is valid, and binding rules remain word for word: %s',
     { timeout },
     async (_name, service) => {
       const { models, state } = await session(service)
@@ -136,16 +136,16 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
       if (model === undefined) throw new Error('no model')
       expect(models.flatMap(({ problems }) => problems)).toEqual([])
       expect(state.transcript.lastReply()?.content).toEqual([{ type: 'text', text: 'done' }])
-      const shown = lastRequest(model)
-      for (const rule of binding) expect(shown).toContain(JSON.stringify(rule).slice(1, -1))
-      // Once each: what is carried again and again would fill the window by itself.
-      for (const rule of binding) expect(shown.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
+      const lastPrompt = lastRequest(model)
+      for (const rule of bindingRules) expect(lastPrompt).toContain(JSON.stringify(rule).slice(1, -1))
+      // Once each: rules that were pinned repeatedly would fill the window.
+      for (const rule of bindingRules) expect(lastPrompt.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
       const refused = models.reduce((sum, each) => sum + each.refused.length, 0)
       const asked = models.reduce((sum, each) => sum + each.requests.length, 0)
       const questions = models.reduce((sum, each) => sum + each.requests.filter(isQuestion).length, 0)
       console.log(`${_name}: ${asked} requests, ${refused} refused, ${questions} questions`)
-      // Whoever tells something is refused by once or twice, and then known.
-      expect(refused).toBeLessThanOrEqual(service.tells === 'both' ? 3 : asked / 4)
+      // A service that reports its limits refuses once or twice, and is known from then on.
+      expect(refused).toBeLessThanOrEqual(service.refusalDetail === 'both' ? 3 : asked / 4)
     },
   )
 })
@@ -153,23 +153,23 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
 describe('the same, killed in the middle and resumed', () => {
   const layerings: readonly [string, ContextLayersOptions][] = [
     ['with all layers', {}],
-    ['with summaries alone', { clearResults: false }],
-    ['with full summaries alone', { clearResults: false, collapse: false }],
+    ['with summaries only', { clearResults: false }],
+    ['with full summaries only', { clearResults: false, collapse: false }],
   ]
   test.each(sampled(layerings, { deep: 1, quick: 3 }))(
-    'comes to its end, and asks nothing twice that was paid: %s',
+    'reaches its end, and repeats no paid request: %s',
     { timeout },
     async (_name, layers) => {
       const wanted = isDeep ? 150 : 60
-      const prompt = binding.join('\n')
-      const begun = () => world(wanted, { tells: 'both' }, layers)
-      const records = await killedAfter(Infinity, begun().options, { prompt })
-      const whole = begun()
+      const prompt = bindingRules.join('\n')
+      const newWorld = () => world(wanted, { refusalDetail: 'both' }, layers)
+      const records = await killedAfter(Infinity, newWorld().options, { prompt })
+      const whole = newWorld()
       const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
       expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
       const kills = isWhole ? 12 : 3
       for (let kill = 1; kill <= kills; kill++) {
-        const { model, options } = begun()
+        const { model, options } = newWorld()
         const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })
         const paid = new Set(left.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
         const before = model.requests.length
@@ -178,8 +178,8 @@ describe('the same, killed in the middle and resumed', () => {
         expect(model.problems).toEqual([])
         const keys = model.requests.slice(before).map(({ idempotencyKey: key }) => key.slice(key.indexOf('/') + 1))
         expect(keys.filter((key) => paid.has(key))).toEqual([])
-        for (const rule of binding) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
-        // What was summarized before the kill is not summarized again.
+        for (const rule of bindingRules) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
+        // Summaries made before the kill are not made again.
         expect(resumed.spent.compactions).toBe(state.spent.compactions)
       }
     },
@@ -187,7 +187,7 @@ describe('the same, killed in the middle and resumed', () => {
 })
 
 describe('a session of 300 turns at a window of 200,000 tokens', () => {
-  /** Tokens of a request that its service has in its cache: what it begins with as one of the three requests before it did. */
+  /** Tokens of a request that its service has in its cache: the prefix shared with one of the three previous requests. */
   const cachedIn = (request: ModelRequest, before: readonly ModelRequest[]): number => {
     let most = 0
     for (const other of before) {
@@ -201,7 +201,7 @@ describe('a session of 300 turns at a window of 200,000 tokens', () => {
     one === other || (other !== undefined && JSON.stringify(one) === JSON.stringify(other))
 
   test(
-    'reads more than nine tenths of its input from the cache, although old results give way',
+    'reads more than nine tenths of its input from the cache, although old results are pruned',
     { timeout },
     async () => {
       const { model, options } = world(300, { window: 200_000, factor: 1 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
+// Tests R-CTX-12a, R-CTX-14a, R-CTX-14b: the pure functions of context management.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { cutPointsOf, isCutPoint, newestWithin } from '../../src/context/groups.ts'
@@ -12,13 +12,13 @@ import { scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { plainTokensOf, transcripts } from '../support/conversations.ts'
 import { drawn } from '../support/deep.ts'
 
-// What is drawn with HALTING_DEEP takes its time.
+// Property tests with HALTING_DEEP take long.
 vi.setConfig({ testTimeout: 300_000 })
 const numRuns = drawn(1_500)
 const summary: ModelMessage = { role: 'user', content: 'a summary' }
 
 describe('where a conversation may be cut', () => {
-  test('what stands behind is valid behind a summary, and what stands before is valid by itself', () => {
+  test('the tail is valid after a summary, and the head is valid by itself', () => {
     fc.assert(
       fc.property(transcripts, (transcript) => {
         const messages = transcript.messages()
@@ -31,7 +31,7 @@ describe('where a conversation may be cut', () => {
     )
   })
 
-  test('it is never inside a reply that the service paused, nor between a call and its result', () => {
+  test('never inside a reply that the service paused, nor between a call and its result', () => {
     fc.assert(
       fc.property(transcripts, (transcript) => {
         const messages = transcript.messages()
@@ -47,7 +47,7 @@ describe('where a conversation may be cut', () => {
     )
   })
 
-  test('it is never inside code of the service, which calls tools in reply after reply', () => {
+  test('never inside server-side code that calls tools in reply after reply', () => {
     const caller = { type: 'code_execution_20260120', tool_id: 's' }
     const called = (id: string): ContentBlock[] => [{ type: 'tool_use', id, name: 'Roll', input: {}, caller } as never]
     const answers = (id: string): ModelMessage => ({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: '4' }] }) // prettier-ignore
@@ -65,7 +65,7 @@ describe('where a conversation may be cut', () => {
     expect(cutPointsOf(messages)).toEqual([1, 6, 7])
   })
 
-  test('the newest within a budget are as many as fit, and the last group in any case', () => {
+  test('the newest messages within a budget are as many as fit, and at least the last group', () => {
     fc.assert(
       fc.property(transcripts, fc.integer({ min: 0, max: 40_000 }), (transcript, budget) => {
         const messages = transcript.messages()
@@ -88,7 +88,7 @@ describe('a text that is too long', () => {
     fc.integer({ min: 0, max: 3_000 }).map((length) => '😀'.repeat(length)),
   )
 
-  test('is as long as is allowed at most, and never longer than it was', () => {
+  test('is at most as long as allowed, and never longer than before', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 0, max: 3_000 }), (text, maxLength) => {
         const shorter = shortenText(text, maxLength)
@@ -110,7 +110,7 @@ describe('a text that is too long', () => {
     )
   })
 
-  test('keeps its beginning and its end, says how much is gone, and cuts no character', () => {
+  test('keeps its beginning and its end, reports how much is missing, and cuts no character', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 200, max: 2_000 }), (text, maxLength) => {
         const shorter = shortenText(text, maxLength)
@@ -128,7 +128,7 @@ describe('a text that is too long', () => {
 })
 
 describe('results that are too long', () => {
-  test('are shortened in place; all else stays the same objects', () => {
+  test('are shortened in place; all other objects stay identical', () => {
     fc.assert(
       fc.property(transcripts, fc.integer({ min: 200, max: 8_000 }), (transcript, maxLength) => {
         const messages = [...transcript.messages()]
@@ -150,7 +150,7 @@ describe('results that are too long', () => {
     )
   })
 
-  test('give way until they fit or none has more than 500 characters', () => {
+  test('shrink until they fit or none has more than 500 characters', () => {
     fc.assert(
       fc.property(transcripts, fc.integer({ min: 100, max: 20_000 }), (transcript, budget) => {
         const shorter = shortenedTo(transcript.messages(), budget, plainTokensOf)
@@ -165,8 +165,8 @@ describe('results that are too long', () => {
   })
 })
 
-describe('what people said', () => {
-  const said = fc.array(
+describe('pinned user text', () => {
+  const userTexts = fc.array(
     fc.oneof(
       fc.string({ minLength: 1, maxLength: 200 }),
       fc.integer({ min: 1, max: 30_000 }).map((length) => 'x'.repeat(length)),
@@ -178,31 +178,31 @@ describe('what people said', () => {
 
   test('stays word for word where it fits', () => {
     fc.assert(
-      fc.property(said, (words) => {
+      fc.property(userTexts, (words) => {
         expect(wordsWithin(words, sizeOf(words), tokensOf)).toEqual({ words, isShortened: false })
       }),
       { numRuns },
     )
   })
 
-  test('fits where it has to: only the first and the newest keep some words beyond, and what is left out is told', () => {
+  test('fits the limit: only the first and the newest keep a minimum beyond it, and omissions are reported', () => {
     fc.assert(
-      fc.property(said, fc.integer({ min: 0, max: 20_000 }), (words, budget) => {
+      fc.property(userTexts, fc.integer({ min: 0, max: 20_000 }), (words, budget) => {
         if (sizeOf(words) <= budget) return
         const carried = wordsWithin(words, budget, tokensOf)
         expect(carried.isShortened).toBe(true)
-        // The least that is kept of the first and of the newest, and the line that tells of a gap.
+        // The minimum of the first and of the newest, and the line that reports a gap.
         expect(sizeOf(carried.words)).toBeLessThanOrEqual(Math.max(budget, 2 * tokensOf('x'.repeat(400))) + 16)
-        const gone =
+        const omittedCount =
           words.length - carried.words.filter((text) => !/^\[\d+ messages? omitted here\.\]$/.test(text)).length
-        const told = carried.words.flatMap((text) => /^\[(\d+) messages? omitted here\.\]$/.exec(text)?.[1] ?? [])
-        expect(told.reduce((sum, count) => sum + Number(count), 0)).toBe(gone)
+        const omitted = carried.words.flatMap((text) => /^\[(\d+) messages? omitted here\.\]$/.exec(text)?.[1] ?? [])
+        expect(omitted.reduce((sum, count) => sum + Number(count), 0)).toBe(omittedCount)
       }),
       { numRuns },
     )
   })
 
-  test('the task and the newest go last, the oldest in the middle first', () => {
+  test('drops the task and the newest last, and the oldest in the middle first', () => {
     const words = ['the task', ...Array.from({ length: 20 }, (_, index) => `${index} ${'y'.repeat(990)}`), 'the newest']
     const { words: carried } = wordsWithin(words, 2_000, tokensOf)
     expect(carried[0]).toBe('the task')
@@ -234,7 +234,7 @@ describe('thresholds', () => {
     fc.record({ contextThreshold: fc.integer({ min: 1, max: 3_000_000 }) }),
   )
 
-  test('of any model, from 4k to 2M: below what fits beside a reply, above nothing', () => {
+  test('leave room for a reply in any window, from 4k to 2M', () => {
     fc.assert(
       fc.property(models, wanted, (model, options) => {
         const window = model.contextWindow
@@ -250,7 +250,7 @@ describe('thresholds', () => {
     )
   })
 
-  test('whatever the window, at 200,000 tokens of input, unless it is said otherwise', () => {
+  test('apply at 200,000 tokens of input by default, whatever the window', () => {
     const model = scriptedModel([], { contextWindow: 2_000_000, maxOutputTokens: 64_000 })
     expect(compactionThresholdOf(model, 2_000_000, {})).toBe(200_000)
     expect(compactionThresholdOf(model, 2_000_000, { contextThreshold: 500_000 })).toBe(500_000)
@@ -259,7 +259,7 @@ describe('thresholds', () => {
     expect(compactionThresholdOf(model, 200_000, { compactAt: 190_000 })).toBe(167_000)
   })
 
-  test('and the figures of a window say which are passed', () => {
+  test('and the figures of a window show which are passed', () => {
     const thresholds = { warning: 100, compaction: 150, blocking: blockingLimitOf(3_200) }
     expect(windowFigures(90, 3_200, thresholds)).toEqual({
       usedTokens: 90,
@@ -290,7 +290,7 @@ describe('estimates', () => {
     source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(1_000_000) },
   }
 
-  test('an image is one by its size in pixels and not by its bytes, also inside a result', () => {
+  test('count an image by its size in pixels and not by its bytes, also inside a result', () => {
     const alone = estimateMessages(roughTokens, [{ role: 'user', content: [image] }])
     const inside = estimateMessages(roughTokens, [
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [image] }] },

@@ -1,5 +1,6 @@
-// Holds R-CTX-10d of docs/spec: what is not counted yet is estimated by the kinds of its characters. The counts are those of o200k_base
-// (gpt-tokenizer 4.0.0); of these tokenizers the newer one needs fewer tokens for scripts other than Latin, and older ones up to three times as many.
+// Tests R-CTX-10d: text without a count is estimated by the kinds of its characters. The counts are those of o200k_base
+// (gpt-tokenizer 4.0.0). Among these tokenizers, newer ones need fewer tokens for scripts other than Latin, and older
+// ones up to three times as many.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { roughTokens, upperBoundOfText } from '../../src/entries/adapters.ts'
@@ -37,20 +38,20 @@ const counted: Readonly<Record<string, number>> = {
   'a table': 245,
 }
 
-describe('an estimate is between 0.7 and 1.4 times what a tokenizer counts', () => {
+describe('an estimate is between 0.7 and 1.4 times the count of a tokenizer', () => {
   test.each(Object.keys(tokenSamples))('%s', (name) => {
     const ratio = roughTokens.estimate(tokenSamples[name] ?? '') / (counted[name] ?? Number.NaN)
     expect(ratio).toBeGreaterThan(0.7)
     expect(ratio).toBeLessThan(1.4)
   })
 
-  test('and words of plain characters are four characters a token, as long as they may be', () => {
+  test('and words of plain characters are four characters a token, whatever their length', () => {
     for (const text of ['x'.repeat(4_000), 'page '.repeat(800), '  const a = takeFirst(b, c)\n'.repeat(100)])
       expect(roughTokens.estimate(text)).toBe(Math.ceil(text.length / 4))
   })
 })
 
-describe('whatever a text holds', () => {
+describe('for any text', () => {
   const anyText = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: 'grapheme' }),
@@ -58,7 +59,7 @@ describe('whatever a text holds', () => {
     fc.string(),
   )
 
-  test('the estimate is a whole number, and never above the bound that is reserved', () => {
+  test('the estimate is an integer, and never above the reserved bound', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const estimate = roughTokens.estimate(text)
@@ -79,7 +80,7 @@ describe('whatever a text holds', () => {
     )
   })
 
-  test('long texts at a start are estimated by patterns, and come to the same', () => {
+  test('the estimate by patterns is the same for long texts at a start', () => {
     const parts = fc.constantFrom(
       'word',
       'B',
@@ -106,7 +107,7 @@ describe('whatever a text holds', () => {
     )
   })
 
-  test('runs of 20 characters or more count as random where a third of their neighbours are of different kinds', () => {
+  test('runs of 20 characters or more count as random when a third of their neighbours are of different kinds', () => {
     const parts = fc.constantFrom('a', 'B', '7', '+', '/', '=', '_', '-', 'aB3', 'x9Y8z7W6v5U4t3S2r1Q0', ' ', '\n', '(')
     const texts = fc.array(parts, { maxLength: 60 }).map((all) => all.join(''))
     fc.assert(

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-20.
+// Tests R-CTX-20.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contextLayers, contextUsage, plainContext, type ContextUsage } from '../../src/entries/adapters.ts'
@@ -14,8 +14,8 @@ const options: RunOptions = { model, system: 'Be brief.', tools: [look], context
 const sum = ({ parts }: ContextUsage): number => parts.reduce((total, { tokens }) => total + tokens, 0)
 const noUsage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 
-describe('what fills the window', () => {
-  test('adds up to what a request is estimated to have, whatever was said', () => {
+describe('the usage of the window', () => {
+  test('adds up to the estimate of a request, whatever the conversation', () => {
     fc.assert(
       fc.property(transcripts, (transcript) => {
         const usage = contextUsage(options, { transcript })
@@ -29,7 +29,7 @@ describe('what fills the window', () => {
     )
   })
 
-  test('adds up to the count of the provider too, in whole tokens', () => {
+  test('adds up to the count of the provider too, in integers', () => {
     fc.assert(
       fc.property(transcripts, fc.integer({ min: 1, max: 90_000 }), (transcript, counted) => {
         const entries = transcript.toJSON().map((entry) => withCount(entry, counted))
@@ -40,7 +40,7 @@ describe('what fills the window', () => {
     )
   })
 
-  test('is told by kind, in an order of its own, and by name', () => {
+  test('is listed by kind, in a fixed order, and by name', () => {
     const entries: readonly TranscriptEntry[] = [
       { kind: 'user', id: 'e1', message: { role: 'user', content: 'p'.repeat(40) }, origin: 'prompt' },
       reply('e2', [
@@ -67,24 +67,24 @@ describe('what fills the window', () => {
       'cleared Find',
     ])
     const tokensOf = (kind: string) => parts.find((part) => part.kind === kind)?.tokens
-    // Four characters a token, and four tokens for what stands around a message.
+    // Four characters a token, and four tokens for the frame of a message.
     expect([tokensOf('person'), tokensOf('program'), tokensOf('text')]).toEqual([2 * (10 + 4), 5 + 4, 20])
     expect(tokensOf('result')).toBe(1_000 + 8 + 4)
     expect(tokensOf('cleared')).toBeLessThan(50)
   })
 
-  test('is system prompt and tools before anything was said', () => {
+  test('is system prompt and tools before the first message', () => {
     expect(contextUsage(options).parts.map(({ kind }) => kind)).toEqual(['system', 'tool'])
   })
 
   test('is a summary after a compaction, also when it was read back from storage', () => {
-    const kept = { role: 'user', content: 'What the person said last.' } as const
+    const keptMessage = { role: 'user', content: 'What the person said last.' } as const
     const entries: readonly TranscriptEntry[] = [
-      { kind: 'user', id: 'e1', message: kept, origin: 'prompt' },
+      { kind: 'user', id: 'e1', message: keptMessage, origin: 'prompt' },
       {
         kind: 'compact_boundary',
         id: 'e2',
-        messages: [{ role: 'user', content: [{ type: 'text', text: 'A summary.' }] }, kept],
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'A summary.' }] }, keptMessage],
         trigger: 'auto',
         preTokens: 100,
         postTokens: 10,
@@ -96,7 +96,7 @@ describe('what fills the window', () => {
     }
   })
 
-  test('has the entries that are known by name, where they stand, once', () => {
+  test('lists entries with a known name once, in their place', () => {
     const notes = 'Use tabs. '.repeat(20)
     const entries = { userContext: { 'NOTES.md': notes, 'absent.md': 'nowhere' }, systemContext: { git: 'On main.' } }
     const system = `Be brief.\n${notes}\n${notes}`
@@ -109,15 +109,15 @@ describe('what fills the window', () => {
     expect(parts.find(({ kind }) => kind === 'system')?.tokens).toBe(roughTokens.estimate(system) - 50)
   })
 
-  test('is scaled to what the provider counted last, while its messages stand', () => {
-    const said: TranscriptEntry = {
+  test('is scaled to the last count of the provider, while its messages remain', () => {
+    const userEntry: TranscriptEntry = {
       kind: 'user',
       id: 'e1',
       message: { role: 'user', content: 'p'.repeat(4_000) },
       origin: 'prompt',
     }
-    const entries = [said, reply('e2', [{ type: 'text', text: 'Yes.' }], { ...noUsage, input_tokens: 2_100 })]
-    const estimated = contextUsage(options, { transcript: Transcript.of([said]) })
+    const entries = [userEntry, reply('e2', [{ type: 'text', text: 'Yes.' }], { ...noUsage, input_tokens: 2_100 })]
+    const estimated = contextUsage(options, { transcript: Transcript.of([userEntry]) })
     const counted = contextUsage(options, { transcript: Transcript.of(entries) })
     expect([estimated.isCounted, counted.isCounted]).toEqual([false, true])
     const before = estimated.figures.usedTokens
@@ -136,9 +136,9 @@ describe('what fills the window', () => {
   })
 })
 
-describe('what happens when it is full', () => {
-  test('a compaction frees about what is told beforehand', async () => {
-    // It counts 1.3 times what is estimated.
+describe('when the window is full', () => {
+  test('a compaction frees about as much as predicted', async () => {
+    // The service counts 1.3 times our estimate.
     const working = scriptedModel(
       ({ messages }, index) => ({
         ...(index < 12 ? { toolCalls: [{ name: 'Look' }] } : { text: index === 12 ? 'Done.' : 's'.repeat(1_200) }),
@@ -150,18 +150,18 @@ describe('what happens when it is full', () => {
     const all = { ...options, model: working, context }
     const { state } = await streamRun(startRun({ prompt: 'Look twelve times.' }), all).ended
     const { transcript } = state
-    const told = contextUsage(all, { transcript })
+    const usage = contextUsage(all, { transcript })
     const after = await streamRun(startRun({ transcript, compact: {} }), all).ended
     const now = contextUsage(all, { transcript: after.state.transcript })
     // Nothing is counted yet after a compaction.
-    const freed = told.figures.usedTokens - 1.3 * now.figures.usedTokens
+    const freed = usage.figures.usedTokens - 1.3 * now.figures.usedTokens
     expect(freed).toBeGreaterThan(8_000)
-    expect(told.compactionFreesTokens / freed).toBeGreaterThan(0.8)
-    expect(told.compactionFreesTokens / freed).toBeLessThan(1.2)
+    expect(usage.compactionFreesTokens / freed).toBeGreaterThan(0.8)
+    expect(usage.compactionFreesTokens / freed).toBeLessThan(1.2)
     expect(now.parts.some(({ kind }) => kind === 'summary')).toBe(true)
   })
 
-  test('thresholds are those of the layers; without them nothing is made shorter', () => {
+  test('thresholds are those of the layers; without them nothing is compacted', () => {
     const usage = contextUsage({ ...options, contextWindow: 30_000 }, { prompt: 'Hi.' })
     expect(usage.figures).toMatchObject({
       windowTokens: 30_000,
@@ -179,7 +179,7 @@ describe('what happens when it is full', () => {
     expect(plain.figures.thresholds.blocking).toBe(37_000)
   })
 
-  test('a turn costs what the prices say, written to the cache and read from it; without a price nothing is said', () => {
+  test('a turn costs what the prices say for cache writes and reads; without a price no cost is shown', () => {
     const prices = {
       cost: (_model: string, usage: { cache_creation_input_tokens: number; cache_read_input_tokens: number }) =>
         usage.cache_creation_input_tokens * 10 + usage.cache_read_input_tokens,
@@ -213,8 +213,8 @@ function reply(
   }
 }
 
-function results(id: string, given: Readonly<Record<string, string>>): TranscriptEntry {
-  const content = Object.entries(given).map(([call, text]) => ({
+function results(id: string, textsById: Readonly<Record<string, string>>): TranscriptEntry {
+  const content = Object.entries(textsById).map(([call, text]) => ({
     type: 'tool_result' as const,
     tool_use_id: call,
     content: text,

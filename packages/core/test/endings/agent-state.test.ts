@@ -19,7 +19,7 @@ describe('an agent state', () => {
     expect([state.agentId, state.sessionId, state.metadata]).toEqual(['a', 's', {}])
   })
 
-  test('never changes: every with… gives a new one', () => {
+  test('is immutable: every with… returns a new one', () => {
     const state = AgentState.empty()
     const changed = state
       .withStopSignal(limit)
@@ -43,7 +43,7 @@ describe('an agent state', () => {
     expect(state.executionContinuation().shouldStop()).toBe(true)
   })
 
-  test('withExecutionContinued overrides the signals that stand', () => {
+  test('withExecutionContinued overrides the current signals', () => {
     const state = AgentState.empty().withStopSignal(limit).withExecutionContinued()
     expect(state.executionContinuation().explain()).toBe(
       'Stop Signals: steps_limit: Step limit reached: 10/10; Continuation Requested: Yes',
@@ -61,7 +61,7 @@ describe('an agent state', () => {
     ).toBe('error')
   })
 
-  test('loses nothing as JSON', () => {
+  test('survives a JSON round trip', () => {
     const state = AgentState.empty({ agentId: 'a', sessionId: 's' })
       .withUserMessage([{ type: 'text', text: 'hello' }])
       .withStopSignal(new StopSignal({ reason: 'cost_limit', context: { used: 1.5 }, source: 'me' }))
@@ -77,7 +77,7 @@ describe('an agent state', () => {
     )
   })
 
-  test('an unknown reason in stored data is unknown, and never an exception', () => {
+  test('reads an unknown reason as unknown, and never throws', () => {
     const stored = {
       agentId: 'a',
       execution: { id: 'x', continuation: { stopSignals: [{ reason: 'from_the_future', message: 'm' }] } },
@@ -148,7 +148,7 @@ describe('an agent state', () => {
         ),
       ) as Json
 
-    test('comes back whole, and what an older version left out is filled in', () => {
+    test('is read back whole, with defaults for what an older version left out', () => {
       expect(JSON.parse(JSON.stringify(AgentState.fromJSON(whole())))).toEqual(whole())
       expect(JSON.parse(JSON.stringify(AgentState.fromJSON({})))).toEqual(
         JSON.parse(JSON.stringify(AgentState.empty())),
@@ -161,7 +161,7 @@ describe('an agent state', () => {
       ])
     })
 
-    /** The stored state with one part of it, named by its path, replaced. */
+    /** The stored state with the part at this path replaced. */
     const damaged = (path: readonly (string | number)[], value: unknown) => {
       const stored = whole()
       let part = stored as Record<string | number, unknown>
@@ -249,17 +249,17 @@ describe('an agent state', () => {
         'system',
         'transcript[6].messages[0].role must be one of user, assistant, but it is "system"',
       ],
-    ])('and has a wrong %j is refused with its place', (path, value, problem) => {
+    ])('and has a wrong %j is rejected with its path', (path, value, problem) => {
       expect(() => AgentState.fromJSON(damaged(path, value))).toThrow(
         new ConfigurationError(`The stored agent state cannot be read: ${problem}. Give what toJSON wrote.`),
       )
     })
 
-    test.each([null, undefined, 7, [], 'x'])('as %j is none', (garbage) => {
+    test.each([null, undefined, 7, [], 'x'])('as %j is rejected', (garbage) => {
       expect(() => AgentState.fromJSON(garbage)).toThrow(ConfigurationError)
     })
 
-    test('garbage is refused or can be run, never half read', () => {
+    test('garbage is rejected or can be run, never half read', () => {
       const part = fc.constantFrom(...paths(whole()))
       fc.assert(
         fc.property(part, fc.jsonValue(), (path, value) => {

@@ -1,4 +1,4 @@
-// Holds R-HOOK-10 of docs/spec.
+// Tests R-HOOK-10.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -27,7 +27,7 @@ describe('executionCount', () => {
     .build()
   const asked = (state: AgentState) => state.withUserMessage('go')
 
-  test('tells a state and its hooks how many executions it has been through, the one that goes on included', async () => {
+  test('counts the executions of a state, including the current one, for the state and its hooks', async () => {
     seen.length = 0
     const fresh = AgentState.empty()
     const once = await agent.execute(asked(fresh))
@@ -37,7 +37,7 @@ describe('executionCount', () => {
     expect(seen).toEqual([1, 2, 2])
   })
 
-  test('is kept in JSON; what an older version stored had been through the execution that it holds', async () => {
+  test('is stored in JSON; an older version had one execution for the state that it stored', async () => {
     const once = await agent.execute(asked(AgentState.empty()))
     const stored = json(once)
     expect(AgentState.fromJSON(stored).executionCount).toBe(1)
@@ -48,7 +48,7 @@ describe('executionCount', () => {
     expect(() => AgentState.fromJSON({ executionCount: 'two' })).toThrow(ConfigurationError)
   })
 
-  test('counts while it is iterated', async () => {
+  test('counts while the agent is iterated', async () => {
     const walking = base([calls('Look'), 'answer'])
       .withCapability(new UseTools(reader('Look')))
       .build()
@@ -64,7 +64,7 @@ describe('executionCount', () => {
   test('is 1 for a run by itself and for a subagent, and the number of the run in an engine', async () => {
     seen.length = 0
     const spawn = agentTool({ name: 'Agent', description: 'sub', readOnly: true, spawn: () => ({ prompt: 'sub' }) })
-    const told = tool('Look', (_input, { state }) => (seen.push(state.executionCount), 'looked'))
+    const looking = tool('Look', (_input, { state }) => (seen.push(state.executionCount), 'looked'))
     const script = ({ messages }: ModelRequest): ScriptedReply => {
       const [turn, isChild] = [
         messages.filter(({ role }) => role === 'assistant').length,
@@ -73,14 +73,14 @@ describe('executionCount', () => {
       if (isChild) return turn === 0 ? calls('Look') : 'found'
       return turn % 3 === 2 ? 'done' : calls(turn % 3 === 0 ? 'Look' : 'Agent')
     }
-    const options = { tools: [spawn, told] }
+    const options = { tools: [spawn, looking] }
     await run(script, options)
     const engine = new QueryEngine({ model: scriptedModel(script), ...options })
     for (const prompt of ['one', 'two']) for await (const _ of engine.submit(prompt)) continue
     expect(seen).toEqual([1, 1, 1, 1, 2, 1])
   })
 
-  test('is on record: a resumed run knows it', async () => {
+  test('is on record: a resumed run has it', async () => {
     seen.length = 0
     const note = () => hook('beforeInference', (context) => void seen.push(context.state().executionCount))
     const start = { prompt: 'go', executionCount: 3 }

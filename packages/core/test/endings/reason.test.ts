@@ -19,11 +19,11 @@ const priorities = {
 const reasons = Object.keys(priorities) as readonly StopCategory[]
 
 describe('a stop reason is one of a closed set', () => {
-  test('the set is the one of spec R-STOP-2, most urgent first', () => {
+  test('is the one of spec R-STOP-2, most urgent first', () => {
     expect(StopCategory.all).toEqual(reasons)
   })
 
-  test('every reason has a constant with its name', () => {
+  test('has a constant for each reason, with its name', () => {
     const { ErrorForbade, StopRequested, UserRequested, StepsLimitReached, TokenLimitReached, CostLimitReached } =
       StopCategory
     const { TimeLimitReached, RetryLimitReached, NoProgress, FinishReasonReceived, Completed, Unknown } = StopCategory
@@ -40,7 +40,7 @@ describe('a stop reason is one of a closed set', () => {
     )
   })
 
-  test('cannot be changed by whoever holds it', () => {
+  test('is immutable for callers', () => {
     expect(Object.isFrozen(StopCategory)).toBe(true)
     expect(Object.isFrozen(StopCategory.all)).toBe(true)
   })

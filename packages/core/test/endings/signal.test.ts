@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STOP-1, R-STOP-7.
+// Tests R-STOP-1, R-STOP-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopCategory, StopSignal, type JsonObject } from '../../src/index.ts'
@@ -28,7 +28,7 @@ describe('a signal', () => {
     })
   })
 
-  test('has an empty message, an empty context and no source when nothing is said', () => {
+  test('has an empty message, an empty context and no source by default', () => {
     expect(new StopSignal({ reason: 'error' }).toJSON()).toEqual({
       reason: 'error',
       message: '',
@@ -37,7 +37,7 @@ describe('a signal', () => {
     })
   })
 
-  test('cannot be changed, in its fields or deep in its context', () => {
+  test('is immutable, including its context', () => {
     const signal = new StopSignal({ reason: 'error', context: { deep: { list: [1, { two: 2 }] } } })
     expect(() => Object.assign(signal, { reason: 'completed' })).toThrow(TypeError)
     expect(() => Object.assign(signal.context, { more: 1 })).toThrow(TypeError)
@@ -46,7 +46,7 @@ describe('a signal', () => {
     expect(() => Object.assign(list[1], { two: 3 })).toThrow(TypeError)
   })
 
-  test('is not changed by what happens to the context it was made from, and does not freeze it', () => {
+  test('does not share its context with the caller, and does not freeze that', () => {
     const context = { counter: 1, list: ['a'] }
     const signal = new StopSignal({ reason: 'error', context })
     context.counter = 2
@@ -54,7 +54,7 @@ describe('a signal', () => {
     expect(signal.context).toEqual({ counter: 1, list: ['a'] })
   })
 
-  test('knows whether it forces', () => {
+  test('reports whether it forces a stop', () => {
     expect(stepLimit().wasForceStopped()).toBe(true)
     expect(new StopSignal({ reason: 'completed' }).wasForceStopped()).toBe(false)
   })
@@ -83,7 +83,7 @@ describe('userRequested', () => {
     })
   })
 
-  test('has a message of its own', () => {
+  test('has a default message', () => {
     expect(StopSignal.userRequested().toJSON()).toEqual({
       reason: 'user_requested',
       message: 'Stop requested by user',
@@ -94,7 +94,7 @@ describe('userRequested', () => {
 })
 
 describe('a signal as JSON', () => {
-  test('loses nothing on the way there and back', () => {
+  test('survives a round trip', () => {
     fc.assert(
       fc.property(anySignal, (signal) => {
         const stored = JSON.stringify(signal)
@@ -105,12 +105,12 @@ describe('a signal as JSON', () => {
     )
   })
 
-  test('keeps a key that objects treat in a way of their own', () => {
+  test('preserves a key with a special meaning for objects', () => {
     const stored = '{"reason":"error","message":"","context":{"__proto__":{"polluted":true}},"source":null}'
     expect(JSON.stringify(StopSignal.fromJSON(JSON.parse(stored)))).toBe(stored)
   })
 
-  test('an unknown reason becomes unknown, and the rest stays', () => {
+  test('reads an unknown reason as unknown, and keeps the rest', () => {
     expect(
       StopSignal.fromJSON({ reason: 'quota_2031', message: 'm', context: { a: 1 }, source: 's' }).toJSON(),
     ).toEqual({
@@ -121,7 +121,7 @@ describe('a signal as JSON', () => {
     })
   })
 
-  test('what is of another type is left empty', () => {
+  test('leaves fields of another type empty', () => {
     expect(StopSignal.fromJSON({ reason: 'error', message: 4, context: [1], source: {} }).toJSON()).toEqual({
       reason: 'error',
       message: '',
@@ -130,7 +130,7 @@ describe('a signal as JSON', () => {
     })
   })
 
-  test('garbage never throws', () => {
+  test('never throws for garbage', () => {
     fc.assert(
       fc.property(
         fc.anything({ withNullPrototype: true, withMap: true, withDate: true, withSparseArray: true }),
@@ -153,7 +153,7 @@ describe('an AgentStopException', () => {
     source: 'Signal',
   })
 
-  test("says the signal's message, then its own, then the reason", () => {
+  test("takes the signal's message, then its own, then the reason", () => {
     expect(new AgentStopException({ signal, message: 'own' }).message).toBe('All tasks finished')
     expect(new AgentStopException({ signal: new StopSignal({ reason: 'error' }), message: 'own' }).message).toBe('own')
     expect(new AgentStopException({ signal: new StopSignal({ reason: 'error' }) }).message).toBe('error')
@@ -182,7 +182,7 @@ describe('an AgentStopException', () => {
     })
   })
 
-  test('without a signal stands for stop_requested', () => {
+  test('means stop_requested without a signal', () => {
     const exception = new AgentStopException({ message: 'enough' })
     expect({ step: exception.step, context: exception.context, source: exception.source }).toEqual({
       step: null,
@@ -197,7 +197,7 @@ describe('an AgentStopException', () => {
     })
   })
 
-  test("becomes its signal's reason and message, both contexts merged, and its own source where it names one", () => {
+  test("takes its signal's reason and message, merges both contexts, and keeps its own source if it has one", () => {
     expect(
       StopSignal.fromStopException(
         new AgentStopException({ signal, context: { b: 2, c: 3 }, source: 'Tool' }),

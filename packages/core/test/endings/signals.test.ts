@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STOP-3, R-STOP-4.
+// Tests R-STOP-3, R-STOP-4.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StopCategory, StopSignal, StopSignals } from '../../src/index.ts'
@@ -12,7 +12,7 @@ const anySignals = fc
   )
 
 describe('signals', () => {
-  test('are empty to begin with', () => {
+  test('are empty at first', () => {
     const signals = StopSignals.empty()
     expect([
       signals.hasAny(),
@@ -24,7 +24,7 @@ describe('signals', () => {
     ]).toEqual([false, 0, null, null, '', []])
   })
 
-  test('gain one in a new list and leave the old as it was', () => {
+  test('append a signal to a new list and leave the old list unchanged', () => {
     const empty = StopSignals.empty()
     const one = empty.withSignal(signal('time_limit'))
     const two = one.withSignal(signal('error'))
@@ -32,14 +32,14 @@ describe('signals', () => {
     expect([...two].map(({ reason }) => reason)).toEqual(['time_limit', 'error'])
   })
 
-  test('cannot be changed through the list they were made of', () => {
+  test('are independent of the list they were made from', () => {
     const list = [signal('error')]
     const signals = StopSignals.of(...list)
     list.push(signal('completed'))
     expect(signals.size).toBe(1)
   })
 
-  test('read as one line', () => {
+  test('are formatted as one line', () => {
     const signals = StopSignals.empty()
       .withSignal(signal('steps_limit', 'Step limit reached: 10/10'))
       .withSignal(signal('token_limit', 'Token limit reached'))
@@ -61,13 +61,13 @@ describe('highest', () => {
     ).toBe('error')
   })
 
-  test('at equal numbers is the earliest', () => {
+  test('is the earliest of equal numbers', () => {
     expect(StopSignals.of(signal('token_limit', 'a'), signal('cost_limit', 'b')).highest()?.message).toBe('a')
     expect(StopSignals.of(signal('cost_limit', 'b'), signal('token_limit', 'a')).highest()?.message).toBe('b')
     expect(StopSignals.of(signal('no_progress', 'n'), signal('retry_limit', 'r')).highest()?.message).toBe('n')
   })
 
-  test('at equal numbers is a person before a limit, wherever they stand', () => {
+  test('prefers a person to a limit of the same number, in any order', () => {
     expect(StopSignals.of(signal('steps_limit'), signal('user_requested')).highest()?.reason).toBe('user_requested')
     expect(StopSignals.of(signal('user_requested'), signal('steps_limit')).highest()?.reason).toBe('user_requested')
     expect(StopSignals.of(signal('user_requested', 'a'), signal('user_requested', 'b')).highest()?.message).toBe('a')
@@ -88,7 +88,7 @@ describe('highest', () => {
 })
 
 describe('signals as JSON', () => {
-  test('lose nothing on the way there and back', () => {
+  test('survive a round trip', () => {
     fc.assert(
       fc.property(anySignals, (signals) => {
         const restored = StopSignals.fromJSON(JSON.parse(JSON.stringify(signals)))
@@ -98,7 +98,7 @@ describe('signals as JSON', () => {
     )
   })
 
-  test('garbage never throws', () => {
+  test('never throw for garbage', () => {
     fc.assert(
       fc.property(fc.anything({ withSparseArray: true }), (garbage) => {
         expect(StopSignals.fromJSON(garbage)).toBeInstanceOf(StopSignals)
@@ -128,12 +128,12 @@ describe('a continuation', () => {
     [true, false, true],
     [false, true, false],
     [true, true, false],
-  ])('with a signal: %s, and going on asked for: %s, should stop: %s', (stands, requested, stops) => {
-    const base = stands ? ExecutionContinuation.fresh().withNewStopSignal(limit) : ExecutionContinuation.fresh()
+  ])('with a signal: %s, and a continuation request: %s, should stop: %s', (hasSignal, requested, stops) => {
+    const base = hasSignal ? ExecutionContinuation.fresh().withNewStopSignal(limit) : ExecutionContinuation.fresh()
     expect(base.withContinuationRequested(requested).shouldStop()).toBe(stops)
   })
 
-  test('never changes: every with… gives a new one', () => {
+  test('is immutable: every with… returns a new one', () => {
     const fresh = ExecutionContinuation.fresh()
     const stopped = fresh.withNewStopSignal(limit)
     const asked = stopped.withContinuationRequested(true)
@@ -159,7 +159,7 @@ describe('a continuation', () => {
     ).toBe('Stop Signals: steps_limit: Step limit reached: 10/10 | error; Continuation Requested: Yes')
   })
 
-  test('loses nothing as JSON', () => {
+  test('survives a round trip', () => {
     fc.assert(
       fc.property(anySignals, fc.boolean(), (signals, requested) => {
         const continuation = ExecutionContinuation.fresh().withStopSignals(signals).withContinuationRequested(requested)

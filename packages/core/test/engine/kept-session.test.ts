@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-2 to R-SESS-4, R-SET-4b, R-SET-4c, R-IN-3: an engine goes on with a session that an earlier process left.
+// Tests R-SESS-2 to R-SESS-4, R-SET-4b, R-SET-4c, R-IN-3: an engine continues with a session that an earlier process left.
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -23,9 +23,9 @@ interface World {
 }
 
 function worldOf(replies: readonly ScriptedReply[], written: string[] = []): World {
-  let asked = 0
+  let callCount = 0
   const model = scriptedModel(replies)
-  const counting = { ...model, call: (...given: Parameters<typeof model.call>) => (asked++, model.call(...given)) }
+  const counting = { ...model, call: (...args: Parameters<typeof model.call>) => (callCount++, model.call(...args)) }
   const tool = (name: string, readOnly: boolean) => ({
     name,
     description: '',
@@ -36,7 +36,7 @@ function worldOf(replies: readonly ScriptedReply[], written: string[] = []): Wor
   return {
     options: { model: counting, tools: [tool('Look', true), tool('Write', false)] },
     written,
-    asked: () => asked,
+    asked: () => callCount,
   }
 }
 
@@ -64,7 +64,7 @@ function keptOf(runs: readonly (readonly StepRecord[])[]): {
   readonly added: StepRecord[]
 } {
   const added: StepRecord[] = []
-  // What is in a file is JSON.
+  // A file contains JSON.
   const stored = JSON.parse(JSON.stringify(runs)) as readonly (readonly StepRecord[])[]
   const log = { keeps: 'all' as const, append: (record: StepRecord) => void added.push(record), flush: () => undefined }
   return { session: { ...foldSession(stored), log }, added }
@@ -80,7 +80,7 @@ const engineOf = (options: Partial<QueryOptions> & Pick<QueryOptions, 'model'>):
   new QueryEngine({ sessionId: 'session', ...options })
 
 describe('a run that was killed after any of its records', () => {
-  test('goes on without a prompt: nothing is paid or written twice, and the record is that of one whole run', async () => {
+  test('continues without a prompt: nothing is paid or written twice, and the record is that of one whole run', async () => {
     const { cuts } = await recorded()
     for (const { records, written } of cuts.slice(0, -1)) {
       const replied = records.filter(
@@ -89,10 +89,10 @@ describe('a run that was killed after any of its records', () => {
       const world = worldOf(script.slice(replied), [...written])
       const { session, added } = keptOf([records])
       const messages = await all(engineOf({ ...world.options, session }).resume())
-      const told = JSON.stringify(messages)
+      const output = JSON.stringify(messages)
       expect(messages.at(-1)).toMatchObject({ type: 'result', subtype: 'success', result: 'done', num_turns: 3 })
       expect(world.written.length).toBeLessThanOrEqual(1)
-      expect(world.written.length === 1 || told.includes('unknown')).toBe(true)
+      expect(world.written.length === 1 || output.includes('unknown')).toBe(true)
       expect(world.asked()).toBe(script.length - replied)
       const whole = foldSession([[...records, ...added]])
       expect([whole.open, whole.ended.map(({ runId }) => runId)]).toEqual([undefined, ['run1']])
@@ -100,7 +100,7 @@ describe('a run that was killed after any of its records', () => {
     }
   })
 
-  test('is closed by a new prompt: nothing of it is done any more, and it has no result of its own', async () => {
+  test('is closed by a new prompt: it does nothing more, and has no result of its own', async () => {
     const { cuts } = await recorded()
     for (const { records, written } of cuts.slice(0, -1)) {
       const world = worldOf(['next'], [...written])
@@ -119,7 +119,7 @@ describe('a run that was killed after any of its records', () => {
   })
 })
 
-test('the message that a run began with counts once, also when it is handed in again as the run goes on in another process', async () => {
+test('counts its first message once, also when it is submitted again while the run continues in another process', async () => {
   const before = keptOf([])
   await all(engineOf({ ...worldOf(script).options, session: before.session }).submit('go', { id: 'mine' }))
   for (let killedAfter = 1; killedAfter < before.added.length; killedAfter++) {
@@ -135,7 +135,7 @@ test('the message that a run began with counts once, also when it is handed in a
   }
 })
 
-test('what is set before a run of an earlier process is gone on with holds for its next request, and is on record', async () => {
+test('applies settings made before a resume to its next request, and records them', async () => {
   const modes: (string | undefined)[] = []
   const permissions: Permissions = {
     modes: ['default', 'plan', 'acceptEdits'],
@@ -158,7 +158,7 @@ test('what is set before a run of an earlier process is gone on with holds for i
   expect(JSON.stringify(added)).toContain('"settings":{"permissionMode":"plan"}')
 })
 
-test('a call that the record leaves undecided is judged in the mode that was set; one that was decided stays so', async () => {
+test('judges undecided calls in the new mode, and keeps recorded decisions', async () => {
   const judged: string[] = []
   const permissions: Permissions = {
     modes: ['default', 'plan', 'acceptEdits'],
@@ -179,18 +179,18 @@ test('a call that the record leaves undecided is judged in the mode that was set
   const left = ids.map((id) => `${id} plan`)
   for (const [at, record] of records.entries()) {
     if (!isOf('permission:', record) && !isOf('tool:', record)) continue
-    const kept = records.slice(0, at + 1)
+    const cutRecords = records.slice(0, at + 1)
     if (isOf('permission:', record)) left.shift()
     if (left.length === 0) break
     const options = { ...worldOf(replies.slice(1)).options, permissions }
-    const { session, added } = keptOf([kept])
+    const { session, added } = keptOf([cutRecords])
     const engine = engineOf({ ...options, session })
     engine.set({ permissionMode: 'plan' })
     judged.length = 0
     await all(engine.resume())
     expect([at, ...judged]).toEqual([at, ...left])
-    // Its record tells the same without the person: to a replay, and to another resume of it.
-    const whole = [...kept, ...added]
+    // Its record has the same events without the person, for a replay and for another resume.
+    const whole = [...cutRecords, ...added]
     expect((await replay(whole, options)).terminal.reason).toBe('completed')
     const set = whole.findIndex(({ type }) => type === 'control')
     const again = engineOf({ ...options, session: keptOf([whole.slice(0, set + 1)]).session })
@@ -201,10 +201,10 @@ test('a call that the record leaves undecided is judged in the mode that was set
   expect(left).toEqual([])
 })
 
-describe('a session that goes on', () => {
+describe('a session that continues', () => {
   const usage = { input_tokens: 1_000, output_tokens: 1_000 }
 
-  test('counts what it has cost, once, also where a run carries the counters of another', async () => {
+  test('counts its cost once, also when a run carries the counters of another', async () => {
     const replies = [
       { toolCalls: [{ name: 'Look' }], usage },
       { toolCalls: [{ name: 'Look' }], usage },
@@ -231,7 +231,7 @@ describe('a session that goes on', () => {
     })
   })
 
-  test('has nothing to go on with where nothing was left', () => {
+  test('has nothing to resume when no run was left open', () => {
     const { options } = worldOf([])
     expect(() => engineOf(options).resume()).toThrow('There is no run to go on with. Give a prompt.')
     expect(() => engineOf({ ...options, session: keptOf([]).session }).resume()).toThrow(

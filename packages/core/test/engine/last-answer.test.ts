@@ -1,4 +1,4 @@
-// Holds R-DEC-6c: a run for a last answer alone has one request without tools, whatever the model does with it.
+// Tests R-DEC-6c: a run for a last answer makes one request without tools, whatever the model replies.
 import { describe, expect, test } from 'vitest'
 import { allowAll, QueryEngine, type SdkMessage, tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
@@ -28,15 +28,15 @@ describe('one last answer', () => {
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none'])
   })
 
-  test('that calls a tool all the same runs nothing, and asks no more', async () => {
+  test('runs nothing when it calls a tool anyway, and makes no more requests', async () => {
     const { engine, model, looked } = await engineAtLimit(looks)
     expect(await resultOf(engine.lastAnswer())).toMatchObject({ subtype: 'success', is_error: false })
     expect([model.requests.length, looked()]).toEqual([2, 1])
-    // The conversation goes on from there.
+    // The conversation continues from there.
     expect((await resultOf(engine.submit('and then?'))).subtype).toBe('success')
   })
 
-  test('takes in nothing that waits: the next run has it', async () => {
+  test('takes no queued message: the next run takes it', async () => {
     const { engine, model } = await engineAtLimit('All is said.')
     engine.steer('and this')
     await resultOf(engine.lastAnswer())
@@ -47,7 +47,7 @@ describe('one last answer', () => {
   test.each([
     ['error', { error: { kind: 'invalid_request', message: 'No.', status: 400 } }, 'model_error'],
     ['too long', { error: { kind: 'prompt_too_long', message: 'Too long.', status: 413 } }, 'prompt_too_long'],
-  ] as const)('that fails (%s) is no completed run', async (_, reply, reason) => {
+  ] as const)('that fails (%s) is not a completed run', async (_, reply, reason) => {
     const { engine, model } = await engineAtLimit(reply)
     expect(await resultOf(engine.lastAnswer())).toMatchObject({ is_error: true, terminal_reason: reason })
     expect(model.requests.length).toBe(2)
@@ -61,11 +61,11 @@ describe('one last answer', () => {
     ['broken', { text: 'All is', streamError: broke }, 'model_error'],
     ['paused', { text: 'All is', stopReason: 'pause_turn' }, 'model_error'],
     ['too long for the window', { text: 'All is', stopReason: 'model_context_window_exceeded' }, 'prompt_too_long'],
-  ] as const)('that is %s is told as that, and nothing more is asked', async (_, reply, reason) => {
+  ] as const)('that is %s is reported as such, and nothing more is asked', async (_, reply, reason) => {
     const { engine, model } = await engineAtLimit(reply)
     expect(await resultOf(engine.lastAnswer())).toMatchObject({ is_error: true, terminal_reason: reason })
     expect(model.requests.length).toBe(2)
-    // The conversation goes on from there.
+    // The conversation continues from there.
     expect((await resultOf(engine.submit('and then?'))).subtype).toBe('success')
   })
 

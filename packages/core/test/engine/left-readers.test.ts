@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SDK-15 to R-SDK-15b: a reader leaves while something is waited for that never comes.
+// Tests R-SDK-15 to R-SDK-15b: a reader leaves while the query waits for something that never arrives.
 import { describe, expect, test } from 'vitest'
 import { AgentState, query, QueryEngine, type ContentBlock, type MessageContent } from '../../src/index.ts'
 import { Agent } from '../../src/compat/index.ts'
@@ -7,7 +7,7 @@ import { tick } from '../support/harness.ts'
 
 const never = <T>(): Promise<T> => new Promise(() => {})
 
-/** One prompt, and then none, but no end either. */
+/** Yields one prompt, and then neither another nor an end. */
 function silentPrompts(first: readonly MessageContent[] = ['one']) {
   let wasReturned = false
   let at = 0
@@ -26,8 +26,8 @@ function silentPrompts(first: readonly MessageContent[] = ['one']) {
   return { prompts, wasReturned: () => wasReturned }
 }
 
-/** Reads to the end, and tells what kinds of messages came. */
-function reading(messages: AsyncIterable<{ readonly type: string }>) {
+/** Reads to the end, and returns the kinds of the messages. */
+function readKinds(messages: AsyncIterable<{ readonly type: string }>) {
   const types: string[] = []
   const end = (async () => {
     for await (const { type } of messages) types.push(type)
@@ -35,11 +35,11 @@ function reading(messages: AsyncIterable<{ readonly type: string }>) {
   return { types, end }
 }
 
-describe('a query whose next prompt never comes', () => {
+describe('a query whose next prompt never arrives', () => {
   test('is ended by its signal', async () => {
     const { prompts, wasReturned } = silentPrompts()
     const controller = new AbortController()
-    const asked = query({
+    const running = query({
       prompt: prompts,
       options: {
         clock: createFakeClock({ autoAdvance: true }),
@@ -47,7 +47,7 @@ describe('a query whose next prompt never comes', () => {
         signal: controller.signal,
       },
     })
-    const { types, end } = reading(asked)
+    const { types, end } = readKinds(running)
     await tick()
     controller.abort()
     await end
@@ -60,13 +60,13 @@ describe('a query whose next prompt never comes', () => {
       [[], undefined],
     ] as const) {
       const { prompts, wasReturned } = silentPrompts(first)
-      const asked = query({
+      const running = query({
         prompt: prompts,
         options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel(['a']) },
       })
-      const { types, end } = reading(asked)
+      const { types, end } = readKinds(running)
       await tick()
-      asked.interrupt()
+      running.interrupt()
       await end
       expect([types.at(-1), wasReturned()]).toEqual([last, true])
     }
@@ -91,40 +91,40 @@ describe('a query whose next prompt never comes', () => {
     expect(await other).toEqual({ done: true, value: undefined })
   })
 
-  test('is not interrupted between runs that go on: the run is', async () => {
+  test('interrupts the current run, and not the query', async () => {
     const prompts = ['one', 'two']
     const model = scriptedModel([{ hang: true }, 'b'])
-    const asked = query({
+    const running = query({
       prompt: (async function* () {
         yield* prompts
       })(),
       options: { clock: createFakeClock({ autoAdvance: true }), model },
     })
     const results: unknown[] = []
-    for await (const message of asked) {
+    for await (const message of running) {
       if (message.type === 'system' && message.subtype === 'init' && results.length === 0)
-        void tick().then(() => asked.interrupt())
+        void tick().then(() => running.interrupt())
       if (message.type === 'result') results.push(message.terminal_reason)
     }
     expect(results).toEqual(['aborted_streaming', 'completed'])
   })
 
-  test('takes plain lists of prompts, and their promises, too', async () => {
+  test('accepts plain lists of prompts, and their promises, too', async () => {
     const model = scriptedModel(['a', 'b'])
     const prompts = new Set(['one', Promise.resolve('two')]) as unknown as AsyncIterable<MessageContent>
-    const { types, end } = reading(
+    const { types, end } = readKinds(
       query({ prompt: prompts, options: { clock: createFakeClock({ autoAdvance: true }), model } }),
     )
     await end
     expect(types.filter((type) => type === 'result')).toHaveLength(2)
   })
 
-  test('fails as its prompts do', async () => {
+  test('fails when its prompts fail', async () => {
     const prompts: AsyncIterable<MessageContent> = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('no more')) }),
     }
     await expect(
-      reading(
+      readKinds(
         query({
           prompt: prompts,
           options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([]) },
@@ -134,7 +134,7 @@ describe('a query whose next prompt never comes', () => {
   })
 })
 
-describe('a reader that leaves while a message is asked for', () => {
+describe('a reader that leaves while it waits for a message', () => {
   test.each(['query', 'engine'] as const)('ends a run whose model never answers: %s', async (face) => {
     const options = { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([{ hang: true }]) }
     const asked = face === 'query' ? query({ prompt: 'go', options }) : undefined
@@ -144,7 +144,7 @@ describe('a reader that leaves while a message is asked for', () => {
     const pending = messages.next()
     await tick()
     expect(await messages.return()).toEqual({ done: true, value: undefined })
-    // Whoever asked for a message gets one.
+    // The pending request for a message gets one.
     expect(await pending).toMatchObject({ done: false, value: { type: expect.stringMatching(/user|result/) } })
     expect(engine.lastTerminal?.reason).toBe('abandoned')
   })
@@ -160,7 +160,7 @@ describe('a reader that leaves while a message is asked for', () => {
     expect((await pending).value?.stopReason()).toBeDefined()
   })
 
-  test('leaves nothing behind where its prompt was never made ready', async () => {
+  test('leaves nothing behind when its prompt was never prepared', async () => {
     const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
     const engine = new QueryEngine({
       clock: createFakeClock({ autoAdvance: true }),

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LIVE-2, R-LIVE-5, R-LIVE-6: one process has a session for long.
+// Tests R-LIVE-2, R-LIVE-5, R-LIVE-6: one process runs a session for a long time.
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -28,7 +28,7 @@ const costOf = (messages: readonly SdkMessage[]): number => {
 }
 
 describe('a run that ended at a limit', () => {
-  /** Two turns at the limit, then two more, then another prompt; in one process, or with a new one in between. */
+  /** Two turns up to the limit, two more, and then another prompt; in one process, or with a new one in between. */
   const course = async (isOneProcess: boolean): Promise<readonly unknown[]> => {
     const replies = [looks, looks, looks, 'done', 'again']
     const records: StepRecord[] = []
@@ -37,9 +37,9 @@ describe('a run that ended at a limit', () => {
       append: (record: StepRecord) => void records.push(record),
       flush: () => undefined,
     }
-    const options = (given: readonly ScriptedReply[], maxTurns: number): QueryOptions => ({
+    const options = (replies: readonly ScriptedReply[], maxTurns: number): QueryOptions => ({
       sessionId: 'session',
-      model: scriptedModel(given),
+      model: scriptedModel(replies),
       tools: [look],
       prices,
       maxTurns,
@@ -49,7 +49,7 @@ describe('a run that ended at a limit', () => {
       ...options(isOneProcess ? replies : replies.slice(0, 2), 2),
       session: { ...foldSession([]), log },
     })
-    const told = [await all(first.submit('go'))]
+    const messagesOfRuns = [await all(first.submit('go'))]
     let engine = first
     if (isOneProcess) first.setLimits({ maxTurns: 9 })
     else
@@ -58,16 +58,18 @@ describe('a run that ended at a limit', () => {
         session: { ...foldSession([records.splice(0)]), log },
       })
     expect(engine.canResume).toBe(true)
-    told.push(await all(engine.resume()), await all(engine.submit('more')))
+    messagesOfRuns.push(await all(engine.resume()), await all(engine.submit('more')))
     return [
-      ...told.map((messages) => [messages.at(-1)].map((message) => message?.type === 'result' && message.num_turns)),
-      ...told.map(costOf),
+      ...messagesOfRuns.map((messages) =>
+        [messages.at(-1)].map((message) => message?.type === 'result' && message.num_turns),
+      ),
+      ...messagesOfRuns.map(costOf),
       engine.totalCostUsd,
       engine.transcript.messages().length,
     ]
   }
 
-  test('goes on in the same process as in another one, and what it spent counts once', async () => {
+  test('continues in the same process as in another one, and its cost counts once', async () => {
     const [inOne, inTwo] = [await course(true), await course(false)]
     expect(inOne).toEqual(inTwo)
     const [, afterResume, afterAll, total] = inOne.slice(3) as readonly number[]
@@ -75,7 +77,7 @@ describe('a run that ended at a limit', () => {
     expect(total).toBe(afterAll)
   })
 
-  test('and goes on again and again, within the budget of the session', async () => {
+  test('and continues repeatedly, within the budget of the session', async () => {
     const model = scriptedModel(() => looks)
     const engine = new QueryEngine({ model, tools: [look], prices, maxTurns: 1, maxBudgetUsd: 1_000_000 })
     await all(engine.submit('go'))
@@ -92,7 +94,7 @@ describe('a run that ended at a limit', () => {
     expect(model.requests).toHaveLength(11)
   })
 
-  test('there is nothing to go on with before a run, and while one goes on', async () => {
+  test('cannot resume before a run, or during one', async () => {
     const engine = new QueryEngine({ model: scriptedModel(['one']) })
     expect(engine.canResume).toBe(false)
     expect(() => engine.resume()).toThrow(ConfigurationError)
@@ -103,8 +105,8 @@ describe('a run that ended at a limit', () => {
   })
 })
 
-describe('a prompt with a name of its own', () => {
-  test('has it in the conversation, and a message that comes under it again is passed over', async () => {
+describe('a prompt with its own id', () => {
+  test('stores it in the conversation, and ignores another message with the same id', async () => {
     const engine = new QueryEngine({ model: scriptedModel(['one', 'two']) })
     await all(engine.submit('go', { id: 'm1' }))
     expect(engine.steer('go', 'm1')).toBe('m1')
@@ -116,17 +118,17 @@ describe('a prompt with a name of its own', () => {
     expect(later.waiting).toEqual([])
   })
 
-  test('an empty name is refused', () => {
+  test('rejects an empty id', () => {
     const engine = new QueryEngine({ model: scriptedModel([]) })
     expect(() => engine.submit('go', { id: '' })).toThrow(ConfigurationError)
     expect(() => startRun({ prompt: 'go', promptId: '' })).toThrow(ConfigurationError)
   })
 })
 
-describe('a model that is made by its name', () => {
+describe('a model that is created by name', () => {
   const named = scriptedModel(() => 'by its name', { id: 'named-1' })
 
-  test('is asked about once, holds for later runs, and is told by its id', async () => {
+  test('is created once, applies to later runs, and is reported by its id', async () => {
     const asked: string[] = []
     const modelNamed = (name: string): Model | undefined => {
       asked.push(name)
@@ -152,7 +154,7 @@ describe('a model that is made by its name', () => {
   test.each([
     ['none', () => undefined, /There is no model other to choose; there is scripted\./],
     [
-      'what throws',
+      'an error',
       () => {
         throw new Error('no key')
       },
@@ -160,21 +162,21 @@ describe('a model that is made by its name', () => {
     ],
     ['what is no model', () => ({ id: 7 }), /modelNamed\("other"\)/],
     ['null', () => null, /There is no model other to choose/],
-  ])('%s is refused when it is set, and nothing is set', (_what, made, message) => {
-    // Plain JavaScript may give anything.
-    const modelNamed = made as unknown as NonNullable<QueryOptions['modelNamed']>
+  ])('%s is rejected when it is set, and nothing is set', (_what, modelResult, message) => {
+    // Plain JavaScript code can return any value.
+    const modelNamed = modelResult as unknown as NonNullable<QueryOptions['modelNamed']>
     const engine = new QueryEngine({ model: scriptedModel([]), modelNamed })
     expect(() => engine.setModel('other')).toThrow(message)
     expect(engine.inForce).toBeNull()
   })
 
-  test('a model without a price is refused where there is a budget in dollars', () => {
+  test('is rejected without a price under a dollar budget', () => {
     const some = { ...prices, worstCase: (id: string) => (id === 'scripted' ? 1 : undefined) } as typeof prices
     const engine = new QueryEngine({ model: scriptedModel([]), modelNamed: () => named, prices: some, maxBudgetUsd: 5 })
     expect(() => engine.setModel('named')).toThrow('There is no price for named-1')
   })
 
-  test('one that the options have already is that one', () => {
+  test('is the one of the options when they have it already', () => {
     const model = scriptedModel([])
     const engine = new QueryEngine({ model, modelNamed: () => ({ ...named, id: 'scripted' }) })
     engine.setModel('an alias')

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-OUT-1 to R-OUT-5.
+// Tests R-OUT-1 to R-OUT-5.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -30,31 +30,31 @@ async function asked<Output>(script: Script, output: OutputSchema<Output>) {
 }
 
 describe('an answer that fits the schema (R-OUT-1)', () => {
-  const shown = { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] }
+  const shownSchema = { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] }
   const bugs = v.object({ bugs: v.pipe(v.number(), v.integer()) })
   test.each([
     ['zod', outputSchema(z.object({ bugs: z.int() }))],
-    ['valibot that says its JSON Schema', outputSchema(toStandardJsonSchema(bugs))],
-    ['valibot with a JSON Schema beside it', outputSchema(bugs, { jsonSchema: shown })],
+    ['valibot with its own JSON Schema', outputSchema(toStandardJsonSchema(bugs))],
+    ['valibot with a separate JSON Schema', outputSchema(bugs, { jsonSchema: shownSchema })],
     ['arktype', outputSchema(type({ bugs: 'number.integer' }))],
   ] as const)('of %s is the structured output', async (_name, output) => {
     const { model, result } = await asked(['{"bugs":"none"}', '```json\n{"bugs":2}\n```'], output)
     expect([result?.subtype, result?.structured_output]).toEqual(['success', { bugs: 2 }])
-    const back = JSON.stringify(model.requests[1]?.messages.at(-1))
-    expect(back).toContain('Your answer does not match the required schema: bugs')
+    const correction = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(correction).toContain('Your answer does not match the required schema: bugs')
   })
 
-  test('is what the schema makes of it, with defaults and transformations', async () => {
+  test('is the result of the schema, with defaults and transformations', async () => {
     const output = outputSchema(report.transform(({ bugs, where }) => `${bugs} ${where}`))
     const { result } = await asked(['{"bugs":1}'], output)
     expect(result).toMatchObject({ result: '{"bugs":1}', structured_output: '1 nowhere' })
   })
 
-  test('is asked for behind the system prompt, with the JSON Schema of what is taken (R-OUT-2)', async () => {
+  test('is requested after the system prompt, with the JSON Schema of the input (R-OUT-2)', async () => {
     const { model } = await asked(['{"bugs":1}'], outputSchema(report))
-    const [own, told] = (model.requests[0]?.system ?? '').split('\n\n')
+    const [own, schemaPart] = (model.requests[0]?.system ?? '').split('\n\n')
     expect(own).toBe('You look.')
-    expect(JSON.parse(told?.slice(told.indexOf('\n')) ?? '')).toEqual({
+    expect(JSON.parse(schemaPart?.slice(schemaPart.indexOf('\n')) ?? '')).toEqual({
       type: 'object',
       properties: {
         bugs: { type: 'integer', minimum: expect.any(Number), maximum: expect.any(Number) },
@@ -66,7 +66,7 @@ describe('an answer that fits the schema (R-OUT-1)', () => {
 })
 
 describe('an answer that does not fit', () => {
-  test('is told what is wrong, all of it (R-OUT-3)', () => {
+  test('gets a list of everything that is wrong (R-OUT-3)', () => {
     const output = outputSchema(z.object({ bugs: z.int(), files: z.array(z.string()) }))
     expect([output.check('none'), output.check('{"bugs":1.5,"files":["a",2]}')]).toEqual([
       { fits: false, message: expect.stringMatching(/^it is not JSON \(Unexpected token .+\)$/) },
@@ -74,7 +74,7 @@ describe('an answer that does not fit', () => {
     ])
   })
 
-  test('is told so in at most 4,000 characters', async () => {
+  test('gets at most 4,000 characters of problems', async () => {
     const long = { check: () => ({ fits: false as const, message: 'x'.repeat(1_000_000) }) }
     const { terminal, model } = await run(() => 'no', { output: long })
     expect(terminal.reason).toBe('structured_output_retry_exhausted')
@@ -82,28 +82,28 @@ describe('an answer that does not fit', () => {
   })
 
   test.each([
-    ['in one code fence, of whatever language', '```JSON\r\n{"bugs":1}\r\n```\n', true],
-    ['in a fence whose end follows at once', '```\n{"bugs":1}```', true],
+    ['in one code fence, of any language', '```JSON\r\n{"bugs":1}\r\n```\n', true],
+    ['in a fence that ends immediately', '```\n{"bugs":1}```', true],
     ['with a fence within', '```json\n{"bugs":1,"where":"```\\n```"}\n```', true],
     ['with a byte order mark', '\uFEFF{"bugs":1}', true],
     ['in two fences', '```\n{"bugs":1}\n```\n```\n{"bugs":2}\n```', false],
     ['in a fence that is cut', '```json\n{"bugs":1}', false],
-    ['with words before it', 'Here:\n```json\n{"bugs":1}\n```', false],
-    ['that is a fence alone', '```', false],
+    ['with text before it', 'Here:\n```json\n{"bugs":1}\n```', false],
+    ['that is only a fence', '```', false],
   ])('or does: one %s', (_what, answer, fits) => {
     expect(outputSchema(report).check(answer).fits).toBe(fits)
   })
 
-  // What takes quadratic time or more here does not end before the test does.
+  // Quadratic time would exceed the time limit of the test.
   test.each([
     ['line ends in a fence', `\`\`\`json\n${'\n'.repeat(1_000_000)}`],
     ['lines of white space in a fence', `\`\`\`json\n${'\n '.repeat(1_000_000)}x`],
     ['white space', ' '.repeat(1_000_000)],
-  ])('and is a million of %s, is read at once', (_what, answer) => {
+  ])('with a million of %s is read at once', (_what, answer) => {
     expect(outputSchema(report).check(answer)).toMatchObject({ fits: false })
   })
 
-  test('because it is too deep to be checked is one that does not fit, and the run goes on', async () => {
+  test('because it is too deep to check is sent back, and the run continues', async () => {
     const deeper = (value: unknown): number => (Array.isArray(value) ? 1 + deeper(value[0]) : 0)
     const output = outputThatFits({}, (value) => ({ fits: true, value: deeper(value) }))
     const depth = 100_000
@@ -112,7 +112,7 @@ describe('an answer that does not fit', () => {
   })
 })
 
-describe('a schema that keeps to no type (R-OUT-5a)', () => {
+describe('a schema that returns values of the wrong type (R-OUT-5a)', () => {
   const saying = (validate: () => unknown) =>
     outputSchema({ '~standard': { version: 1, vendor: 'own', validate } } as unknown as StandardSchema, {
       jsonSchema: {},
@@ -121,23 +121,23 @@ describe('a schema that keeps to no type (R-OUT-5a)', () => {
   test.each<[what: string, validate: () => unknown, message: string]>([
     ['throws', () => new URL('nowhere'), 'its check failed: Invalid URL'],
     ['gives nothing', () => undefined, 'its check failed: The schema (own) returned no result: expected { value } or { issues }'],
-    ['gives issues that are no list', () => ({ issues: { message: 'too small' } }), 'too small'],
-    ['gives an issue without a message', () => ({ issues: [{}, null] }), doesNotMatch],
-    ['gives a path that is none', () => ({ issues: [{ message: 'too small', path: null }] }), 'too small'],
+    ['returns issues that are not a list', () => ({ issues: { message: 'too small' } }), 'too small'],
+    ['returns an issue without a message', () => ({ issues: [{}, null] }), doesNotMatch],
+    ['returns an invalid path', () => ({ issues: [{ message: 'too small', path: null }] }), 'too small'],
     [
-      'gives a path of anything',
+      'returns a path of any values',
       () => ({ issues: [{ message: 'no', path: ['a', { key: 1 }, Symbol('b'), null] }] }),
       'a[1].Symbol(b).null: no',
     ],
-  ])('says that the answer does not fit where it %s', (_what, validate, message) => {
+  ])('reports that the answer does not fit when it %s', (_what, validate, message) => {
     expect(saying(validate)).toEqual({ fits: false, message: expect.stringContaining(message) })
   })
 
-  test('fits where its issues are null', () => {
+  test('accepts the answer when its issues are null', () => {
     expect(saying(() => ({ value: 7, issues: null }))).toEqual({ fits: true, value: 7 })
   })
 
-  test('and a transformation that throws costs an answer, and not the run', async () => {
+  test('costs an answer and not the run when a transformation throws', async () => {
     const host = v.pipe(
       v.string(),
       v.transform((at) => new URL(at).host),
@@ -147,22 +147,22 @@ describe('a schema that keeps to no type (R-OUT-5a)', () => {
     expect([result?.terminal_reason, result?.structured_output]).toEqual(['completed', { at: 'example.com' }])
   })
 
-  test('of zod, which answers with a promise then, ends the run and says what it may be', async () => {
+  test('of zod that returns a promise then ends the run and names the possible cause', async () => {
     const output = outputSchema(z.object({ at: z.string().transform((at) => new URL(at).host) }))
     const { terminal } = await run(['{"at":"here"}'], { output })
     expect([terminal.reason, terminal.signal.message]).toEqual(['error', expect.stringContaining(returnedPromise)])
   })
 })
 
-describe('a schema that no answer can be held against', () => {
+describe('a schema that cannot check answers', () => {
   test.each([
     [
-      'one that gives no JSON Schema',
+      'one without a JSON Schema',
       () => outputSchema(v.object({}) as unknown as typeof report),
       'The output schema (valibot) does not provide its JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
     ],
     [
-      'one that JSON Schema cannot say',
+      'one that JSON Schema cannot express',
       () => outputSchema(z.date()),
       'The output schema (zod) cannot be converted to JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
     ],
@@ -176,28 +176,28 @@ describe('a schema that no answer can be held against', () => {
       () => outputSchema(undefined as unknown as typeof report),
       'The output schema must be a Standard Schema, such as z.object({ … }).',
     ],
-  ])('is refused at once: %s (R-OUT-4)', (_name, make, message) => {
+  ])('is rejected at once: %s (R-OUT-4)', (_name, make, message) => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError', message }))
   })
 
-  test('is refused where the check of it belongs: a schema of zod has a method of that name', () => {
+  test('is rejected when it is passed as a check: a zod schema has a method of that name', () => {
     const model = scriptedModel(['x'])
-    for (const given of [report, type({ bugs: 'number' })]) {
-      const options: RunOptions = { model, output: given as unknown as OutputSchema }
+    for (const schema of [report, type({ bugs: 'number' })]) {
+      const options: RunOptions = { model, output: schema as unknown as OutputSchema }
       expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow(
         'output must be built from the schema: outputSchema(schema)',
       )
     }
   })
 
-  test('because it checks asynchronously ends the run at the first answer: no other would fit (R-OUT-5)', async () => {
+  test('ends the run at the first answer when it checks asynchronously, since no other would fit (R-OUT-5)', async () => {
     const output = outputSchema(z.object({ bugs: z.int().refine(async (count) => count >= 0) }))
     const { terminal, model } = await run(['{"bugs":1}', '{"bugs":1}'], { output })
     expect([terminal.reason, model.requests.length]).toEqual(['error', 1])
     expect(terminal.signal.message).toContain(`The output schema ${returnedPromise}`)
   })
 
-  test('because it says something else the second time leaves a result all the same', async () => {
+  test('leaves a result even when its second check differs from the first', async () => {
     let checks = 0
     const fickle: StandardSchema['~standard'] = {
       version: 1,

@@ -1,4 +1,4 @@
-// Holds R-PERM-9b and R-PERM-9c of docs/spec: what waits for a person in a session that an earlier process left, and how it is answered.
+// Tests R-PERM-9b and R-PERM-9c: the pending calls of a session that an earlier process left, and how they are answered.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -12,13 +12,13 @@ import { foldSession, runsOf, type StepRecord, type StoredSession } from '../../
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { hook } from '../support/harness.ts'
 
-/** A place for records that outlives the processes of a test. */
+/** A store for records that outlives the simulated processes. */
 class Store {
   readonly records: StepRecord[] = []
 
-  /** The session as a new process finds it: of the records what JSON keeps. */
+  /** The session as a new process finds it: the records after a JSON round trip. */
   open(): StoredSession {
-    // JSON gives what it was given.
+    // A JSON round trip returns the same value.
     const records = JSON.parse(JSON.stringify(this.records)) as readonly StepRecord[]
     return {
       ...foldSession(runsOf(records)),
@@ -66,7 +66,7 @@ async function resultOf(messages: AsyncIterable<SdkMessage>): Promise<string> {
   return 'none'
 }
 
-/** Reads until the run waits for so many answers, and leaves it as a process that is killed. */
+/** Reads until the run waits for this many answers, and abandons it like a killed process. */
 async function killedWaiting(
   store: Store,
   script: readonly ScriptedReply[],
@@ -82,7 +82,7 @@ async function killedWaiting(
   const { length } = store.records
   engine.interrupt()
   while (engine.pending().length > 0) await new Promise((resolve) => setImmediate(resolve))
-  // What came after the kill was never written.
+  // What happened after the kill was never written.
   store.records.length = length
 }
 
@@ -99,7 +99,7 @@ describe('a session that ended as needs_approval', () => {
     return store
   }
 
-  test('tells another process what waits, and goes on with its answer', async () => {
+  test('lists its pending calls in another process, and continues with its answer', async () => {
     const store = await left()
     const { engine, paid } = processOn(store, ['done'])
     expect(engine.pending()).toEqual([first])
@@ -108,7 +108,7 @@ describe('a session that ended as needs_approval', () => {
     expect(processOn(store, []).engine.pending()).toEqual([])
   })
 
-  test('is answered once: a second process that answers the same finds nothing that waits', async () => {
+  test('is answered once: a second process with the same answer finds nothing pending', async () => {
     const store = await left()
     await resultOf(processOn(store, ['done']).engine.approve({ p1: { behavior: 'allow' } }))
     const { engine, paid } = processOn(store, ['done'])
@@ -118,7 +118,7 @@ describe('a session that ended as needs_approval', () => {
     expect(paid).toEqual([])
   })
 
-  test('has nothing that waits once something else was said', async () => {
+  test('has nothing pending once another message was sent', async () => {
     const store = await left()
     const { engine, paid } = processOn(store, ['fine'])
     expect(await resultOf(engine.submit('Never mind.'))).toBe('completed')
@@ -158,7 +158,7 @@ describe('a call whose input a hook has changed', () => {
 })
 
 describe('a run that was killed while it waited', () => {
-  test('tells another process what waits, and goes on with its answer', async () => {
+  test('lists its pending calls in another process, and continues with its answer', async () => {
     const store = new Store()
     await killedWaiting(store, [ofOne])
     const { engine, paid } = processOn(store, ['done'])
@@ -167,7 +167,7 @@ describe('a run that was killed while it waited', () => {
     expect([engine.pending(), paid, engine.runId]).toEqual([[], [5], 'run1'])
   })
 
-  test('is killed again after the answer, at each record: what was paid is paid once', async () => {
+  test('is killed again after the answer, at each record: paid requests are paid once', async () => {
     const store = new Store()
     await killedWaiting(store, [ofOne])
     const waiting = store.records.length
@@ -183,12 +183,12 @@ describe('a run that was killed while it waited', () => {
       const waits = again.engine.pending()
       const answer = waits.length === 0 ? again.engine.resume() : again.engine.approve({ p1: { behavior: 'allow' } })
       expect(await resultOf(answer)).toBe('completed')
-      // Once the call has begun, nobody knows what came of it, and it does not run again.
+      // Once the call has begun, its outcome is unknown, and it does not run again.
       expect([cut, again.paid]).toEqual([cut, wasPaid || began ? [] : [5]])
     }
   })
 
-  test('asks about the calls behind the answered one, as the options of this process say', async () => {
+  test('asks about the calls after the answered one, as the options of this process say', async () => {
     const store = new Store()
     await killedWaiting(store, [ofTwo])
     const { engine, paid } = processOn(store, ['done'])
@@ -198,7 +198,7 @@ describe('a run that was killed while it waited', () => {
     expect([engine.pending(), paid]).toEqual([[], [5]])
   })
 
-  test('refuses answers to what does not wait, and what is none, and the session stays', async () => {
+  test('rejects answers to calls that are not pending and invalid answers, and leaves the session unchanged', async () => {
     const store = new Store()
     await killedWaiting(store, [ofOne])
     const { engine } = processOn(store, ['done'])
@@ -209,7 +209,7 @@ describe('a run that was killed while it waited', () => {
     expect(engine.pending()).toHaveLength(1)
   })
 
-  test('in two subagents that use one id is answered by the keys', async () => {
+  test('in two subagents with one id is answered by the keys', async () => {
     const store = new Store()
     const calls = {
       toolCalls: [

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-MEDIA-12 to R-MEDIA-12b.
+// Tests R-MEDIA-12 to R-MEDIA-12b.
 import { describe, expect, test } from 'vitest'
 import { QueryEngine, type MessageContent, type SdkMessage } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -15,14 +15,14 @@ async function all(messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> {
   return read
 }
 
-describe('a prompt is made ready before its run', () => {
-  test('also when that takes a while', async () => {
+describe('prepares a prompt before its run', () => {
+  test('also asynchronously', async () => {
     const { engine, model } = engineOf(['a dot'], { prepareContent: async (content) => shrink(content) })
     expect(resultOf(await all(engine.submit([huge]))).subtype).toBe('success')
     expect(model.requests[0]?.messages).toEqual([{ role: 'user', content: [tinyImage] }])
   })
 
-  test('only where it holds an image or a document', async () => {
+  test('only when it contains an image or a document', async () => {
     const prepared: MessageContent[] = []
     const prepareContent = (content: MessageContent): MessageContent => {
       prepared.push(content)
@@ -43,15 +43,15 @@ describe('a prompt is made ready before its run', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no'))],
     ['gives nothing', () => undefined],
-    ['gives a number', () => 7],
-  ])('by what %s: then it stays as it was said, and the run says what is wrong', async (_name, prepareContent) => {
-    const given = { prepareContent: prepareContent as (content: MessageContent) => MessageContent }
-    const { engine, model } = engineOf([], given)
+    ['returns a number', () => 7],
+  ])('with %s: the prompt stays unchanged, and the run reports the problem', async (_name, prepareContent) => {
+    const runOptions = { prepareContent: prepareContent as (content: MessageContent) => MessageContent }
+    const { engine, model } = engineOf([], runOptions)
     resultOf(await all(engine.submit([huge])))
     expect([engine.lastTerminal?.reason, model.requests.length]).toEqual(['image_error', 0])
   })
 
-  test('in the order in which the prompts came', async () => {
+  test('in the order in which the prompts arrived', async () => {
     const waiting: (() => void)[] = []
     const prepareContent = (content: MessageContent): Promise<MessageContent> =>
       new Promise((resolve) => {
@@ -70,7 +70,7 @@ describe('a prompt is made ready before its run', () => {
     expect(prompts).toEqual([[tinyImage], 'second'])
   })
 
-  test('and an interruption meanwhile is for its run', async () => {
+  test('and an interruption meanwhile applies to its run', async () => {
     let finish = (): void => {}
     const prepareContent = (content: MessageContent): Promise<MessageContent> =>
       new Promise((resolve) => {

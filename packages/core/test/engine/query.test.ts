@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SDK-1 to R-SDK-9, R-BUD-8.
+// Tests R-SDK-1 to R-SDK-9, R-BUD-8.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, query, QueryEngine, type Model, type Prices, type SdkMessage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
@@ -6,8 +6,9 @@ import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hanging, hook, reader, tick, tool } from '../support/harness.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-/** Messages without their ids, which another test looks at. */
-const bare = (messages: readonly SdkMessage[]) => messages.map(({ uuid: _uuid, session_id: _session, ...rest }) => rest)
+/** Messages without their ids, which another test checks. */
+const withoutIds = (messages: readonly SdkMessage[]) =>
+  messages.map(({ uuid: _uuid, session_id: _session, ...rest }) => rest)
 const usage = (input_tokens: number, output_tokens: number) => ({
   input_tokens,
   output_tokens,
@@ -22,7 +23,7 @@ async function all(messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> {
 }
 
 describe('the messages of a run', () => {
-  test('are those of the SDK message format (spec R-SDK-3), in order, whole', async () => {
+  test('are those of the SDK message format (spec R-SDK-3), complete and in order', async () => {
     const { messages } = await ask(
       [{ text: 'looking', ...calls({ name: 'Look', id: 't1', input: { path: 'a' } }) }, 'the answer'],
       {
@@ -40,12 +41,12 @@ describe('the messages of a run', () => {
         content: [content],
         stop_reason: null,
         stop_sequence: null,
-        // The block is told before the service has told what the reply uses.
+        // The block is emitted before the service has reported the usage of the reply.
         usage: usage(0, 0),
       },
       parent_tool_use_id: null,
     })
-    expect(bare(messages)).toEqual([
+    expect(withoutIds(messages)).toEqual([
       {
         type: 'system',
         subtype: 'init',
@@ -107,7 +108,7 @@ describe('the messages of a run', () => {
     ])
   })
 
-  test('hold blocks as the Messages API knows them; what an adapter keeps for itself stays in the transcript', async () => {
+  test('contain blocks of the Messages API; private fields of an adapter stay in the transcript', async () => {
     const origin = { api: 'chat_completions', field: 'reasoning' }
     const scripted = scriptedModel(['yes'])
     const model: Model = {
@@ -118,13 +119,13 @@ describe('the messages of a run', () => {
       },
     }
     const engine = new QueryEngine({ model })
-    const told = (await all(engine.submit('go'))).find(({ type }) => type === 'assistant')
-    expect(told).toMatchObject({ message: { content: [{ type: 'text', text: 'yes' }] } })
-    expect(JSON.stringify(told)).not.toContain('origin')
+    const assistantMessage = (await all(engine.submit('go'))).find(({ type }) => type === 'assistant')
+    expect(assistantMessage).toMatchObject({ message: { content: [{ type: 'text', text: 'yes' }] } })
+    expect(JSON.stringify(assistantMessage)).not.toContain('origin')
     expect(engine.transcript.messages().at(-1)?.content).toEqual([{ type: 'text', text: 'yes', origin }])
   })
 
-  test('each have a uuid of their own and the id of the session', async () => {
+  test('each have their own uuid and the id of the session', async () => {
     const { messages } = await ask([calls('Look', 'Look'), 'done'], {
       tools: [reader('Look')],
       sessionId: 'the-session',
@@ -134,7 +135,7 @@ describe('the messages of a run', () => {
       expect([message.uuid, message.session_id]).toEqual([expect.stringMatching(uuid), 'the-session'])
   })
 
-  test('tell of retries, denials and what we wrote ourselves', async () => {
+  test('report retries, denials and the messages of the loop', async () => {
     const overloaded: ScriptedReply = {
       error: { kind: 'overloaded', message: 'Overloaded', status: 529, retryAfterMs: 700 },
     }
@@ -148,7 +149,7 @@ describe('the messages of a run', () => {
         },
       ],
     })
-    expect(bare(messages.filter(({ type }) => type === 'system')).slice(1)).toEqual([
+    expect(withoutIds(messages.filter(({ type }) => type === 'system')).slice(1)).toEqual([
       {
         type: 'system',
         subtype: 'api_retry',
@@ -167,7 +168,7 @@ describe('the messages of a run', () => {
       },
       { type: 'system', subtype: 'informational', message: 'fine now' },
     ])
-    expect(bare(messages).filter((message) => 'isSynthetic' in message)).toEqual([
+    expect(withoutIds(messages).filter((message) => 'isSynthetic' in message)).toEqual([
       {
         type: 'user',
         message: { role: 'user', content: 'Stop hook feedback: once more' },
@@ -178,9 +179,9 @@ describe('the messages of a run', () => {
     expect(result.permission_denials).toEqual([{ tool_name: 'Write', tool_use_id: 't1', tool_input: {} }])
   })
 
-  test('tell of a failure as an assistant message with its error', async () => {
+  test('report a failure as an assistant message with its error', async () => {
     const { messages, result } = await ask([{ error: { kind: 'billing_error', message: 'no credit', status: 402 } }])
-    expect(bare(messages)[1]).toMatchObject({
+    expect(withoutIds(messages)[1]).toMatchObject({
       type: 'assistant',
       error: 'billing_error',
       message: { model: '<synthetic>', content: [{ type: 'text', text: 'no credit' }] },
@@ -192,11 +193,11 @@ describe('the messages of a run', () => {
     ])
   })
 
-  test('hold hook events and partial messages only when asked for', async () => {
-    const given = { hooks: [hook('beforeStep', () => {}, { id: 'h' })] }
-    expect((await ask(['x'], given)).messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'result'])
-    const { messages } = await ask(['x'], { ...given, includeHookEvents: true })
-    expect(bare(messages).slice(1, 3)).toEqual([
+  test('include hook events and partial messages only on request', async () => {
+    const runOptions = { hooks: [hook('beforeStep', () => {}, { id: 'h' })] }
+    expect((await ask(['x'], runOptions)).messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'result'])
+    const { messages } = await ask(['x'], { ...runOptions, includeHookEvents: true })
+    expect(withoutIds(messages).slice(1, 3)).toEqual([
       { type: 'system', subtype: 'hook_started', hook_id: 'h', hook_name: 'h', hook_event: 'beforeStep' },
       {
         type: 'system',
@@ -223,7 +224,7 @@ describe('the messages of a run', () => {
 })
 
 describe('several runs over one session', () => {
-  test('share the transcript; usage is the run, cost and modelUsage the session', async () => {
+  test('share the transcript; usage is per run, cost and modelUsage per session', async () => {
     const script: ScriptedReply[] = [
       { text: 'one', usage: { input_tokens: 100, output_tokens: 10 } },
       { text: 'two', usage: { input_tokens: 200, output_tokens: 20 } },
@@ -263,7 +264,7 @@ describe('several runs over one session', () => {
     expect([reasons, engine.totalCostUsd]).toEqual([['completed', 'completed', 'completed', 'budget_exhausted'], 4_500])
   })
 
-  test('of a query are as many as prompts', async () => {
+  test('of a query are as many as its prompts', async () => {
     async function* prompts() {
       yield 'first'
       yield 'second'
@@ -275,7 +276,7 @@ describe('several runs over one session', () => {
 })
 
 describe('the cost check', () => {
-  test('after every yielded message ends the run, also in the middle of tools', async () => {
+  test('ends the run after every yielded message, also between tools', async () => {
     const underestimating: Prices = { ...dollarATokenPrices, worstCase: () => 1 }
     const { result } = await ask([calls('Look'), 'never'], {
       tools: [reader('Look')],
@@ -290,7 +291,7 @@ describe('the cost check', () => {
     ])
   })
 
-  test('a budget without a price is told before anything runs', () => {
+  test('rejects a budget without a price before anything runs', () => {
     expect(() => new QueryEngine({ model: scriptedModel([]), maxBudgetUsd: 1 })).toThrow(ConfigurationError)
     expect(() => query({ prompt: 'x', options: { model: scriptedModel([]), maxTurns: 0 } })).toThrow(ConfigurationError)
   })
@@ -306,19 +307,19 @@ describe('the last answer of a run that did not end well (spec R-SDK-6a)', () =>
     expect(result).not.toHaveProperty('result')
   })
 
-  test('is none where the last reply asked for a tool', async () => {
+  test('is absent when the last reply called a tool', async () => {
     const { result } = await ask([{ text: 'I look.', ...look }], options)
     expect(result).toMatchObject({ terminal_reason: 'max_turns' })
     expect(result).not.toHaveProperty('last_answer')
   })
 
-  test('is no field of a success', async () => {
+  test('is not a field of a success', async () => {
     const { result } = await ask(['Done.'])
     expect([result.result, 'last_answer' in result]).toEqual(['Done.', false])
   })
 })
 
-describe('a hand on the run that goes on', () => {
+describe('controls of a running query', () => {
   test('interrupt ends it with a result', async () => {
     const engine: QueryEngine = new QueryEngine({
       model: scriptedModel([calls('Hang')]),
@@ -334,25 +335,25 @@ describe('a hand on the run that goes on', () => {
       'aborted_tools',
       ['Interrupted by the user'],
     ])
-    expect(bare(messages).at(-2)).toEqual({
+    expect(withoutIds(messages).at(-2)).toEqual({
       type: 'user',
       message: { role: 'user', content: [{ type: 'text', text: '[Request interrupted by user for tool use]' }] },
       parent_tool_use_id: null,
     })
   })
 
-  test('stop ends it at the next checkpoint', async () => {
-    const made: ReturnType<typeof engineOf> = engineOf([calls('Look'), 'never'], {
-      tools: [tool('Look', () => (made.engine.stop('enough'), 'x'))],
+  test('stop ends it at the next cancellation point', async () => {
+    const engineParts: ReturnType<typeof engineOf> = engineOf([calls('Look'), 'never'], {
+      tools: [tool('Look', () => (engineParts.engine.stop('enough'), 'x'))],
     })
-    const { engine } = made
+    const { engine } = engineParts
     expect(resultOf(await all(engine.submit('go')))).toMatchObject({
       terminal_reason: 'user_requested',
       errors: ['enough'],
     })
   })
 
-  test('steer is taken at the next checkpoint, followUp when the run would end', async () => {
+  test('steer is taken at the next cancellation point, followUp when the run would end', async () => {
     const look = tool('Look', () => (engine.followUp('after'), engine.steer('now'), 'x'))
     const { engine, model } = engineOf([calls('Look'), 'one', 'two'], { tools: [look] })
     const messages = await all(engine.submit('go'))
@@ -361,15 +362,15 @@ describe('a hand on the run that goes on', () => {
     expect(resultOf(messages)).toMatchObject({ result: 'two', num_turns: 3 })
   })
 
-  test('a message that comes while nothing runs waits for the next run', async () => {
+  test('keep a message for the next run when nothing is running', async () => {
     const { engine, model } = engineOf(['one'])
     engine.steer('waiting')
     resultOf(await all(engine.submit('go')))
     expect(model.requests[0]?.messages.map(({ content }) => content)).toEqual(['go', 'waiting'])
   })
 
-  test.each(['read to its end', 'left standing'])(
-    'submitting in mid-run aborts it with the cause interrupt, and loses nothing: the first one %s',
+  test.each(['read to its end', 'not consumed'])(
+    'abort the run with the cause interrupt on a submit, and lose nothing: the first one %s',
     async (how) => {
       const { engine, model } = engineOf([calls('Hang'), 'the answer'], { tools: [hanging('Hang')] })
       const first = engine.submit('first')
@@ -381,7 +382,7 @@ describe('a hand on the run that goes on', () => {
         if (step.value.type === 'assistant') break
       }
       await tick()
-      const reading = how === 'left standing' ? undefined : all(first)
+      const reading = how === 'not consumed' ? undefined : all(first)
       const second = resultOf(await all(engine.submit('second')))
       const rest = reading === undefined ? await all(first) : await reading
       expect(resultOf([...seen, ...rest])).toMatchObject({
@@ -392,15 +393,15 @@ describe('a hand on the run that goes on', () => {
       expect(
         model.requests[1]?.messages.map(({ content }) => (typeof content === 'string' ? content : content[0]?.type)),
       ).toEqual(['first', 'tool_use', 'tool_result', 'second'])
-      const told = [...engine.transcript].map(({ kind }) => kind)
-      expect([told, transcriptProblems(engine.transcript.messages())]).toEqual([
+      const kinds = [...engine.transcript].map(({ kind }) => kind)
+      expect([kinds, transcriptProblems(engine.transcript.messages())]).toEqual([
         ['user', 'assistant', 'user', 'user', 'assistant'],
         [],
       ])
     },
   )
 
-  test('leaving early aborts the run and still settles the session', async () => {
+  test('abort the run and settle the session when the consumer leaves early', async () => {
     const { engine } = engineOf([calls('Hang'), 'second answer'], { tools: [hanging('Hang')] })
     for await (const message of engine.submit('go')) if (message.type === 'assistant') break
     expect([engine.lastTerminal?.reason, transcriptProblems(engine.transcript.messages())]).toEqual(['abandoned', []])
@@ -408,7 +409,7 @@ describe('a hand on the run that goes on', () => {
   })
 })
 
-test('exactly one result a run, on every path', async () => {
+test('emits exactly one result per run, on every path', async () => {
   const scripts: ScriptedReply[][] = [
     ['x'],
     [calls('Look'), 'x'],
@@ -418,7 +419,7 @@ test('exactly one result a run, on every path', async () => {
     [{ error: { kind: 'image', message: 'm', status: 400 } }],
   ]
   for (const script of scripts) {
-    for (const given of [
+    for (const engineOptions of [
       {},
       { maxTurns: 1 },
       { signal: AbortSignal.abort() },
@@ -432,7 +433,7 @@ test('exactly one result a run, on every path', async () => {
       },
     ]) {
       // prettier-ignore
-      const { messages } = await ask(script, { tools: [reader('Look')], ...given })
+      const { messages } = await ask(script, { tools: [reader('Look')], ...engineOptions })
       expect(messages.filter(({ type }) => type === 'result')).toHaveLength(1)
       expect(
         messages.filter(({ type, ...rest }) => type === 'system' && 'subtype' in rest && rest.subtype === 'init'),

@@ -1,4 +1,4 @@
-// Holds R-STEP-1 of docs/spec where events are read: a reader keeps up with a model that answers at once, and a slow one slows nobody.
+// Tests R-STEP-1 for readers of events: a reader keeps up with a model that answers at once, and a slow reader delays nothing.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, tool, type RunStream } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -6,7 +6,7 @@ import { scriptedModel } from '../../src/testing/index.ts'
 const turns = 40
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 
-/** A run of which the model and the tool answer at once. `onRequest` is told the number of each request as it is made. */
+/** A run whose model and tool answer at once. `onRequest` receives the number of each request. */
 function instantRun(onRequest: (request: number) => void): RunStream {
   const model = scriptedModel((_request, index) => {
     onRequest(index)
@@ -18,21 +18,21 @@ function instantRun(onRequest: (request: number) => void): RunStream {
 describe('a reader of the events', () => {
   test.each([
     [0, 0],
-    // It has taken the lap, and is at work on it.
+    // The reader has received the iteration and is processing it.
     [3, 1],
     [12, 1],
-  ])('keeps up with %i awaits an event', async (awaits, mostBehind) => {
-    let laps = 0
+  ])('keeps up with %i awaits per event', async (awaits, mostBehind) => {
+    let iterations = 0
     const behind: number[] = []
-    const running = instantRun((request) => behind.push(request - laps))
+    const running = instantRun((request) => behind.push(request - iterations))
     for await (const event of running) {
       for (let count = 0; count < awaits; count++) await Promise.resolve()
-      if (event.type === 'lap') laps++
+      if (event.type === 'lap') iterations++
     }
-    expect([laps, Math.max(...behind)]).toEqual([turns, mostBehind])
+    expect([iterations, Math.max(...behind)]).toEqual([turns, mostBehind])
   })
 
-  test('is not waited for when it takes nothing', async () => {
+  test('does not delay the run when it reads nothing', async () => {
     let requests = 0
     const running = instantRun(() => requests++)
     const reader = running[Symbol.asyncIterator]()

@@ -1,13 +1,13 @@
-// Holds rules of docs/spec: R-SDK-3, R-SDK-3b to R-SDK-3d.
+// Tests R-SDK-3, R-SDK-3b to R-SDK-3d.
 import { expect, test } from 'vitest'
 import { ModelError, QueryEngine, type ContentBlock, type Model, type SdkMessage } from '../../src/index.ts'
 import type { ModelCallOptions, ModelUpdate } from '../../src/entries/adapters.ts'
 
 const usage = { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
-const text = (said: string): ContentBlock => ({ type: 'text', text: said })
+const text = (blockContent: string): ContentBlock => ({ type: 'text', text: blockContent })
 
-/** A model whose reply comes when the test says so. */
-function steered(call: (options: ModelCallOptions, attempt: number) => Promise<readonly ContentBlock[]>): Model {
+/** A model whose reply arrives when the test completes it. */
+function steeredModel(call: (options: ModelCallOptions, attempt: number) => Promise<readonly ContentBlock[]>): Model {
   let attempts = 0
   return {
     id: 'steered',
@@ -26,10 +26,10 @@ const start = (attempt: number): ModelUpdate => ({
   type: 'api_event',
   event: { type: 'message_start', message: { id: `msg_${attempt}`, model: 'steered-1', usage: { input_tokens: 7 } } },
 })
-const block = (index: number, said: ContentBlock, attempt: number): ModelUpdate => ({
+const block = (index: number, blockContent: ContentBlock, attempt: number): ModelUpdate => ({
   type: 'block',
   index,
-  block: said,
+  block: blockContent,
   messageId: `msg_${attempt}`,
 })
 
@@ -45,18 +45,21 @@ async function all(engine: QueryEngine, see: (message: SdkMessage) => void = () 
 const assistantLines = (messages: readonly SdkMessage[]) =>
   messages.flatMap((message) => (message.type === 'assistant' ? [message] : []))
 
-test('a block has its line when it is complete, and not when the reply is', async () => {
-  let goOn = (): void => undefined
-  const isHeard = new Promise<void>((resolve) => (goOn = resolve))
+test('emits the message of a block when the block is complete, before the reply ends', async () => {
+  let completeReply = (): void => undefined
+  const isHeard = new Promise<void>((resolve) => (completeReply = resolve))
   const [first, second] = [text('First.'), text('Second.')]
-  const model = steered(async (options, attempt) => {
+  const model = steeredModel(async (options, attempt) => {
     options.emit(start(attempt))
     options.emit(block(0, first, attempt))
-    // Never settles unless the line of the block was read while the reply is open.
+    // Never settles unless the message of the block was read during the reply.
     await isHeard
     return [first, second]
   })
-  const messages = await all(new QueryEngine({ model, sessionId: 's' }), ({ type }) => type === 'assistant' && goOn())
+  const messages = await all(
+    new QueryEngine({ model, sessionId: 's' }),
+    ({ type }) => type === 'assistant' && completeReply(),
+  )
   expect(assistantLines(messages).map(({ message }) => message)).toMatchObject([
     {
       id: 'msg_1',
@@ -70,14 +73,14 @@ test('a block has its line when it is complete, and not when the reply is', asyn
   expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'First.Second.' })
 })
 
-test('each block has one line, whatever it was told as, and ids that never come twice', async () => {
+test('emits one message per block, however it was streamed, with ids that never repeat', async () => {
   const thought: ContentBlock = { type: 'thinking', thinking: 'hm', signature: 's' }
-  const model = steered(async (options, attempt) => {
+  const model = steeredModel(async (options, attempt) => {
     options.emit(start(attempt))
     options.emit(block(0, thought, attempt))
     if (attempt === 1)
       throw new ModelError({ kind: 'overloaded', message: 'busy', status: 529, retryable: true, retryAfterMs: 1 })
-    // Copies, as an adapter may give them.
+    // Copies, as an adapter may create them.
     return [{ ...thought }, text('Done.')]
   })
   const lines = assistantLines(await all(new QueryEngine({ model, sessionId: 's' })))
@@ -89,8 +92,8 @@ test('each block has one line, whatever it was told as, and ids that never come 
   expect(new Set(lines.map(({ uuid }) => uuid)).size).toBe(3)
 })
 
-test('with partial messages the line of a block comes before the event that ends it', async () => {
-  const model = steered(async (options, attempt) => {
+test('emits the message of a block before the event that ends it, with partial messages', async () => {
+  const model = steeredModel(async (options, attempt) => {
     options.emit(start(attempt))
     options.emit(block(0, text('Done.'), attempt))
     options.emit({ type: 'api_event', event: { type: 'content_block_stop', index: 0 } })

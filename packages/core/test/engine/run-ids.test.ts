@@ -1,4 +1,4 @@
-// Holds R-SDK-14 of docs/spec: no two runs of a session have one name, so no two payments have one idempotency key.
+// Tests R-SDK-14: no two runs of a session share a name, so no two payments share an idempotency key.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -13,14 +13,14 @@ import { AgentBuilder } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, tool } from '../support/harness.ts'
 
-/** A tool that pays, under the key that its service tells payments apart by. */
-function till() {
+/** A tool that pays, with a key by which its service distinguishes payments. */
+function payingTool() {
   const keys: string[] = []
   const pay = tool('Pay', (_input, { idempotencyKey }) => (keys.push(idempotencyKey), 'paid'))
   return { keys, pay }
 }
 
-/** Calls its ids again in every run, as some services do. */
+/** Repeats its call ids in every run, as some services do. */
 const model = () =>
   scriptedModel(({ messages }) => (messages.at(-1)?.content === 'pay' ? calls({ name: 'Pay', id: 'call_0' }) : 'done'))
 const clock = () => createFakeClock({ autoAdvance: true })
@@ -33,17 +33,17 @@ async function uuidsOf(messages: AsyncIterable<SdkMessage>): Promise<string[]> {
   return uuids
 }
 
-/** What a session file gives back. */
-const stored = (transcript: Transcript) =>
+/** The value after a round trip through a session file. */
+const throughStorage = (transcript: Transcript) =>
   Transcript.of(JSON.parse(JSON.stringify(transcript)) as readonly TranscriptEntry[])
 
 describe('an engine over an old session', () => {
-  test('names its runs on from there: no key and no uuid comes twice', async () => {
-    const { keys, pay } = till()
+  test('continues the numbering of its runs: no key and no uuid repeats', async () => {
+    const { keys, pay } = payingTool()
     const uuids: string[] = []
     let transcript = Transcript.empty()
     for (let processes = 0; processes < 3; processes++) {
-      const engine = engineOver(stored(transcript), { tools: [pay] })
+      const engine = engineOver(throughStorage(transcript), { tools: [pay] })
       for (let runs = 0; runs < 2; runs++) uuids.push(...(await uuidsOf(engine.submit('pay'))))
       transcript = engine.transcript
     }
@@ -52,8 +52,8 @@ describe('an engine over an old session', () => {
     expect(new Set(uuids).size).toBe(uuids.length)
   })
 
-  test('that was rewound is told how many runs there were', async () => {
-    const { keys, pay } = till()
+  test('that was rewound is passed the number of its runs', async () => {
+    const { keys, pay } = payingTool()
     const first = engineOver(Transcript.empty(), { tools: [pay] })
     await uuidsOf(first.submit('hello'))
     const rewound = first.transcript
@@ -65,7 +65,7 @@ describe('an engine over an old session', () => {
   })
 })
 
-test('a run that begins over a transcript has a name that is not in it', () => {
+test('names a run over a transcript with a name that is not in it', () => {
   const runOf = (...ids: readonly string[]) => {
     const entries = ids.map((id): TranscriptEntry => ({
       kind: 'attachment',
@@ -85,12 +85,12 @@ test('a run that begins over a transcript has a name that is not in it', () => {
 })
 
 describe('an agent', () => {
-  const agentWith = (pay: ReturnType<typeof till>['pay']) =>
+  const agentWith = (pay: ReturnType<typeof payingTool>['pay']) =>
     AgentBuilder.base({ model: model(), clock: clock(), tools: [pay] }).build()
   const start = AgentState.empty({ sessionId: 's' })
 
-  test('names executions by all that was said: two branches of one state pay twice', async () => {
-    const { keys, pay } = till()
+  test('names executions by the whole conversation: two branches of one state pay twice', async () => {
+    const { keys, pay } = payingTool()
     const agent = agentWith(pay)
     const greeted = await agent.execute(start.withUserMessage('hello'))
     const branches = ['to Ann', 'to Bob'].map((text) => greeted.withUserMessage(text).withUserMessage('pay'))
@@ -98,8 +98,8 @@ describe('an agent', () => {
     expect(new Set(keys).size).toBe(2)
   })
 
-  test('gives one state one name, here and after it was stored: a second try pays once', async () => {
-    const { keys, pay } = till()
+  test('gives one state one name, also after it was stored: a second try pays once', async () => {
+    const { keys, pay } = payingTool()
     const agent = agentWith(pay)
     const state = start.withUserMessage('pay')
     const done = await agent.execute(state)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
+// Tests R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: the effects of one run of a session on the next.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, QueryEngine, type SdkMessage } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'
@@ -19,19 +19,19 @@ function countedSignal() {
   const { signal } = controller
   const add = signal.addEventListener.bind(signal)
   const remove = signal.removeEventListener.bind(signal)
-  signal.addEventListener = (...given: Parameters<typeof add>) => {
-    listeners.add(given[1])
-    add(...given)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners.add(args[1])
+    add(...args)
   }
-  signal.removeEventListener = (...given: Parameters<typeof remove>) => {
-    listeners.delete(given[1])
-    remove(...given)
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners.delete(args[1])
+    remove(...args)
   }
   return { controller, signal, listeners }
 }
 
 describe('leaving at the first message', () => {
-  test('leaves nothing: no prompt, no terminal, no listener', async () => {
+  test('leaves nothing behind: no prompt, no run result, no listener', async () => {
     const { signal, listeners } = countedSignal()
     const { engine, model } = engineOf(['the answer'], { signal })
     for await (const message of engine.submit('first')) {
@@ -51,7 +51,7 @@ describe('leaving at the first message', () => {
     ])
   })
 
-  test('of a run whose signal is aborted later does not matter; during a run the signal still does', async () => {
+  test('ignores an abort of its signal after a run; during a run the signal still applies', async () => {
     const { controller, signal, listeners } = countedSignal()
     const { engine } = engineOf([{ hang: true }], { signal })
     for await (const message of engine.submit('first')) if (message.type === 'system') break
@@ -63,7 +63,7 @@ describe('leaving at the first message', () => {
   })
 })
 
-test('a stop that came after the last checkpoint of a run does not stop the next', async () => {
+test('does not stop the next run by a stop after the last cancellation point of a run', async () => {
   const late = hook('afterExecution', () => {
     if (engine.lastTerminal === undefined) engine.stop('too late')
   })
@@ -99,7 +99,7 @@ test('uuids never repeat in a session, hook events and retries included', async 
   expect(new Set(uuids).size).toBe(uuids.length)
 })
 
-test('approving with nothing that waits is refused, and the session goes on', async () => {
+test('rejects an approval when nothing is pending, and the session continues', async () => {
   const { engine, model } = engineOf(['done'])
   const approved = all(engine.approve({ call_0_0: { behavior: 'allow' } }))
   await expect(approved).rejects.toThrow(
@@ -112,14 +112,14 @@ test('approving with nothing that waits is refused, and the session goes on', as
 describe('a limit of cost', () => {
   const reply = { text: 'x', usage: { input_tokens: 1_000, output_tokens: 500 } }
   const script = () => reply
-  const given = {
+  const runOptions = {
     model: scriptedModel(script, { maxOutputTokens: 1_500 }),
     prices: dollarATokenPrices,
     stopWhen: new CostLimitHook(3_000),
   }
 
-  test('of a guard counts each run by itself, maxBudgetUsd the session', async () => {
-    const { engine } = engineOf(script, { ...given, maxBudgetUsd: 5_200 })
+  test('of a guard counts each run separately, and maxBudgetUsd the session', async () => {
+    const { engine } = engineOf(script, { ...runOptions, maxBudgetUsd: 5_200 })
     const reasons = []
     for (let runs = 0; runs < 4; runs++) reasons.push(resultOf(await all(engine.submit('go'))).terminal_reason)
     expect([reasons, engine.totalCostUsd]).toEqual([['completed', 'completed', 'completed', 'budget_exhausted'], 4_500])
@@ -128,7 +128,7 @@ describe('a limit of cost', () => {
   test('of a guard is never overshot within one run', async () => {
     const busy = () => ({ ...reply, ...calls('Look') })
     const model = scriptedModel(busy, { maxOutputTokens: 1_500 })
-    const { engine } = engineOf(busy, { ...given, model, tools: [reader('Look')] })
+    const { engine } = engineOf(busy, { ...runOptions, model, tools: [reader('Look')] })
     const costs = []
     for (let runs = 0; runs < 2; runs++) {
       const { errors } = resultOf(await all(engine.submit('go')))
@@ -143,7 +143,7 @@ describe('a limit of cost', () => {
   })
 })
 
-describe('a deaf writing tool of one run', () => {
+describe('a hanging writing tool of one run', () => {
   const leaving = async (script: readonly ScriptedReply[]) => {
     const log: string[] = []
     let release = (): void => {}
@@ -158,17 +158,17 @@ describe('a deaf writing tool of one run', () => {
         }),
     )
     const tools = [deaf, tool('Write', () => (log.push('write'), 'x')), reader('Look', () => (log.push('look'), 'x'))]
-    const made = engineOf([calls('Deaf'), ...script], { tools })
-    const first = all(made.engine.submit('first'))
-    await until(() => made.events.some(({ type }) => type === 'tool_start'))
+    const engineParts = engineOf([calls('Deaf'), ...script], { tools })
+    const first = all(engineParts.engine.submit('first'))
+    await until(() => engineParts.events.some(({ type }) => type === 'tool_start'))
     await tick()
-    made.engine.interrupt()
+    engineParts.engine.interrupt()
     expect(resultOf(await first).terminal_reason).toBe('aborted_tools')
-    expect(made.engine.lastTerminal?.stillRunning).toEqual(['call_0_0'])
-    return { ...made, log, release: () => release() }
+    expect(engineParts.engine.lastTerminal?.stillRunning).toEqual(['call_0_0'])
+    return { ...engineParts, log, release: () => release() }
   }
 
-  test('is waited for by the writing tool of the next run, not by a reading one', async () => {
+  test('blocks the writing tool of the next run, and not a reading one', async () => {
     const { engine, log, release } = await leaving([calls('Look', 'Write'), 'done'])
     const second = all(engine.submit('second'))
     await until(() => log.length > 0)
@@ -179,7 +179,7 @@ describe('a deaf writing tool of one run', () => {
     expect(log).toEqual(['look', 'deaf ended', 'write'])
   })
 
-  test('is not waited for after an abort, and what waited never runs', async () => {
+  test('no longer blocks after an abort, and the blocked tool never runs', async () => {
     const { engine, events, log } = await leaving([calls('Write')])
     const second = all(engine.submit('second'))
     await until(() => events.filter(({ type }) => type === 'tool_start').length === 2)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-14b.
+// Tests R-GOAL-14b.
 import { expect, test } from 'vitest'
 import { QueryEngine, type Goal, type GoalFiles } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -11,19 +11,19 @@ interface Folder {
 
 /** A folder with one protected file; the memo is its text. */
 function folder(): Folder {
-  const made: Folder = {
+  const folderParts: Folder = {
     text: 'exit 0',
     files: {
       begin: (memo) => {
-        const against = typeof memo === 'string' ? memo : made.text
+        const against = typeof memo === 'string' ? memo : folderParts.text
         return {
-          tampered: made.text === against ? [] : ['check.sh'],
+          tampered: folderParts.text === against ? [] : ['check.sh'],
           end: () => ({ memo: against, changedByChecks: [], changedTests: [] }),
         }
       },
     },
   }
-  return made
+  return folderParts
 }
 
 async function prompts(
@@ -32,7 +32,7 @@ async function prompts(
 ) {
   const goal: Goal = { name: './check.sh', check: () => ({ met: place.text !== 'fails' }) }
   const edit = tool('Edit', () => (first(), 'edited'))
-  const told: unknown[] = []
+  const entryTexts: unknown[] = []
   const engine = new QueryEngine({
     model: scriptedModel([calls('Edit'), 'Done.', 'Again.', 'Again.', 'Again.', 'Again.']),
     clock: createFakeClock({ autoAdvance: true }),
@@ -40,32 +40,32 @@ async function prompts(
     until: [goal],
     maxGoalTries: 1,
     goalFiles: place.files,
-    onEvent: (event) => void (event.type === 'message' && told.push(JSON.stringify(event.entry))),
+    onEvent: (event) => void (event.type === 'message' && entryTexts.push(JSON.stringify(event.entry))),
   })
   for await (const _ of engine.submit('one'));
   between()
   for await (const _ of engine.submit('two'));
-  return { reason: engine.lastTerminal?.reason, goal: engine.lastTerminal?.goal, told: told.join('\n') }
+  return { reason: engine.lastTerminal?.reason, goal: engine.lastTerminal?.goal, entryTexts: entryTexts.join('\n') }
 }
 
-test('what a person changed between two prompts counts as theirs, and is told', async () => {
+test('attributes changes between two prompts to the person, and reports them', async () => {
   const place = folder()
-  const { reason, goal, told } = await prompts(place, {
+  const { reason, goal, entryTexts } = await prompts(place, {
     first: () => {},
     between: () => (place.text = 'exit 0 # mine'),
   })
   expect([reason, goal?.tampered]).toEqual(['completed', []])
-  expect(told).toContain('the new versions apply: check.sh')
+  expect(entryTexts).toContain('the new versions apply: check.sh')
 })
 
-test('what the agent changed does not become right by a further prompt', async () => {
+test('does not accept a change of the agent because of a further prompt', async () => {
   const place = folder()
-  const { reason, goal, told } = await prompts(place, { first: () => (place.text = 'true'), between: () => {} })
+  const { reason, goal, entryTexts } = await prompts(place, { first: () => (place.text = 'true'), between: () => {} })
   expect([reason, goal?.tampered]).toEqual(['goal_unmet', ['check.sh']])
-  expect(told).not.toContain('the new versions apply')
+  expect(entryTexts).not.toContain('the new versions apply')
 })
 
-test('nor does a change after a run that ended with something left to check', async () => {
+test('nor a change after a run that ended with unfinished checks', async () => {
   const place = folder()
   const goal: Goal = { name: './check.sh', check: () => ({ met: true }) }
   let isAborted = false

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-18, R-CERT-1.
+// Tests R-GOAL-18, R-CERT-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { certificate, noProgress, type Goal, type RunOptions } from '../../src/index.ts'
@@ -14,29 +14,29 @@ const goal = (name: string, stable?: number): Goal => ({
 })
 const checksOf = (options: Partial<RunOptions>) => certificate({ model, ...options }).checks
 
-describe('the bound of checks', () => {
-  test('is there for a run with goals alone', () => {
+describe('the bound on checks', () => {
+  test('exists only for a run with goals', () => {
     expect(checksOf({})).toBeUndefined()
   })
 
-  test('counts goals, passes in a row, the answers that may go back and one at a limit', () => {
-    // 4 checks a round; before the first request, 3 answers that go back and the last, at a limit.
-    const given = { until: [goal('a'), goal('b', 3)], maxGoalTries: 3, maxTurns: 100 }
-    expect(checksOf(given)).toEqual({
+  test('counts goals, required passes in a row, rejected answers and one check at a limit', () => {
+    // 4 checks a round: before the first request, for 3 rejected answers and the last one, and at a limit.
+    const runOptions = { until: [goal('a'), goal('b', 3)], maxGoalTries: 3, maxTurns: 100 }
+    expect(checksOf(runOptions)).toEqual({
       bounded: true,
       value: 24,
       because: '4 checks a round: before the first request, at each answer, and at a limit',
     })
-    expect(checksOf({ ...given, stopWhenMet: true })).toMatchObject({ value: 4 * (6 + 101) })
+    expect(checksOf({ ...runOptions, stopWhenMet: true })).toMatchObject({ value: 4 * (6 + 101) })
   })
 
-  test('is there without a limit of turns, where nothing is checked after each', () => {
-    const given = { until: [goal('a')], maxTurns: Infinity }
-    expect(checksOf(given)).toMatchObject({ bounded: true, value: 13 })
-    expect(checksOf({ ...given, stopWhenMet: true })).toEqual({ bounded: false, because: 'maxTurns is Infinity' })
+  test('exists without a turn limit when no check runs after each turn', () => {
+    const runOptions = { until: [goal('a')], maxTurns: Infinity }
+    expect(checksOf(runOptions)).toMatchObject({ bounded: true, value: 13 })
+    expect(checksOf({ ...runOptions, stopWhenMet: true })).toEqual({ bounded: false, because: 'maxTurns is Infinity' })
   })
 
-  test('is not exceeded by runs that are drawn', async () => {
+  test('is not exceeded by random runs', async () => {
     const choices = fc.record({
       verdicts: fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
       replies: fc.array(fc.constantFrom('edit', 'text', 'empty'), { minLength: 1, maxLength: 12 }),
@@ -52,23 +52,25 @@ describe('the bound of checks', () => {
     await fc.assert(
       fc.asyncProperty(choices, async ({ verdicts, replies, stable, hooks, tokenBudget, ...limits }) => {
         let checks = 0
-        let asked = 0
+        let callCount = 0
         const one: Goal = {
           name: 'one',
           stable,
           check: () => ({ met: verdicts[checks++ % verdicts.length] === true, report: 'x'.repeat(checks) }),
         }
-        const goesOn = hook('onStop', (context) => context.withState(context.state().withExecutionContinued('more')))
+        const continuing = hook('onStop', (context) =>
+          context.withState(context.state().withExecutionContinued('more')),
+        )
         const options = {
           ...limits,
           until: [one],
           tools: [tool('Edit')],
           stopWhen: noProgress(),
-          ...(hooks && { hooks: [goesOn] }),
+          ...(hooks && { hooks: [continuing] }),
           ...(tokenBudget !== null && { tokenBudget }),
         }
         await run(() => {
-          const reply = replies[asked++ % replies.length]
+          const reply = replies[callCount++ % replies.length]
           return reply === 'edit' ? calls('Edit') : reply === 'text' ? 'Done.' : { text: '' }
         }, options)
         const bound = checksOf(options)

@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-GOAL-61: what the SDK message format says of goals.
+// Tests R-GOAL-61: goals in the SDK message format.
 import { expect, test } from 'vitest'
 import type { Goal } from '../../src/index.ts'
 import { ask } from '../support/engine.ts'
 import { calls, subagent, tool } from '../support/harness.ts'
 
-/** Fails so often, then holds. */
+/** Fails this many times, and passes from then on. */
 function failing(times: number, name = 'npm test'): Goal {
   let checks = 0
   return {
@@ -17,11 +17,11 @@ const failed = { name: 'npm test', met: false, exitCode: 1, durationMs: 0, tail:
 const passed = { ...failed, met: true, exitCode: 0, tail: '' }
 const rest = { tampered: [], changed_by_checks: [], changed_tests: [], flaky: false, duration_ms: 0, max_tries: 10 }
 
-test('each round of checks is a message, and the result says how the goal stands', async () => {
+test('emits each round of checks as a message, and the result has the state of the goal', async () => {
   const script = [calls('Edit'), 'Done.', calls('Edit'), 'Now it is done.']
   const { messages, result, terminal } = await ask(script, { until: [failing(2)], tools: [tool('Edit')] })
-  const told = messages.filter((message) => message.type === 'system' && message.subtype === 'goal_check')
-  expect(told).toEqual(
+  const checkMessages = messages.filter((message) => message.type === 'system' && message.subtype === 'goal_check')
+  expect(checkMessages).toEqual(
     [
       { place: 'baseline', met: false, checks: [failed], tries: 0 },
       { place: 'answer', met: false, checks: [failed], tries: 0 },
@@ -41,7 +41,7 @@ test('each round of checks is a message, and the result says how the goal stands
   expect(result.goal).toMatchObject({ met: true, tries: 1, baseline: false, checks: [passed] })
 })
 
-test('a run that ends unmet is an error, and a run without goals says nothing of any', async () => {
+test('a run that ends unmet is an error, and a run without goals mentions none', async () => {
   const unmet = await ask(['Done.', 'Done.'], { until: [failing(9)], maxGoalTries: 1 })
   expect(unmet.result).toMatchObject({
     subtype: 'error_during_execution',
@@ -58,11 +58,11 @@ test('a run that ends unmet is an error, and a run without goals says nothing of
 test('rounds of a subagent carry its call', async () => {
   const spawn = () => ({ prompt: 'sub', until: [failing(0, 'npm run lint')] })
   const { messages, result } = await ask([calls('Agent'), 'Sub done.', 'Done.'], { tools: [{ ...subagent, spawn }] })
-  const told = messages.flatMap((message) =>
+  const checkMessages = messages.flatMap((message) =>
     message.type === 'system' && message.subtype === 'goal_check'
       ? [[message.parent_tool_use_id, message.checks[0]?.name, message.met]]
       : [],
   )
-  expect(told).toEqual([[expect.stringMatching(/./), 'npm run lint', true]])
+  expect(checkMessages).toEqual([[expect.stringMatching(/./), 'npm run lint', true]])
   expect(Object.keys(result)).not.toContain('goal')
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-1 to R-GOAL-14.
+// Tests R-GOAL-1 to R-GOAL-14.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -18,10 +18,10 @@ import { begin, calls, reader, run, tool, type Run } from '../support/harness.ts
 const failed = (report = '1 failed'): GoalVerdict => ({ met: false, exitCode: 1, report })
 const passed: GoalVerdict = { met: true, exitCode: 0 }
 
-/** A goal whose checks come to these, in order; the last one again and again. */
+/** A goal whose checks return these verdicts, in order, and the last one from then on. */
 function goal(...verdicts: readonly (GoalVerdict | ((context: GoalContext) => GoalVerdict | Promise<GoalVerdict>))[]) {
   let checks = 0
-  const made: Goal & { readonly checks: number } = {
+  const countingGoal: Goal & { readonly checks: number } = {
     name: 'npm test',
     get checks() {
       return checks
@@ -31,11 +31,11 @@ function goal(...verdicts: readonly (GoalVerdict | ((context: GoalContext) => Go
       return typeof verdict === 'function' ? verdict(context) : verdict
     },
   }
-  return made
+  return countingGoal
 }
 
-/** What the loop has said to the model. */
-function toldTo(state: Run['state']): readonly string[] {
+/** The messages that the loop wrote to the model. */
+function loopTexts(state: Run['state']): readonly string[] {
   return [...state.transcript].flatMap((entry) =>
     entry.kind === 'user' && entry.origin === 'loop' && typeof entry.message.content === 'string'
       ? [entry.message.content]
@@ -46,7 +46,7 @@ function toldTo(state: Run['state']): readonly string[] {
 const edit = tool('Edit', 'edited')
 
 describe('an answer', () => {
-  test('ends the run as completed when the goal holds, with how it was reached', async () => {
+  test('ends the run as completed when the goal holds, and records how it was reached', async () => {
     const until = goal(failed(), passed)
     const { terminal, transitions } = await run([calls('Edit'), 'Done.'], { until: [until], tools: [edit] })
     expect([terminal.reason, transitions]).toEqual(['completed', ['next_turn']])
@@ -61,7 +61,7 @@ describe('an answer', () => {
     })
   })
 
-  test('goes back with what failed, the tries and what is left, until it holds', async () => {
+  test('is sent back with the failure, the tries and what is left, until the goal holds', async () => {
     const until = goal(failed(), failed('line 1\nline 2'), passed)
     const { terminal, transitions, state } = await run([calls('Edit'), 'Done.', calls('Edit'), 'Now.'], {
       until: [until],
@@ -70,10 +70,10 @@ describe('an answer', () => {
     })
     expect([terminal.reason, terminal.goal?.tries]).toEqual(['completed', 1])
     expect(transitions).toEqual(['next_turn', 'goal_unmet', 'next_turn'])
-    const back = toldTo(state).find((text) => text.startsWith('The goal is not met'))
-    expect(back).toContain('`npm test` failed with exit code 1')
-    expect(back).toContain('line 1\nline 2')
-    expect(back).toContain('attempt 1 of 10. Left: 7 turns.')
+    const feedback = loopTexts(state).find((text) => text.startsWith('The goal is not met'))
+    expect(feedback).toContain('`npm test` failed with exit code 1')
+    expect(feedback).toContain('line 1\nline 2')
+    expect(feedback).toContain('attempt 1 of 10. Left: 7 turns.')
   })
 
   test('ends as goal_unmet when the tries are used up', async () => {
@@ -92,7 +92,7 @@ describe('an answer', () => {
     expect([terminal.goal?.met, terminal.goal?.tries]).toEqual([false, 3])
   })
 
-  test('ends as max_turns where the turns are used up before the tries, with the goal unmet', async () => {
+  test('ends as max_turns when the turns are used up before the tries, with the goal unmet', async () => {
     const { terminal } = await run(['a', 'b', 'c', 'd'], {
       until: [goal(failed('1'), failed('a'), failed('b'), failed('c'))],
       maxTurns: 2,
@@ -100,7 +100,7 @@ describe('an answer', () => {
     expect([terminal.reason, terminal.goal?.met, terminal.goal?.tries]).toEqual(['max_turns', false, 1])
   })
 
-  test('is not checked again where it has passed and nothing changed since', async () => {
+  test('is not checked again when it has passed and nothing changed since', async () => {
     const until = goal(passed, failed())
     const { terminal } = await run(['Nothing to do.'], { until: [until] })
     expect([terminal.reason, terminal.goal?.heldFromStart, until.checks]).toEqual(['completed', true, 1])
@@ -109,7 +109,7 @@ describe('an answer', () => {
     expect(looked.checks).toBe(1)
   })
 
-  test('is checked anew after a call that may have changed something, also a failed one', async () => {
+  test('is checked anew after a call that may have changed something, even a failed one', async () => {
     const until = goal(passed, passed)
     const broken = tool('Bash', () => {
       throw new Error('exit code 1')
@@ -126,17 +126,17 @@ describe('an answer', () => {
 })
 
 describe('a run that stalls', () => {
-  test('is told once that nothing changed, and ends with the next such answer', async () => {
+  test('is reminded once that nothing changed, and ends with the next such answer', async () => {
     const { terminal, state } = await run(() => 'Done.', { until: [goal(failed('took 3 ms'), failed('took 4 ms'))] })
     expect([terminal.reason, terminal.goal?.tries, terminal.signal.context['cause']]).toEqual([
       'goal_unmet',
       2,
       'stalled',
     ])
-    expect(toldTo(state).filter((text) => text.includes('Nothing has changed since'))).toHaveLength(1)
+    expect(loopTexts(state).filter((text) => text.includes('Nothing has changed since'))).toHaveLength(1)
   })
 
-  test('is no run that changes something, whatever the report says', async () => {
+  test('does not stall while it changes something, whatever the report says', async () => {
     let round = 0
     const { terminal } = await run(() => (round++ % 2 === 0 ? calls('Edit') : 'Done.'), {
       until: [goal(failed())],
@@ -146,7 +146,7 @@ describe('a run that stalls', () => {
     expect([terminal.goal?.tries, terminal.signal.context['cause']]).toEqual([6, 'tries'])
   })
 
-  test('is no run whose report changes by more than numbers', async () => {
+  test('does not stall when more than the numbers of its report change', async () => {
     const reports = ['a', 'b', 'c', 'd', 'e'].map((name) => failed(`test ${name} failed`))
     const { terminal } = await run(() => 'Done.', { until: [goal(failed(), ...reports)], maxGoalTries: 4 })
     expect([terminal.goal?.tries, terminal.signal.context['cause']]).toEqual([4, 'tries'])
@@ -154,7 +154,7 @@ describe('a run that stalls', () => {
 })
 
 describe('before the first request', () => {
-  test('the goal is checked and the model is told, which ends nothing', async () => {
+  test('checks the goal and shows the model the result, which ends nothing', async () => {
     const { model, terminal } = await run(['Done.'], { until: [goal(failed('2 failed'), passed)], tools: [edit] })
     const first = JSON.stringify(model.requests[0]?.messages)
     expect(first).toContain('`npm test` exits with 0')
@@ -162,14 +162,14 @@ describe('before the first request', () => {
     expect([terminal.reason, terminal.goal?.baseline]).toEqual(['completed', false])
   })
 
-  test('with skipIfMet a goal that holds ends the run without a request', async () => {
+  test('ends the run without a request when the goal holds, with skipIfMet', async () => {
     const { terminal, model } = await run(['Done.'], { until: [goal(passed)], skipIfMet: true })
     expect([terminal.reason, model.requests.length, terminal.goal?.heldFromStart]).toEqual(['completed', 0, true])
     const unmet = await run(['Done.'], { until: [goal(failed(), passed)], skipIfMet: true })
     expect(unmet.model.requests).toHaveLength(1)
   })
 
-  test('with skipIfMet it says nothing of files that no check changed', async () => {
+  test('reports no changed files when no check changed any, with skipIfMet', async () => {
     const goalFiles: GoalFiles = {
       begin: () => ({ tampered: [], end: () => ({ memo: 1, changedByChecks: [], changedTests: [] }) }),
     }
@@ -178,12 +178,12 @@ describe('before the first request', () => {
     expect([...state.transcript].filter(({ kind }) => kind === 'attachment')).toEqual([])
   })
 
-  test('skipIfMet is about the start: a goal that is set later and holds ends nothing', async () => {
-    let asked = 0
+  test('ends nothing when a goal that is set later holds: skipIfMet is about the start', async () => {
+    let callCount = 0
     const going = begin(
       () => {
-        if (++asked === 1) going.loop.set({ until: [{ name: 'second' }] })
-        return asked === 1 ? calls('Edit') : 'Done.'
+        if (++callCount === 1) going.loop.set({ until: [{ name: 'second' }] })
+        return callCount === 1 ? calls('Edit') : 'Done.'
       },
       {
         until: [{ ...goal(failed()), name: 'first' }],
@@ -196,7 +196,7 @@ describe('before the first request', () => {
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
   })
 
-  test('a check that can never hold ends the run before anything is asked', async () => {
+  test('ends the run before any request when a check can never pass', async () => {
     const until = goal({ met: false, exitCode: 127, unusable: 'There is no command npmm. Give one that is there.' })
     const { terminal, model } = await run(['Done.'], { until: [until] })
     expect([terminal.reason, terminal.error?.code, model.requests.length]).toEqual(['error', 'configuration', 0])
@@ -205,7 +205,7 @@ describe('before the first request', () => {
 })
 
 describe('at a limit', () => {
-  test('the goal is checked once more where something changed, and a run for which it holds is done', async () => {
+  test('checks the goal once more when something changed, and a run whose goal holds is done', async () => {
     const { terminal } = await run(() => calls('Edit'), { until: [goal(failed(), passed)], tools: [edit], maxTurns: 3 })
     expect([terminal.reason, terminal.signal.message, terminal.goal?.met]).toEqual([
       'completed',
@@ -214,12 +214,12 @@ describe('at a limit', () => {
     ])
   })
 
-  test('a goal that does not hold leaves the ending as it is', async () => {
+  test('keeps the ending when the goal does not hold', async () => {
     const { terminal } = await run(() => calls('Edit'), { until: [goal(failed())], tools: [edit], maxTurns: 3 })
     expect([terminal.reason, terminal.goal?.met]).toEqual(['max_turns', false])
   })
 
-  test('nothing is checked after the time is up, or an abort: whether it holds is unknown', async () => {
+  test('checks nothing after the time is up or an abort: the state of the goal is unknown', async () => {
     const until = goal(failed(), passed)
     const going = begin([calls('Edit'), calls('Edit')], {
       until: [until],
@@ -229,7 +229,7 @@ describe('at a limit', () => {
     expect([terminal.reason, terminal.goal?.met, until.checks]).toEqual(['aborted_tools', 'unknown', 1])
   })
 
-  test('an answer that a guard takes as the end is no success where the goal does not hold', async () => {
+  test('does not turn an unmet goal into a success when a guard accepts the answer as the end', async () => {
     const half = { text: 'Half.', stopReason: 'stop_sequence' } as const
     const options = { stopWhen: new FinishReasonHook(['stop_sequence']) }
     const unmet = await run([half], { ...options, until: [goal(failed())] })
@@ -238,7 +238,7 @@ describe('at a limit', () => {
     expect([met.terminal.reason, met.terminal.goal?.met]).toEqual(['finish_reason', true])
   })
 
-  test('with stopWhenMet the run ends after the turn that made it hold', async () => {
+  test('ends the run after the turn that met the goal, with stopWhenMet', async () => {
     const { terminal, model } = await run(() => calls('Edit'), {
       until: [goal(failed(), failed(), passed)],
       tools: [edit],
@@ -249,7 +249,7 @@ describe('at a limit', () => {
 })
 
 describe('a check', () => {
-  test('that throws, gives nonsense or hangs is not met', async () => {
+  test('that throws, returns nonsense or hangs is not met', async () => {
     const thrown = await run(() => 'x', {
       until: [
         goal(() => {
@@ -259,7 +259,7 @@ describe('a check', () => {
       maxGoalTries: 1,
     })
     expect(thrown.terminal.goal?.checks[0]).toMatchObject({ met: false, tail: 'The check failed: boom' })
-    // Plain JavaScript may give anything.
+    // Plain JavaScript code can return any value.
     const nonsense = await run(() => 'x', { until: [goal(() => 'yes' as never)], maxGoalTries: 1 })
     expect(nonsense.terminal.goal?.met).toBe(false)
     const hangs = { ...goal(() => new Promise<never>(() => {})), timeoutMs: 5_000 }
@@ -268,7 +268,7 @@ describe('a check', () => {
     expect(hung.terminal.durationMs).toBeGreaterThanOrEqual(5_000)
   })
 
-  test('that heeds its signal is cut by an abort of the run, which ends as that', async () => {
+  test('that obeys its signal is cut by an abort of the run, which ends as aborted', async () => {
     const until = goal(
       failed(),
       ({ signal }) =>
@@ -282,7 +282,7 @@ describe('a check', () => {
     expect(terminal.reason).toBe('aborted_streaming')
   })
 
-  test('several stop at the first that fails, and one that is to be stable passes so often in a row', async () => {
+  test('stops the others when it fails, and repeats a pass as often as stability requires', async () => {
     const [first, second] = [goal(passed), { ...goal(failed()), name: 'lint' }]
     const both = await run(() => 'x', { until: [second, first], maxGoalTries: 1 })
     expect([both.terminal.goal?.checks.map(({ name }) => name), first.checks]).toEqual([['lint'], 0])
@@ -294,12 +294,12 @@ describe('a check', () => {
     expect([terminal.reason, terminal.goal?.tries, terminal.goal?.flaky]).toEqual(['completed', 1, true])
   })
 
-  test('that comes to another verdict with nothing changed is flaky', async () => {
+  test('that returns another verdict without any change is flaky', async () => {
     const { terminal } = await run(['a', 'b'], { until: [goal(failed(), failed(), passed)] })
     expect([terminal.reason, terminal.goal?.flaky]).toEqual(['completed', true])
   })
 
-  test('says what to give in place of a goal that is none', async () => {
+  test('names the fix for an invalid goal', async () => {
     const options = (more: object) => () => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel([]), ...more })
     expect(options({ until: ['npm test'] })).toThrow(ConfigurationError)
     expect(options({ until: [goal(passed), goal(passed)] })).toThrow('two goals npm test')
@@ -323,7 +323,7 @@ describe('the files around the checks', () => {
     }
   }
 
-  test('what is protected and has changed is not met, is not run, and is asked for back', async () => {
+  test('are not checked when a protected file has changed, and the model must restore it', async () => {
     const until = goal(failed(), passed)
     const { terminal, state } = await run([calls('Edit'), 'Done.', 'Done.'], {
       until: [until],
@@ -336,10 +336,10 @@ describe('the files around the checks', () => {
       ['package.json (scripts.test)'],
       1,
     ])
-    expect(toldTo(state).join('\n')).toContain('Restore their original content: package.json (scripts.test)')
+    expect(loopTexts(state).join('\n')).toContain('Restore their original content: package.json (scripts.test)')
   })
 
-  test('what changed while the checks ran is named, and what they said then does not count', async () => {
+  test('are named when they change during the checks, whose verdict then does not count', async () => {
     const goalFilesOf = { memo: null, changedByChecks: [], changedTests: [], tampered: ['package.json (scripts.test)'] }
     const until = goal(passed)
     const { terminal, state } = await run(() => 'Done.', {
@@ -352,12 +352,12 @@ describe('the files around the checks', () => {
       false,
       ['package.json (scripts.test)'],
     ])
-    expect(toldTo(state).join('\n')).toContain(
+    expect(loopTexts(state).join('\n')).toContain(
       'protected files changed while the check ran, so its result does not count. Restore their original content: package.json',
     )
   })
 
-  test('the memo of a round is handed to the next, and what checks changed is named to the model', async () => {
+  test('pass their memo from one round to the next, and the model sees what checks changed', async () => {
     const memos: unknown[] = []
     const own = files([])
     const { terminal, state } = await run([calls('Edit'), 'Done.', calls('Edit'), 'Done.'], {
@@ -366,11 +366,11 @@ describe('the files around the checks', () => {
       goalFiles: { begin: (memo, ...more) => (memos.push(memo), own.begin(memo, ...more)) },
     })
     expect(memos).toEqual([null, [null, 1], [[null, 1], 2]])
-    expect(toldTo(state).join('\n')).toContain('a.snap')
+    expect(loopTexts(state).join('\n')).toContain('a.snap')
     expect(terminal.goal?.changedTests).toEqual(['a.test.js'])
   })
 
-  test('a port that throws is a round that is not met', async () => {
+  test('make a round unmet when their port throws', async () => {
     const until = goal(passed)
     const { terminal } = await run(() => 'Done.', {
       until: [until],
@@ -381,8 +381,8 @@ describe('the files around the checks', () => {
   })
 })
 
-describe('who is asked', () => {
-  test('an answer without a tool call goes to the person where one is there', async () => {
+describe('who receives an answer', () => {
+  test('sends an answer without a tool call to the person when one is there', async () => {
     const until = goal(failed(), failed())
     const { terminal } = await run(['Which file do you mean?'], { until: [until], unmetWithoutWork: 'end' })
     expect([terminal.reason, terminal.signal.context['cause'], until.checks]).toEqual(['goal_unmet', 'asks', 1])
@@ -394,7 +394,7 @@ describe('who is asked', () => {
     expect([worked.transitions.includes('goal_unmet'), worked.terminal.signal.context['cause']]).toEqual([true, 'asks'])
   })
 
-  test('in a mode that plans nothing is checked', async () => {
+  test('checks nothing in a mode that only plans', async () => {
     const until = goal(failed())
     const permissions = {
       denies: () => undefined,
@@ -405,11 +405,11 @@ describe('who is asked', () => {
     expect([terminal.reason, terminal.goal?.met, until.checks]).toEqual(['completed', 'unknown', 0])
   })
 
-  test('goals that are set while the run goes on are checked from then on, with tries of their own', async () => {
+  test('checks goals that are set during the run from then on, with their own tries', async () => {
     const named = goal(failed())
-    let asked = 0
+    let callCount = 0
     const script = (): string => {
-      if (++asked === 2) going.loop.set({ until: [{ name: 'second' }] })
+      if (++callCount === 2) going.loop.set({ until: [{ name: 'second' }] })
       return 'Done.'
     }
     const going = begin(script, {
@@ -425,7 +425,7 @@ describe('who is asked', () => {
   })
 })
 
-test('checks are not repeated by a resume that has them on record, and an open one is done again', async () => {
+test('repeats no recorded check in a resume, and runs an open one again', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
   const until = goal(failed(), failed(), passed)
@@ -453,13 +453,13 @@ test.each([
   ['npm notice New version\nnpm ERR! Missing script: "nope"', 'npm ERR! Missing script: "nope"'],
   ['', ''],
 ])(
-  'of a report the line that says most is told, and of a package manager its error alone where it ran nothing',
+  'quotes the most informative line of a report, and only the error of a package manager that ran nothing',
   (report, line) => {
     expect(lineOfCheck({ tail: report })).toBe(line)
   },
 )
 
-test('of a judge the first line is the reason', () => {
+test('quotes the first line of a judge as the reason', () => {
   expect(lineOfCheck({ judged: true, tail: '\nNo tool has shown it.\nRun a program: 2 failed.' })).toBe(
     'No tool has shown it.',
   )

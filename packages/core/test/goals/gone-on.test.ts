@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-72.
+// Tests R-GOAL-72.
 import { describe, expect, test } from 'vitest'
 import { QueryEngine, type Goal } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -24,27 +24,27 @@ function goal(holdsAt: (check: number) => boolean): Goal & { readonly checks: nu
 
 async function ended(messages: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of messages) {
-    // All that is wanted is its end.
+    // Only the end of the run matters.
   }
 }
 
-describe('a run that ended unmet and goes on', () => {
-  test('begins with what the check found, in the words of the loop, and keeps its tries', async () => {
+describe('a run that ended unmet and is continued', () => {
+  test('begins with the result of the check, in the words of the loop, and keeps its tries', async () => {
     const until = goal((check) => check === 3)
     const model = scriptedModel([edits, 'Done.', 'Which file?', edits, 'Done now.'])
     const engine = new QueryEngine({ model, until: [until], tools: [edit], unmetWithoutWork: 'end' })
     await ended(engine.submit('go'))
     expect([engine.lastTerminal?.reason, engine.lastTerminal?.signal.context['cause']]).toEqual(['goal_unmet', 'asks'])
     await ended(engine.resume())
-    const said = model.requests[3]?.messages.at(-1)
-    expect(JSON.stringify(said)).toContain('The goal is not met: `npm test` failed with exit code 1.')
-    expect(JSON.stringify(said)).toContain('2 failed')
+    const lastMessage = model.requests[3]?.messages.at(-1)
+    expect(JSON.stringify(lastMessage)).toContain('The goal is not met: `npm test` failed with exit code 1.')
+    expect(JSON.stringify(lastMessage)).toContain('2 failed')
     const own = [...engine.transcript].filter((each) => each.kind === 'user' && each.origin === 'prompt')
     expect(own).toHaveLength(1)
     expect([engine.lastTerminal?.reason, engine.lastTerminal?.goal?.tries]).toEqual(['completed', 1])
   })
 
-  test('is checked anew, since a person may have put it right in between', async () => {
+  test('is checked anew, since a person may have fixed the problem in between', async () => {
     const until = goal((check) => check === 2)
     const model = scriptedModel(['I cannot.', 'It is right now.'])
     const engine = new QueryEngine({ model, until: [until], unmetWithoutWork: 'end' })
@@ -54,10 +54,10 @@ describe('a run that ended unmet and goes on', () => {
     expect([engine.lastTerminal?.reason, engine.lastTerminal?.goal?.met, until.checks]).toEqual(['completed', true, 2])
   })
 
-  test('with more tries goes on from those that it had', async () => {
+  test('continues with more tries from those already used', async () => {
     const until = goal(() => false)
-    let asked = 0
-    const model = scriptedModel(() => (asked++ % 2 === 0 ? edits : 'Done.'))
+    let callCount = 0
+    const model = scriptedModel(() => (callCount++ % 2 === 0 ? edits : 'Done.'))
     const engine = new QueryEngine({ model, until: [until], tools: [edit], maxGoalTries: 2 })
     await ended(engine.submit('go'))
     expect(engine.lastTerminal?.goal?.tries).toBe(2)

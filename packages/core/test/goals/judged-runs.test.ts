@@ -1,16 +1,16 @@
-// Runs with a judged goal: spec R-GOAL-50, R-GOAL-51 and R-GOAL-56.
+// Tests runs with a judged goal: spec R-GOAL-50, R-GOAL-51 and R-GOAL-56.
 import { expect, test } from 'vitest'
 import { certificate, judgedGoal, replay, resume } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { json, run, tool, type Given } from '../support/harness.ts'
+import { json, run, tool, type RunTestOptions } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
 const output = 'Test Files  2 passed (2) in 3.4 s'
 const shell = tool('Bash', output, { onUnknownOutcome: 'rerun' })
 const tests = { toolCalls: [{ name: 'Bash', input: { command: 'npm test' } }] }
 
-/** A run whose judge believes what it is told, first a bare claim and then, told off, a result. */
-function world(changes: Pick<Given, 'maxTotalTokens'> = {}) {
+/** A run whose judge first accepts a bare claim, and after a correction quotes a result. */
+function world(changes: Pick<RunTestOptions, 'maxTotalTokens'> = {}) {
   const judge = scriptedModel(
     (_request, index) =>
       index % 2 === 0
@@ -30,7 +30,7 @@ function world(changes: Pick<Given, 'maxTotalTokens'> = {}) {
   return { options, judge, model }
 }
 
-test('an answer without work is sent back unseen by the judge; with a result that shows it the run is done', async () => {
+test('sends an answer without work back before the judge sees it, and is done with a result that proves it', async () => {
   const { options, judge, model } = world()
   const { terminal, transitions, state } = await run([], options)
   expect([terminal.reason, transitions]).toEqual(['completed', ['goal_unmet', 'next_turn']])
@@ -48,14 +48,14 @@ test('an answer without work is sent back unseen by the judge; with a result tha
   expect(sentBack).toContain('there is no tool result since the prompt')
 })
 
-test('killed after every record, it comes to the same, and no question that was answered is asked again', async () => {
+test('has the same result when killed after every record, and repeats no answered question', async () => {
   const { terminal, steps } = await run([], world().options)
   expect(json((await replay(steps.records, world().options)).terminal)).toEqual(json(terminal))
   for (let count = 1; count < steps.records.length; count++) {
     const before = world()
     const records = await killedAfter(count, before.options)
     const after = world()
-    // Replies are by number: both models go on where they were.
+    // Replies are numbered, so both models continue where they were.
     const answeredKeys = records.filter(
       (record) => record.type === 'result' && /asked\/\w+\.\d/.test(record.key),
     ).length
@@ -81,14 +81,14 @@ test('killed after every record, it comes to the same, and no question that was 
   }
 })
 
-test('without money for the judge the goal is not met, and no limit is passed', async () => {
+test('does not meet the goal when the judge cannot be paid, and exceeds no limit', async () => {
   const { options, judge } = world({ maxTotalTokens: 3_000 })
   const { terminal } = await run([], options)
   expect(terminal.totalTokens).toBeLessThanOrEqual(3_000)
   expect([terminal.goal?.met === true, judge.requests.length]).toEqual([false, 0])
 })
 
-test('the certificate says that judges ask', () => {
+test("names the judge's requests in the certificate", () => {
   const { options } = world()
   expect(certificate(options).notes).toEqual([expect.stringContaining('at most 2 requests for each pass')])
   expect(certificate({ ...options, until: [{ name: 'npm test', check: () => ({ met: true }) }] }).notes).toEqual([])

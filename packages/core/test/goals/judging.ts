@@ -7,7 +7,7 @@ import type { Changes } from '../../src/verification/goal-progress.ts'
 import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/conversation/transcript.ts'
 import { AgentState } from '../../src/hooks/agent-state.ts'
 
-// Conversations, and judges that answer as they are told to.
+// Conversations, and judges with scripted answers.
 
 let entries = 0
 
@@ -101,7 +101,7 @@ export interface Judged {
   readonly questions: readonly HookQuestion[]
 }
 
-/** Checks the goal once. The last reply is given again where more is asked. */
+/** Checks the goal once. The last reply repeats when more is asked. */
 export async function judge(
   conversation: readonly TranscriptEntry[],
   replies: readonly CompactionReply[],
@@ -123,7 +123,7 @@ export async function judge(
   return { verdict: await judgedGoal(goal, options).check(context), questions }
 }
 
-/** Whether a judge that says "met" by this quote, whatever it is asked, has its way. */
+/** Whether a judge that answers "met" with this quote, whatever it is asked, succeeds. */
 export async function counts(
   conversation: readonly TranscriptEntry[],
   quote: string,
@@ -132,7 +132,7 @@ export async function counts(
   return (await judge(conversation, [met(quote)], options)).verdict.met
 }
 
-/** The last result of these entries is that of the last change. */
+/** The last result of these entries belongs to the last change. */
 export function changedBy(conversation: readonly TranscriptEntry[]): Changes {
   const last = conversation.at(-1)
   const results = last?.kind === 'user' && typeof last.message.content !== 'string' ? last.message.content : []
@@ -144,7 +144,7 @@ export function changedBy(conversation: readonly TranscriptEntry[]): Changes {
   }
 }
 
-/** What the judge was shown first. */
+/** The first question that the judge was shown. */
 export function shownTo({ questions }: Judged): string {
   return textOf(questions[0]?.messages[0]?.content ?? '')
 }

@@ -1,4 +1,4 @@
-// What a model wrote itself is no evidence, whatever a tool makes of it: spec R-GOAL-53 and R-GOAL-54.
+// Tests that text which the model wrote itself is no evidence, whatever a tool makes of it: spec R-GOAL-53 and R-GOAL-54.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { firstWith, lettersOf, longestShared, withoutShared } from '../../src/goals/own-words.ts'
@@ -17,7 +17,7 @@ describe('a quote that the model wrote', () => {
       { input: { command: `b="and nothing is left to do"; a="all tests pass"; echo "$a $b"` }, result: claim },
       claim,
     ],
-    'is in capitals and with other signs between': [
+    'is in capitals with other signs between the words': [
       {
         input: { command: `echo "${claim}" | tr a-z A-Z | tr ' ' '_'` },
         result: claim.toUpperCase().replaceAll(' ', '_'),
@@ -36,7 +36,7 @@ describe('a quote that the model wrote', () => {
       { input: { command: `echo ${Buffer.from(claim).toString('hex')} | xxd -r -p` }, result: claim },
       claim,
     ],
-    'is turned around': [
+    'is reversed': [
       { input: { command: `echo '${Array.from(claim).toReversed().join('')}' | rev` }, result: claim },
       claim,
     ],
@@ -48,7 +48,7 @@ describe('a quote that the model wrote', () => {
       { input: { command: `cat "${claim}"` }, result: `cat: ${claim}: No such file or directory` },
       `cat: ${claim}: No such file or directory`,
     ],
-    'is in a message of a commit': [
+    'is in a commit message': [
       [
         { input: { command: `git commit -qam "${claim}"` }, result: '' },
         { input: { command: 'git log --oneline -1' }, result: `3f2a1b9c ${claim}` },
@@ -73,7 +73,7 @@ describe('a quote that the model wrote', () => {
       ],
       'Tests 14 passed (14)',
     ],
-    'is printed by a script that it gave': [
+    'is printed by a script that it passed': [
       {
         input: { command: `python3 - <<'END'\nprint("all", "tests", "pass")\nprint("and nothing is left to do")\nEND` },
         result: claim,
@@ -105,11 +105,11 @@ describe('a quote that the model wrote', () => {
       },
       claim,
     ],
-    'stands in the name of a field': [{ name: 'mcp__memory__add', input: { [claim]: true }, result: claim }, claim],
+    'is in the name of a field': [{ name: 'mcp__memory__add', input: { [claim]: true }, result: claim }, claim],
   }
 
   for (const [title, [calls, quote]] of Object.entries(cases))
-    it(`does not count where it ${title}`, async () => {
+    it(`does not count when it ${title}`, async () => {
       const conversation = [
         ...says('Do it.'),
         ...(Array.isArray(calls) ? calls : [calls]).flatMap((call) => works(call)),
@@ -117,7 +117,7 @@ describe('a quote that the model wrote', () => {
       expect(await counts(conversation, quote)).toBe(false)
     })
 
-  it('does not count where the model says the same, before or after', async () => {
+  it('does not count when the model writes the same, before or after', async () => {
     const result = runs('npm test', 'Tests  14 passed (14) in 3 s')
     const quote = 'Tests 14 passed (14) in 3 s'
     expect(await counts([...says('Do it.'), ...result], quote)).toBe(true)
@@ -125,11 +125,11 @@ describe('a quote that the model wrote', () => {
     expect(await counts([...says('Do it.'), ...result, ...answers(`I see ${quote.toUpperCase()}`)], quote)).toBe(false)
     const thought = { type: 'thinking', thinking: `They want ${quote}`, signature: '' } as const
     expect(await counts([...says('Do it.'), ...answers(thought), ...result], quote)).toBe(false)
-    // What a person said is no word of the model.
+    // The words of a person are not the model's own.
     expect(await counts([...says(`Go on until it prints ${quote}`), ...result], quote)).toBe(true)
   })
 
-  it('does not count where it said so in a conversation that was summed up', async () => {
+  it('does not count when the model wrote it in a conversation that was summarized', async () => {
     const old = {
       role: 'assistant',
       content: [{ type: 'tool_use', id: 'old', name: 'Bash', input: { command: `alias x='echo ${claim}'` } }],
@@ -147,7 +147,7 @@ describe('a quote that the model wrote', () => {
 })
 
 describe('a quote that a program reported', () => {
-  // What is usual, in a session that wrote code and tests with the same words.
+  // A usual session, which wrote code and tests with the same words.
   const session = [
     ...says('Make the tests pass.'),
     ...works({
@@ -259,7 +259,7 @@ function inputFor(place: string, text: string): unknown {
 }
 
 describe('properties', () => {
-  it('no result made of the words of one input makes a goal met', async () => {
+  it('no result made from the words of one input meets a goal', async () => {
     await fc.assert(
       fc.asyncProperty(
         phrase,
@@ -285,7 +285,7 @@ describe('properties', () => {
     )
   })
 
-  it('no result made of pieces of the input of its own call makes a goal met', async () => {
+  it('no result made from pieces of the input of its own call meets a goal', async () => {
     const piece = fc.stringMatching(/^[a-z]{3,9}$/)
     await fc.assert(
       fc.asyncProperty(
@@ -301,7 +301,7 @@ describe('properties', () => {
     )
   })
 
-  it('no result made of words of all earlier inputs makes a goal met', async () => {
+  it('no result made from words of all earlier inputs meets a goal', async () => {
     const piece = fc.stringMatching(/^[a-z]{5,9}$/)
     await fc.assert(
       fc.asyncProperty(
@@ -334,7 +334,7 @@ describe('properties', () => {
     )
   })
 
-  it('shared parts are those that a plain search finds', () => {
+  it('finds the same shared parts as a plain search', () => {
     const letters = fc.stringMatching(/^[ab1]{0,30}$/)
     fc.assert(
       fc.property(

@@ -1,4 +1,4 @@
-// Holds R-GOAL-80: rounds of checks come from the record, so a replay needs no goal, also of a run that was killed and gone on with.
+// Tests R-GOAL-80: rounds of checks come from the record. A replay needs no goal, even for a run that was killed and resumed.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -15,7 +15,7 @@ import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, json, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** A goal that has failed so often passes. How often it was checked does not depend on the process that checks it. */
+/** A goal that passes after this many failures. The number of checks does not depend on the process. */
 function goalThatFails(times: number, checks: { count: number }): Goal {
   return {
     name: 'npm test',
@@ -28,7 +28,7 @@ function goalThatFails(times: number, checks: { count: number }): Goal {
   }
 }
 
-/** A model that edits and answers in turns, so that every answer comes after a change. It goes by what was said alone. */
+/** A model that alternates edits and answers, so that every answer follows a change. It depends only on the conversation. */
 function options(): RunOptions {
   const model = scriptedModel(({ messages }) => {
     const last = messages.at(-1)?.content
@@ -42,7 +42,7 @@ function options(): RunOptions {
 
 const roundsIn = (events: readonly RunEvent[]): unknown => json(events.filter(({ type }) => type === 'goal_end'))
 
-test('a replay without goals tells the rounds and the ending of the run', async () => {
+test('replays the rounds and the ending of the run without goals', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(6), async (times) => {
       const { terminal, events, steps } = await run([], {
@@ -50,7 +50,7 @@ test('a replay without goals tells the rounds and the ending of the run', async 
         until: [goalThatFails(times, { count: 0 })],
       } as never)
       expect(terminal.reason).toBe(times > 4 ? 'goal_unmet' : 'completed')
-      // What is in a file is JSON.
+      // A file contains JSON.
       const again = await replay(json(steps.records) as readonly StepRecord[], options())
       expect(roundsIn(again.events)).toEqual(roundsIn(events))
       expect(json(again.terminal)).toEqual(json(terminal))
@@ -59,30 +59,30 @@ test('a replay without goals tells the rounds and the ending of the run', async 
   )
 })
 
-test('a run that was killed after any of its records goes on with its tries, and is replayed without goals', async () => {
-  const whole = await run([], { ...options(), until: [goalThatFails(3, { count: 0 })] } as never)
-  expect(whole.terminal.goal).toMatchObject({ met: true, tries: 2 })
-  for (let count = 1; count < whole.steps.records.length; count++) {
+test('continues a run that was killed after any record with its tries, and replays it without goals', async () => {
+  const completeRun = await run([], { ...options(), until: [goalThatFails(3, { count: 0 })] } as never)
+  expect(completeRun.terminal.goal).toMatchObject({ met: true, tries: 2 })
+  for (let count = 1; count < completeRun.steps.records.length; count++) {
     const checks = { count: 0 }
     const records = await killedAfter(count, { ...options(), until: [goalThatFails(3, checks)] })
     expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
-    // A check that was under way is done again, and comes to the same.
+    // A check in flight is run again, with the same result.
     const recorded = records.filter((record) => record.type === 'result' && record.key.includes('/goal:')).length
     checks.count = recorded
     const resumed = resume(records, { ...options(), until: [goalThatFails(3, checks)] })
     const { terminal } = await resumed.loop.ended
     expect([count, terminal.reason, terminal.goal?.met, terminal.goal?.tries]).toEqual([count, 'completed', true, 2])
-    // A round that is on record is not made again.
+    // A recorded round is not repeated.
     expect(checks.count).toBe(4)
     const again = await replay(json(resumed.steps.records) as readonly StepRecord[], options())
     expect(json(again.terminal)).toEqual(json(terminal))
   }
 })
 
-test('a goal that a person set while the run went on is not needed either', async () => {
+test('needs no goal that a person set during the run either', async () => {
   const set: Goal = goalThatFails(1, { count: 0 })
-  const given = { ...options(), goalNamed: () => set }
-  const going = begin([], given as never)
+  const runOptions = { ...options(), goalNamed: () => set }
+  const going = begin([], runOptions as never)
   going.loop.set({ until: [{ name: 'npm test' }] })
   const { terminal, steps } = await going.end()
   expect(terminal.goal?.met).toBe(true)

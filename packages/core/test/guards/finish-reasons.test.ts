@@ -1,4 +1,4 @@
-// Holds R-GUARD-5 of docs/spec.
+// Tests R-GUARD-5.
 import { describe, expect, test } from 'vitest'
 import { AgentState, finishReason, not } from '../../src/index.ts'
 import { AgentBuilder, UseGuards, UseModel } from '../../src/compat/index.ts'
@@ -16,7 +16,7 @@ const ended = (reason: string) => ({
 describe.each(['max_tokens', 'pause_turn', 'refusal', 'model_context_window_exceeded', 'end_turn', 'other'])(
   'a guard that waits for %s',
   (reason) => {
-    test('ends the run with the reply that ended so', async () => {
+    test('ends the run with the reply that ended this way', async () => {
       const result = await run([{ text: 'part', stopReason: reason }, 'more'], { stopWhen: finishReason(reason) })
       expect([
         result.terminal.reason,
@@ -36,7 +36,7 @@ describe.each(['max_tokens', 'pause_turn', 'refusal', 'model_context_window_exce
       ])
     })
 
-    test('is heard by a built agent, too', async () => {
+    test('also works in a built agent', async () => {
       const agent = AgentBuilder.base()
         .withCapability(new UseModel(scriptedModel([{ text: 'part', stopReason: reason }, 'more'])))
         .withCapability(new UseGuards({ finishReasons: [reason], maxTokens: null }))
@@ -47,8 +47,8 @@ describe.each(['max_tokens', 'pause_turn', 'refusal', 'model_context_window_exce
   },
 )
 
-describe('a reply that did not end by itself', () => {
-  test('is recovered where no guard waits for how it ended', async () => {
+describe('a reply with an abnormal finish reason', () => {
+  test('is recovered when no guard waits for its finish reason', async () => {
     const { terminal, transitions } = await run([cut, cut, 'done'], { stopWhen: finishReason('refusal', 'pause_turn') })
     expect([terminal.reason, transitions]).toEqual([
       'completed',
@@ -56,7 +56,7 @@ describe('a reply that did not end by itself', () => {
     ])
   })
 
-  test('and was cut by what the budget left ends the run for the budget', async () => {
+  test('ends the run for the budget when the budget cut it', async () => {
     const { terminal } = await run([{ ...cut, usage: { input_tokens: 10, output_tokens: 2_000 } }], {
       maxBudgetUsd: 2_500,
       prices: dollarATokenPrices,
@@ -65,7 +65,7 @@ describe('a reply that did not end by itself', () => {
     expect(terminal.reason).toBe('max_budget_usd')
   })
 
-  test('has its complete calls run, before the guard is heard', async () => {
+  test('has its complete calls run before the guard is evaluated', async () => {
     const reply: ScriptedReply = { ...calls('Look'), stopReason: 'max_tokens' }
     const result = await run([reply, 'more'], { tools: [reader('Look')], stopWhen: finishReason('max_tokens') })
     expect([result.terminal.signal.toJSON(), resultTexts(result), result.model.requests.length]).toEqual([
@@ -84,7 +84,7 @@ describe('a reply that did not end by itself', () => {
     ])
   })
 
-  test('is shown to the hooks after inference, and may be gone on with', async () => {
+  test('is shown to the hooks after inference, which may continue', async () => {
     const seen: unknown[] = []
     const look = hook('afterInference', (context) => void seen.push(context.state().lastAnswer()))
     const insist = hook('onStop', (context) => {

@@ -27,7 +27,7 @@ import {
 } from '../../src/compat/index.ts'
 import { nearestCycle } from '../../src/limits/recent-turns.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, hook, json, reader, run, tool, type Given } from '../support/harness.ts'
+import { begin, calls, hook, json, reader, run, tool, type RunTestOptions } from '../support/harness.ts'
 
 const view = (parts: Partial<GuardView> = {}): GuardView => ({
   checkpoint: 'after_tools',
@@ -42,7 +42,7 @@ const view = (parts: Partial<GuardView> = {}): GuardView => ({
   ...parts,
 })
 
-describe('guards of limits (spec R-GUARD-2 to R-GUARD-5) say what was used and what the limit is', () => {
+describe('guards of limits (spec R-GUARD-2 to R-GUARD-5) report the used amount and the limit', () => {
   test.each([
     [
       new StepsLimitHook(10),
@@ -113,7 +113,7 @@ describe('combinators', () => {
     expect([any(silent).evaluate(view()), any().evaluate(view())]).toEqual([undefined, undefined])
   })
 
-  test('all stops when every one does, and tells of all', () => {
+  test('all stops when every one does, and names all of them', () => {
     const guard = all(says('time', 'time_limit'), says('steps', 'steps_limit'))
     expect(guard.evaluate(view())?.toJSON()).toEqual({
       reason: 'steps_limit',
@@ -142,7 +142,7 @@ describe('combinators', () => {
     expect(not(says('time', 'time_limit')).evaluate(view())).toBeUndefined()
   })
 
-  test('only any passes bounds on: neither all nor not bounds anything', () => {
+  test('passes bounds on only in any: neither all nor not bounds anything', () => {
     const [five, nine] = [new StepsLimitHook(5), new StepsLimitHook(9)]
     expect([any(five, nine, new TokenUsageLimitHook(7)).bounds, all(five, nine).bounds, not(five).bounds]).toEqual([
       { turns: 5, tokens: 7 },
@@ -185,17 +185,17 @@ describe('the short names make the guards of limits', () => {
       new FinishReasonHook(['max_tokens', 'refusal']),
       { finishReason: 'refusal' },
     ],
-  ] as const)('%o', (made, guard, at) => {
-    expect(made).toBeInstanceOf(guard.constructor)
-    expect([any(made).bounds, made.evaluate(view(at)), made.remaining(view(at))]).toEqual([
+  ] as const)('%o', (shortNamed, guard, at) => {
+    expect(shortNamed).toBeInstanceOf(guard.constructor)
+    expect([any(shortNamed).bounds, shortNamed.evaluate(view(at)), shortNamed.remaining(view(at))]).toEqual([
       any(guard).bounds,
       guard.evaluate(view(at)),
       guard.remaining(view(at)),
     ])
-    expect(made.evaluate(view(at))).toBeInstanceOf(StopSignal)
+    expect(shortNamed.evaluate(view(at))).toBeInstanceOf(StopSignal)
   })
 
-  test('and say what is wrong', () => {
+  test('and report what is wrong', () => {
     expect(() => timeLimit(0)).toThrow('ms must be above 0, but it is 0. Leave it out for no limit.')
     expect(timeLimit(1_001).bounds).toEqual({ ms: 1_001 })
   })
@@ -209,7 +209,7 @@ describe('the short names make the guards of limits', () => {
   })
 })
 
-describe('a guard says how near it is to firing', () => {
+describe('a guard reports how close it is to firing', () => {
   test.each([
     [stepLimit(10), { steps: 4 }, { guard: 'StepsLimitHook', used: 4, limit: 10, unit: 'turns' }],
     [tokenLimit(100), { totalTokens: 120 }, { guard: 'TokenUsageLimitHook', used: 120, limit: 100, unit: 'tokens' }],
@@ -219,11 +219,11 @@ describe('a guard says how near it is to firing', () => {
     [noProgress(), {}, { guard: 'noProgress', used: 0, limit: 5, unit: 'repeats' }],
     [noProgress(), { recentTurns: [9, 1, 2, 1, 2, 1, 2] }, { guard: 'noProgress', used: 3, limit: 5, unit: 'repeats' }],
     [stepLimit(Infinity), { steps: 4 }, undefined],
-  ] as const)('%o at %o', (guard, at, told) => {
-    expect(guard.remaining?.(view(at))).toEqual(told)
+  ] as const)('%o at %o', (guard, at, expected) => {
+    expect(guard.remaining?.(view(at))).toEqual(expected)
   })
 
-  test('any: the nearest of those that say, all: the farthest if all say, not: whether it would fire', () => {
+  test('any: the nearest of those that report, all: the farthest if all report, not: whether it would fire', () => {
     const at = view({ steps: 9, totalTokens: 10 })
     const silent: Guard = { name: 'silent', evaluate: () => undefined }
     const [steps, tokens] = [stepLimit(10), tokenLimit(100)]
@@ -269,15 +269,15 @@ describe('a guard says how near it is to firing', () => {
     ),
   }))
 
-  test('and fires exactly when its limit is used up, whatever it is made of; what it says is JSON', () => {
+  test('and fires exactly when its limit is used up, however it is composed; its report is JSON', () => {
     const seen = { fired: 0, silent: 0 }
     fc.assert(
       fc.property(guards, views, (guard, at) => {
-        const told = guard.remaining?.(at)
+        const remaining = guard.remaining?.(at)
         const fires = guard.evaluate(at) !== undefined
         seen[fires ? 'fired' : 'silent']++
-        expect(json(told)).toEqual(told)
-        expect(told !== undefined && told.used >= told.limit).toBe(fires)
+        expect(json(remaining)).toEqual(remaining)
+        expect(remaining !== undefined && remaining.used >= remaining.limit).toBe(fires)
       }),
       { numRuns: 1_000 },
     )
@@ -290,7 +290,7 @@ describe('no progress', () => {
     Array.from({ length: length * repeats }, (_, index) => index % length)
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    'sees a cycle of %i turns that came five times in a row, and not one turn earlier',
+    'sees a cycle of %i turns that repeated five times in a row, and not one turn earlier',
     (length) => {
       const full = { length, repeats: 5, limit: 5 }
       expect(nearestCycle(cycle(length, 5), 5)).toEqual(full)
@@ -303,7 +303,7 @@ describe('no progress', () => {
     expect(nearestCycle(cycle(9, 5), 5)).toEqual({ length: 1, repeats: 1, limit: 5 })
   })
 
-  test('a single change anywhere in the cycle is progress', () => {
+  test('counts a single change anywhere in the cycle as progress', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.nat(), (length, place) => {
         const turns = cycle(length, 5)
@@ -331,7 +331,7 @@ describe('no progress', () => {
     },
   )
 
-  test('polling whose output changes in more than numbers passes', async () => {
+  test('accepts polling whose output changes in more than numbers', async () => {
     let percent = 0
     const { terminal } = await run((_request, index) => (index < 40 ? calls('Poll') : 'done'), {
       tools: [reader('Poll', () => `at ${'.'.repeat(percent++)}`)],
@@ -340,7 +340,7 @@ describe('no progress', () => {
     expect([terminal.reason, terminal.summary.turns]).toEqual(['completed', 41])
   })
 
-  // Turns that waited are below zero, in the place of -1 - hash.
+  // Turns that waited are stored as negative numbers: -1 - hash.
   const waited = (turns: readonly number[], isWait: (turn: number) => boolean): number[] =>
     turns.map((turn) => (isWait(turn) ? -1 - turn : turn))
 
@@ -351,7 +351,7 @@ describe('no progress', () => {
     [4, 6],
     [5, 5],
     [8, 5],
-  ])('a cycle of %i turns with one that waits fills 25 turns: it may come %i times', (length, limit) => {
+  ])('permits a cycle of %i turns with one that waits for 25 turns: it may repeat %i times', (length, limit) => {
     const rounds = (repeats: number): number[] => waited(cycle(length, repeats), (turn) => turn === 0)
     expect([rounds(limit - 1), rounds(limit)].map((turns) => nearestCycle(turns, 5))).toEqual([
       { length, repeats: limit - 1, limit },
@@ -359,7 +359,7 @@ describe('no progress', () => {
     ])
   })
 
-  test('whether a turn waited makes the same turn no other one; the newest round says which limit counts', () => {
+  test('treats a turn as the same whether or not it waited; the newest round decides which limit applies', () => {
     const turns = waited(cycle(1, 10), () => true)
     expect([nearestCycle([...turns, 0], 5), nearestCycle([0, 0, ...turns], 5)]).toEqual([
       { length: 1, repeats: 11, limit: 5 },
@@ -367,7 +367,7 @@ describe('no progress', () => {
     ])
   })
 
-  test('a cycle is told as that of its shortest round, wherever it began', () => {
+  test('reports a cycle as its shortest round, wherever it began', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.nat(7), fc.boolean(), (length, begins, waits) => {
         const turns = waited(cycle(length, 50), () => waits).slice(begins, begins + 40)
@@ -376,7 +376,7 @@ describe('no progress', () => {
     )
   })
 
-  const polls = (ms: number, options: Partial<Given> = {}): ReturnType<typeof run> => {
+  const polls = (ms: number, options: Partial<RunTestOptions> = {}): ReturnType<typeof run> => {
     const clock = createFakeClock({ autoAdvance: true })
     const poll = reader('Poll', async () => {
       await new Promise<void>((resolve) => void clock.after(ms, resolve))
@@ -385,7 +385,7 @@ describe('no progress', () => {
     return run(() => calls('Poll'), { tools: [poll], clock, ...guarded, ...options })
   }
 
-  test('polling with the same result is stopped after 5 turns, and after 25 where each of them waits', async () => {
+  test('stops polling with the same result after 5 turns, and after 25 when each of them waits', async () => {
     // Timers of hosts may fire a little early.
     const [quick, slow] = [await polls(4_989), await polls(4_990)]
     expect(
@@ -401,7 +401,7 @@ describe('no progress', () => {
     ])
   })
 
-  test('a turn waits where one of its tools does, and the same turn is the same whether or not it waited', async () => {
+  test('counts a turn as waiting when one of its tools does, and as the same turn either way', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const taking = (name: string, ms: (call: number) => number) => {
       let count = 0
@@ -416,11 +416,11 @@ describe('no progress', () => {
       return 1 + transitions.indexOf('no_progress_nudge')
     }
     expect(await nudgedAfter([taking('Quick', () => 0), taking('Slow', () => 5_000)])).toBe(15)
-    // What looks in haste every other time is reminded after three looks in haste or not.
+    // Turns that alternate between waiting and not waiting get the reminder after three rounds.
     expect(await nudgedAfter([taking('Poll', (call) => (call % 2 === 0 ? 0 : 5_000))])).toBe(3)
   })
 
-  test('an agent that takes long works: its turn does not wait', async () => {
+  test('counts a long-running agent as work: its turn does not wait', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const work = reader('Work', async () => {
       await new Promise<void>((resolve) => void clock.after(60_000, resolve))
@@ -440,13 +440,13 @@ describe('no progress', () => {
     expect([terminal.reason, terminal.signal.context['limit']]).toEqual(['no_progress', 5])
   })
 
-  test('the cycle that is nearest to its limit is told, and not the one that came most often', () => {
+  test('reports the cycle that is nearest to its limit, and not the most frequent one', () => {
     // Three rounds of eight, and two turns of five.
     const turns = waited([0, 1, 1, 0, 1, 1, 0, 1, 1], (turn) => turn === 0)
     expect(nearestCycle(turns, 5)).toEqual({ length: 1, repeats: 2, limit: 5 })
   })
 
-  test('the same output for changing input passes; ids do not count', async () => {
+  test('accepts the same output for changing input, and ignores ids', async () => {
     const inputs = await run(
       (_request, index) => (index < 40 ? calls({ name: 'Look', input: { page: index } }) : 'done'),
       { tools: [reader('Look')], ...guarded },
@@ -459,7 +459,7 @@ describe('no progress', () => {
     expect(ids.terminal.reason).toBe('no_progress')
   })
 
-  test('new user input starts the count anew', async () => {
+  test('starts the count anew after new user input', async () => {
     const steered = tool('Look', () => ('same'), { readOnly: true }) // prettier-ignore
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index % 2 === 1) going.loop.steer('go on')
@@ -470,7 +470,7 @@ describe('no progress', () => {
     expect([terminal.reason, transitions.includes('no_progress_nudge')]).toEqual(['completed', false])
   })
 
-  test('is looked for only where a guard says so: no other costs the memory of turns', async () => {
+  test('is tracked only when a guard requests it: otherwise no turns are stored', async () => {
     const seen: unknown[] = []
     const watch = (looksAtTurns: boolean): Guard => ({
       name: 'watch',
@@ -487,11 +487,11 @@ describe('no progress', () => {
     ['token_limit', 'token_limit'],
     ['retry_limit', 'no_progress'],
     ['finish_reason', 'no_progress'],
-  ] as const)('is no reason for a nudge when %s stands beside it', async (reason, ends) => {
-    const stopping = (name: string, why: StopCategory): Guard => ({
+  ] as const)('sends no nudge when %s is raised with it', async (reason, ends) => {
+    const stopping = (name: string, category: StopCategory): Guard => ({
       name,
       checkpoints: ['after_tools'],
-      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason: why }) : undefined),
+      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason: category }) : undefined),
     })
     const { transitions, terminal } = await run(() => calls('Look'), {
       tools: [reader('Look')],
@@ -504,22 +504,22 @@ describe('no progress', () => {
     ])
   })
 
-  test('a tool or a hook that stops the run with this reason is not answered with a nudge', async () => {
+  test('sends no nudge when a tool or a hook stops the run with this reason', async () => {
     const signal = new StopSignal({ reason: 'no_progress', message: 'this leads nowhere' })
-    const stops: readonly Given[] = [
+    const stops: readonly RunTestOptions[] = [
       { tools: [tool('Look', () => { throw new AgentStopException({ signal }) })] }, // prettier-ignore
       {
         tools: [tool('Look')],
         hooks: [hook('afterStep', (context) => context.withState(context.state().withStopSignal(signal)))],
       },
     ]
-    for (const given of stops) {
-      const { transitions, terminal } = await run(() => calls('Look'), given)
+    for (const runOptions of stops) {
+      const { transitions, terminal } = await run(() => calls('Look'), runOptions)
       expect([transitions, terminal.reason]).toEqual([[], 'no_progress'])
     }
   })
 
-  test('is no reason for a nudge when a limit on turns is met in the same turn', async () => {
+  test('sends no nudge when a limit on turns is reached in the same turn', async () => {
     const stop: Guard = {
       name: 'other',
       checkpoints: ['after_tools'],

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-DEC-3, R-DEC-5, for guards that share a name.
+// Tests R-DEC-3, R-DEC-5, for guards that share a name.
 import { describe, expect, test } from 'vitest'
 import { any, certificate, noProgress, resume, StopSignal, type Guard } from '../../src/index.ts'
 import { StepsLimitHook } from '../../src/compat/index.ts'
@@ -7,12 +7,12 @@ import { calls, hook, reader, run } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const tools = [reader('Look')]
-/** A hook that always asks to go on. */
+/** A hook that always requests to continue. */
 const hooks = [hook('onStop', (context) => context.withState(context.state().withExecutionContinued('more')))]
 const overrides = (transitions: readonly string[]) =>
   transitions.filter((name) => name === 'continuation_requested').length
 
-/** A guard that stops from so many steps on; another of its name never does. */
+/** A guard that stops from this step on; another one of its name never does. */
 const named = (name: string, limit: number): Guard => ({
   name,
   evaluate: ({ steps }) =>
@@ -23,25 +23,25 @@ describe('a guard is overridden once until it has been below its limit', () => {
   test.each<[string, readonly Guard[]]>([
     ['alone', [new StepsLimitHook(1)]],
     ['with another of its class before it', [new StepsLimitHook(900), new StepsLimitHook(1)]],
-    ['with another of its class behind it', [new StepsLimitHook(1), new StepsLimitHook(900)]],
-    ['with one of its name that is silent', [named('mine', 1), named('mine', 900)]],
+    ['with another of its class after it', [new StepsLimitHook(1), new StepsLimitHook(900)]],
+    ['with a silent one of its name', [named('mine', 1), named('mine', 900)]],
     ['with combinations of the same names', [any(new StepsLimitHook(1)), any(new StepsLimitHook(900))]],
-    ['with one that takes the name of a limit of the run', [named('max_turns', 900), named('x', 1)]],
+    ['with one that uses the name of a limit of the run', [named('max_turns', 900), named('x', 1)]],
   ])('%s', async (_how, stopWhen) => {
     const { transitions, terminal } = await run(() => calls('Look'), { tools, hooks, stopWhen })
     expect([overrides(transitions), terminal.reason, terminal.summary.turns]).toEqual([1, 'max_turns', 2])
   })
 
-  test('the limit on turns itself, beside a guard that bears its name and is silent', async () => {
-    const given = { tools, hooks, maxTurns: 1, stopWhen: [named('max_turns', 900), named('ledger', 900)] }
-    const { transitions, terminal } = await run(() => calls('Look'), given)
+  test('the limit on turns itself, next to a silent guard of its name', async () => {
+    const runOptions = { tools, hooks, maxTurns: 1, stopWhen: [named('max_turns', 900), named('ledger', 900)] }
+    const { transitions, terminal } = await run(() => calls('Look'), runOptions)
     expect([overrides(transitions), terminal.reason]).toEqual([1, 'max_turns'])
   })
 
-  test('another one of the same name may be overridden by itself', async () => {
+  test('another one of the same name may be overridden separately', async () => {
     const stopWhen = [new StepsLimitHook(1), new StepsLimitHook(3)]
     const { transitions, terminal } = await run(() => calls('Look'), { tools, hooks, stopWhen })
-    // The first stands beside the second, and it was overridden before.
+    // The first one fires together with the second, and was overridden before.
     expect([overrides(transitions), terminal.reason]).toEqual([1, 'max_turns'])
     const below: Guard = {
       name: 'StepsLimitHook',
@@ -59,7 +59,7 @@ describe('a guard is overridden once until it has been below its limit', () => {
     expect([overrides(both.transitions), both.terminal.reason]).toEqual([2, 'completed'])
   })
 
-  test('it stays overridden over a resume', async () => {
+  test('stays overridden over a resume', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const stopWhen = [new StepsLimitHook(1), new StepsLimitHook(900)]
     const options = { tools, hooks, stopWhen, model: scriptedModel(() => calls('Look')), clock }
@@ -76,13 +76,13 @@ describe('a guard is overridden once until it has been below its limit', () => {
   })
 })
 
-test('a guard that has the model reminded adds nothing to the bound on laps: its reminders are turns', () => {
+test('a guard with reminders adds nothing to the bound on iterations: its reminders are turns', () => {
   const options = { model: scriptedModel([]), maxTurns: 5 }
-  const laps = (guard: Guard) => certificate({ ...options, stopWhen: guard }).laps
-  expect(laps(noProgress())).toEqual(laps(new StepsLimitHook(900)))
+  const iterationsOf = (guard: Guard) => certificate({ ...options, stopWhen: guard }).laps
+  expect(iterationsOf(noProgress())).toEqual(iterationsOf(new StepsLimitHook(900)))
 })
 
-/** A hook that asks to go on so many times. */
+/** A hook that requests to continue this many times. */
 function asking(times: number) {
   let left = times
   return hook('onStop', (context) =>

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PROG-5: outputs are compared without what changes by itself.
+// Tests R-PROG-5: outputs are compared without parts that change by themselves.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exactHash, maskedHash, turnHash } from '../../src/limits/recent-turns.ts'
@@ -29,9 +29,9 @@ describe('the masked hash', () => {
     ['columns', 'size    12 kB', 'size 1,024 kB'],
     ['colours', '\u001B[31mfailed\u001B[0m: 3 tests', 'failed: 3 tests'],
     ['line ends', 'a\r\nb', 'a\nb'],
-    ['tabs beside numbers', 'a\t5 b', 'a    5\tb'],
+    ['tabs next to numbers', 'a\t5 b', 'a    5\tb'],
     ['numbers in other scripts', '共3个文件', '共12个文件'],
-  ])('%s are the same', (_what, one, other) => {
+  ])('treats %s as the same', (_what, one, other) => {
     expect(same(one, other)).toBe(true)
   })
 
@@ -40,15 +40,15 @@ describe('the masked hash', () => {
     ['another file', 'src/a.ts:3:1 error', 'src/b.ts:3:1 error'],
     ['a word that looks like a hash', 'the facade', 'the decade'],
     ['the case of a letter', 'Error', 'error'],
-    ['one line more', 'error 1\nerror 2', 'error 1'],
-    ['blanks in place of a line end', 'a b', 'a\nb'],
+    ['one more line', 'error 1\nerror 2', 'error 1'],
+    ['spaces in place of a line end', 'a b', 'a\nb'],
     ['a number in place of a word', 'the 5', 'the five'],
     ['another unit', 'size 12 kB', 'size 12 MB'],
     ['a path of another place', '/home/a/b', '/home/a/c'],
     ['the order of signs', 'f)(', 'f()'],
     ['a word of another script', '共3个文件', '共3个目录'],
     ['nothing', '', 'x'],
-  ])('%s is another text', (_what, one, other) => {
+  ])('distinguishes %s', (_what, one, other) => {
     expect(same(one, other)).toBe(false)
   })
 
@@ -58,7 +58,7 @@ describe('the masked hash', () => {
   const clock = fc.tuple(fc.nat(23), fc.nat(59)).map(([hour, minute]) => `${hour}:${minute}`)
   const path = fc.stringMatching(/^\/tmp\/[\w-]{1,8}(\/[\w-]{1,8}){0,2}$/)
   const masked = fc.oneof(number, hex, clock, path)
-  /** Words, and places where something stands that is masked. */
+  /** Words, and placeholders for values that are masked. */
   const parts = fc.array(
     fc.oneof(
       word.map((text) => ({ text })),
@@ -69,7 +69,7 @@ describe('the masked hash', () => {
   const filled = (shape: readonly ({ readonly text: string } | null)[], fill: readonly string[]): string =>
     shape.map((part, index) => part?.text ?? fill[index % fill.length]).join(' = ')
 
-  test('what stands where something is masked makes no difference, a word anywhere does', () => {
+  test('ignores a difference in masked values and detects one in a word anywhere', () => {
     fc.assert(
       fc.property(
         parts,
@@ -90,7 +90,7 @@ describe('the masked hash', () => {
     )
   })
 
-  test('escape sequences between words are not there', () => {
+  test('ignores escape sequences between words', () => {
     const sequence = fc.constantFrom(
       '\u001B[0m',
       '\u001B[1;31m',
@@ -110,7 +110,7 @@ describe('the masked hash', () => {
     )
   })
 
-  test('any text has a hash, a whole number of 32 bits, that its link changes', () => {
+  test('hashes any text to a 32-bit integer that its link changes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(), (text, link) => {
         const hash = maskedHash(text, link)
@@ -125,7 +125,7 @@ describe('the masked hash', () => {
     )
   })
 
-  test('what was hashed before makes no difference', () => {
+  test('does not depend on what was hashed before', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.array(fc.oneof(word, number)).map((all) => all.join(' ')),
@@ -139,7 +139,7 @@ describe('the masked hash', () => {
     )
   })
 
-  test('the exact hash tells all texts apart, also huge ones that differ in one character', () => {
+  test('distinguishes all texts by the exact hash, even huge ones that differ in one character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (one, other) => {
         expect(exactHash(one, 0) === exactHash(other, 0)).toBe(wellFormed(one) === wellFormed(other))
@@ -150,14 +150,14 @@ describe('the masked hash', () => {
       expect(exactHash(`${huge.slice(0, at)}#${huge.slice(at + 1)}`, 0)).not.toBe(exactHash(huge, 0))
   })
 
-  test('what is behind the part of a huge text that is masked is compared exactly', () => {
+  test('compares the part of a huge text after its masked part exactly', () => {
     const huge = 'lorem ipsum '.repeat(25_000)
     expect(same(`1 ${huge}`, `2 ${huge}`)).toBe(true)
     expect(same(`${huge} 1`, `${huge} 2`)).toBe(false)
   })
 })
 
-test('a short result without letters is compared exactly: its figure is what was asked for', () => {
+test('compares a short result without letters exactly: its number is what was asked for', () => {
   const hash = (content: string): number =>
     turnHash(
       [{ type: 'tool_use', id: 't', name: 'Bash', input: {} }],

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GUARD-11, R-GUARD-11a: what repetition comes to, by an option.
+// Tests R-GUARD-11, R-GUARD-11a: the option for runs that make no progress.
 import { expect, test } from 'vitest'
 import { noProgress, query, run as runPrompt, startRun, streamRun, type RunOptions } from '../../src/index.ts'
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
@@ -7,8 +7,8 @@ import { reader } from '../support/harness.ts'
 
 const tools = [reader('Look', () => 'the same')]
 
-/** A model that makes the same call again and again, and answers after so many. */
-const repeating = (calls: number) =>
+/** A model that makes the same call repeatedly, and answers after this many. */
+const repeatingModel = (calls: number) =>
   scriptedModel((_request, index) => (index < calls ? { toolCalls: [{ name: 'Look', input: {} }] } : 'answer'))
 
 type Start = (options: RunOptions) => Promise<string>
@@ -23,7 +23,7 @@ const viaQuery: Start = async ({ steps: _, ...options }) => {
 }
 
 async function endOf(start: Start, options: Partial<RunOptions>, calls = 40) {
-  const model = repeating(calls)
+  const model = repeatingModel(calls)
   const reason = await start({ model, tools, ...options })
   const last = JSON.stringify(model.requests.at(-1)?.messages)
   return {
@@ -36,7 +36,7 @@ async function endOf(start: Start, options: Partial<RunOptions>, calls = 40) {
 test.each<[string, Start]>([
   ['run', viaRun],
   ['query', viaQuery],
-])('%s reminds once, and never stops for it', async (_name, start) => {
+])('%s reminds once, and never stops the run', async (_name, start) => {
   expect(await endOf(start, {})).toEqual({ reason: 'completed', requests: 41, reminders: 1 })
   expect(await endOf(start, { noProgress: 'remind', maxTurns: 30 })).toMatchObject({
     reason: 'max_turns',
@@ -48,21 +48,23 @@ test.each<[string, Start]>([
   ['run', viaRun],
   ['query', viaQuery],
   ['streamRun', viaStream],
-])('%s stops after the reminder when asked, and does nothing with off', async (_name, start) => {
+])('%s stops after the reminder on request, and does nothing with off', async (_name, start) => {
   expect(await endOf(start, { noProgress: 'stop' })).toEqual({ reason: 'no_progress', requests: 5, reminders: 1 })
   expect(await endOf(start, { noProgress: 'off' })).toEqual({ reason: 'completed', requests: 41, reminders: 0 })
 })
 
-test('streamRun does nothing by itself', async () => {
+test('streamRun does nothing by default', async () => {
   expect(await endOf(viaStream, {})).toEqual({ reason: 'completed', requests: 41, reminders: 0 })
 })
 
-test('a guard of the caller takes its place', async () => {
+test('a guard of the caller replaces it', async () => {
   const options = { stopWhen: noProgress({ repeats: 2 }), noProgress: 'remind' as const }
   expect(await endOf(viaRun, options)).toEqual({ reason: 'no_progress', requests: 3, reminders: 1 })
 })
 
-test('what is no policy is refused', () => {
-  const given = { model: repeating(0), noProgress: 'warn' }
-  expect(() => Reflect.apply(streamRun, undefined, [startRun({ prompt: 'go' }), given])).toThrow('noProgress must be')
+test('rejects an invalid policy', () => {
+  const runOptions = { model: repeatingModel(0), noProgress: 'warn' }
+  expect(() => Reflect.apply(streamRun, undefined, [startRun({ prompt: 'go' }), runOptions])).toThrow(
+    'noProgress must be',
+  )
 })

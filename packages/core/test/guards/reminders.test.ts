@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PROG-4 to R-PROG-4c, R-PROG-6: what a run is reminded of that makes no progress, and how much of it is remembered.
+// Tests R-PROG-4 to R-PROG-4c, R-PROG-6: the reminders of a run without progress, and how many turns are stored for it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -19,10 +19,10 @@ import {
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
 import { nearestCycle, withNewest } from '../../src/limits/recent-turns.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, json, reader, run, said } from '../support/harness.ts'
+import { calls, json, reader, run, loopMessages } from '../support/harness.ts'
 
 const tools = [reader('Look')]
-const circling = () => calls('Look')
+const circlingModel = () => calls('Look')
 const times = (count: number, name: string): string[] => Array.from({ length: count }, () => name)
 
 describe('noProgress', () => {
@@ -35,7 +35,7 @@ describe('noProgress', () => {
     [{ remindAt: 2 }, 2, 5],
     [{ remindAt: 0 }, 2, 5],
   ])('with %o reminds after %i rounds and stops after %i', async (options, remindAt, repeats) => {
-    const { transitions, terminal } = await run(circling, { tools, stopWhen: noProgress(options) })
+    const { transitions, terminal } = await run(circlingModel, { tools, stopWhen: noProgress(options) })
     expect([transitions.indexOf('no_progress_nudge') + 1, terminal.reason, terminal.summary.turns]).toEqual([
       remindAt,
       'no_progress',
@@ -43,11 +43,11 @@ describe('noProgress', () => {
     ])
   })
 
-  test.each([{ repeats: NaN }, { remindAt: NaN }])('refuses %o', (options) => {
+  test.each([{ repeats: NaN }, { remindAt: NaN }])('rejects %o', (options) => {
     expect(() => noProgress(options)).toThrow(ConfigurationError)
   })
 
-  test('reminds once: of other turns that repeat themselves it stops without a word', async () => {
+  test('reminds once, and stops without a reminder at another cycle', async () => {
     const script = (_request: unknown, index: number) => calls({ name: 'Look', input: { page: Math.floor(index / 4) } })
     const { transitions, terminal } = await run((request, index) => (index < 40 ? script(request, index) : 'done'), {
       tools,
@@ -59,24 +59,24 @@ describe('noProgress', () => {
     ])
   })
 
-  test('at the last turn there is no reminder, and no turn more', async () => {
-    const last = await run(circling, { tools, maxTurns: 3, stopWhen: noProgress() })
-    expect([last.terminal.reason, last.terminal.summary.turns, said(last)]).toEqual(['max_turns', 3, []])
-    const more = await run(circling, { tools, maxTurns: 4, stopWhen: noProgress({ repeats: 4 }) })
-    expect([more.terminal.reason, said(more)]).toEqual(['no_progress', [['loop', noProgressNudge]]])
+  test('sends no reminder and adds no turn at the last turn', async () => {
+    const last = await run(circlingModel, { tools, maxTurns: 3, stopWhen: noProgress() })
+    expect([last.terminal.reason, last.terminal.summary.turns, loopMessages(last)]).toEqual(['max_turns', 3, []])
+    const more = await run(circlingModel, { tools, maxTurns: 4, stopWhen: noProgress({ repeats: 4 }) })
+    expect([more.terminal.reason, loopMessages(more)]).toEqual(['no_progress', [['loop', noProgressNudge]]])
   })
 
-  test('in a combination it reminds where any of the guards does', async () => {
+  test('reminds in a combination when any of the guards does', async () => {
     const limit: Guard = { name: 'never', evaluate: () => undefined }
-    const both = await run(circling, { tools, stopWhen: any(limit, noProgress()) })
+    const both = await run(circlingModel, { tools, stopWhen: any(limit, noProgress()) })
     expect(both.transitions).toEqual(['next_turn', 'next_turn', 'no_progress_nudge', 'next_turn'])
-    const every = await run(circling, { tools, stopWhen: all(noProgress(), noProgress()) })
-    // One that reminds of nothing is answered with the reminder where it would stop the run.
+    const every = await run(circlingModel, { tools, stopWhen: all(noProgress(), noProgress()) })
+    // A guard without a reminder uses this reminder when it would stop the run.
     expect([every.transitions.indexOf('no_progress_nudge'), every.terminal.summary.turns]).toEqual([4, 10])
   })
 })
 
-describe('a guard of a caller', () => {
+describe('a custom guard', () => {
   const stopping: Guard = {
     name: 'mine',
     checkpoints: ['after_tools'],
@@ -84,21 +84,21 @@ describe('a guard of a caller', () => {
     evaluate: ({ recentTurns }) => (recentTurns.length >= 4 ? new StopSignal({ reason: 'no_progress' }) : undefined),
   }
 
-  test('that stops without a reminder is answered with one, and the count starts anew', async () => {
-    const { transitions, terminal } = await run(circling, { tools, stopWhen: stopping })
+  test('is answered with the reminder when it stops without one, and the count starts anew', async () => {
+    const { transitions, terminal } = await run(circlingModel, { tools, stopWhen: stopping })
     expect([transitions, terminal.reason]).toEqual([
       [...times(3, 'next_turn'), 'no_progress_nudge', ...times(3, 'next_turn')],
       'no_progress',
     ])
-    const last = await run(circling, { tools, maxTurns: 4, stopWhen: stopping })
-    expect([last.terminal.reason, said(last)]).toEqual(['no_progress', []])
+    const last = await run(circlingModel, { tools, maxTurns: 4, stopWhen: stopping })
+    expect([last.terminal.reason, loopMessages(last)]).toEqual(['no_progress', []])
   })
 
-  test('reminds of what it likes, each once', async () => {
+  test('reminds of anything it wants, each once', async () => {
     const guard: Guard = { name: 'mine', evaluate: () => undefined, reminds: () => ['same_turns'] }
     const ended = await run((_request, index) => (index < 6 ? calls('Look') : 'done'), { tools, stopWhen: guard })
     expect(ended.transitions.indexOf('no_progress_nudge')).toBe(0)
-    expect(said(ended)).toEqual([['loop', noProgressNudge]])
+    expect(loopMessages(ended)).toEqual([['loop', noProgressNudge]])
   })
 
   test.each([
@@ -106,10 +106,13 @@ describe('a guard of a caller', () => {
     ['another word', ['same']],
     ['a list with holes', Object.assign<string[], object>([], { 1: 'same_turns' })],
     ['a promise', Promise.resolve(['same_turns'])],
-  ])('that gives %s ends the run as an error', async (_what, given) => {
-    // Plain JavaScript may give anything.
-    const reminds = () => given as unknown as readonly Reminder[]
-    const { terminal } = await run(circling, { tools, stopWhen: { name: 'odd', evaluate: () => undefined, reminds } })
+  ])('that returns %s ends the run as an error', async (_what, returned) => {
+    // Plain JavaScript code can return any value.
+    const reminds = () => returned as unknown as readonly Reminder[]
+    const { terminal } = await run(circlingModel, {
+      tools,
+      stopWhen: { name: 'odd', evaluate: () => undefined, reminds },
+    })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
       expect.stringContaining('The guard odd returned a value that is not a list of reminders.'),
@@ -117,9 +120,9 @@ describe('a guard of a caller', () => {
   })
 })
 
-describe('a part of another guard that answers later', () => {
+describe('a part of another guard that answers asynchronously', () => {
   const late = (): Promise<never> => Promise.reject(new Error('late'))
-  // Plain JavaScript may give anything. A promise that nobody handles ends the process.
+  // Plain JavaScript code can return any value. An unhandled rejection ends the process.
   const part: Guard = { name: 'late', evaluate: late as unknown as Guard['evaluate'] }
   const reminding: Guard = { name: 'late', evaluate: () => undefined, reminds: late as unknown as () => [] }
 
@@ -129,7 +132,7 @@ describe('a part of another guard that answers later', () => {
     ['not', not(part), 'not a StopSignal'],
     ['any, of reminders', any(reminding), 'not a list of reminders'],
   ])('%s: ends the run as an error that names it', async (_what, stopWhen, problem) => {
-    const { terminal } = await run(circling, { tools, stopWhen })
+    const { terminal } = await run(circlingModel, { tools, stopWhen })
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
       expect.stringContaining(`The guard late returned a value that is ${problem}`),
@@ -137,11 +140,11 @@ describe('a part of another guard that answers later', () => {
   })
 })
 
-test('a run of an earlier version that was reminded is not reminded again', async () => {
-  const options = { tools, stopWhen: noProgress(), model: scriptedModel(circling) }
-  const { steps } = await run(circling, options)
+test('does not repeat the reminder in a run of an earlier version', async () => {
+  const options = { tools, stopWhen: noProgress(), model: scriptedModel(circlingModel) }
+  const { steps } = await run(circlingModel, options)
   const at = steps.records.findIndex((record) => record.type === 'lap' && record.lap.transition === 'no_progress_nudge')
-  // Such a record says only that the lap was made, and its hashes are others.
+  // Such a record contains only the iteration, and its hashes differ.
   const old = steps.records.slice(0, at + 1).map((record) => {
     if (record.type !== 'lap') return record
     const { reminded: _, ...spent } = record.lap.spent
@@ -155,7 +158,7 @@ test('a run of an earlier version that was reminded is not reminded again', asyn
   ])
 })
 
-test('nor is it once it was reminded of answers that were sent back', async () => {
+test('nor after a reminder about rejected answers', async () => {
   let blocks = 0
   const stopHooks: StopHook[] = [{ id: 'gate', handle: () => ({ block: `not yet ${'x'.repeat(blocks++)}` }) }]
   const script = (_request: unknown, index: number): ScriptedReply => {
@@ -179,7 +182,7 @@ test('nor is it once it was reminded of answers that were sent back', async () =
   ])
 })
 
-test('a subagent that was reminded is reminded of the same by a resume, wherever its process died, and by no guard that is new', async () => {
+test('repeats the reminder of a subagent in a resume, wherever its process died, and not for a new guard', async () => {
   const agent: AgentTool = {
     name: 'Agent',
     description: 'a subagent',
@@ -206,7 +209,7 @@ test('a subagent that was reminded is reminded of the same by a resume, wherever
     const again = options(true)
     const { terminal } = await resume(records, again).loop.ended
     expect(terminal.reason).toBe('completed')
-    // The last request of the agent is made again where it was not on record.
+    // The last request of the agent is made again when it was not on record.
     if (again.model.requests.length >= 2) seen.add(reminders(again.model))
   }
   expect([...seen]).toEqual([1])
@@ -217,15 +220,15 @@ test('a subagent that was reminded is reminded of the same by a resume, wherever
   expect(reminders(guarded.model)).toBe(0)
 })
 
-describe('the turns that are remembered', () => {
-  test('say the same of cycles as all turns would, and are few unless they repeat themselves', () => {
+describe('the stored turns', () => {
+  test('contain the same cycles as all turns would, and are few unless turns repeat', () => {
     const turn = fc
       .tuple(fc.integer({ min: 0, max: 3 }), fc.boolean())
       .map(([hash, waits]) => (waits ? -1 - hash : hash))
     const rounds = fc.tuple(fc.array(turn, { minLength: 1, maxLength: 9 }), fc.integer({ min: 1, max: 6 }))
     fc.assert(
-      fc.property(fc.array(rounds, { maxLength: 6 }), (drawn) => {
-        const turns = drawn.flatMap(([round, repeats]) => Array.from({ length: repeats }, () => round).flat())
+      fc.property(fc.array(rounds, { maxLength: 6 }), (drawnRounds) => {
+        const turns = drawnRounds.flatMap(([round, repeats]) => Array.from({ length: repeats }, () => round).flat())
         let remembered: readonly number[] = []
         for (const [index, newest] of turns.entries()) {
           remembered = withNewest(remembered, newest)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PROG-7 to R-PROG-7b: failures and answers that are repeated are reminded of, and stop nothing.
+// Tests R-PROG-7 to R-PROG-7b: repeated failures and answers lead to reminders, and stop nothing.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noProgress, type StopHook } from '../../src/index.ts'
@@ -6,7 +6,7 @@ import { equalAnswersReminder, equalErrorsReminder, failingEditsReminder } from 
 import { afterCalls, afterSentBack, repeatedIn, type RepetitionProgress } from '../../src/limits/repetition.ts'
 import { tool as makeTool } from '../../src/tools/define-tool.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, json, reader, run, said, tool } from '../support/harness.ts'
+import { begin, calls, json, reader, run, loopMessages, tool } from '../support/harness.ts'
 
 const stopWhen = noProgress()
 const failing = (text: (call: number) => string) => {
@@ -15,24 +15,24 @@ const failing = (text: (call: number) => string) => {
     throw new Error(text(call++))
   }
 }
-/** A tool that edits files, and fails each time in another way. */
+/** A tool that edits files, and fails each time with another error. */
 const edit = () =>
   makeTool({ name: 'Edit', description: '', editsFiles: true, execute: failing((call) => 'no '.repeat(call + 1)) })
-/** Calls this tool with other input each time, and answers after so many. */
-const calling = (name: string, times: number) => (_request: unknown, index: number) =>
+/** Calls this tool with other input each time, and answers after this many calls. */
+const callingModel = (name: string, times: number) => (_request: unknown, index: number) =>
   index < times ? calls({ name, input: { at: 'x'.repeat(index) } }) : 'done'
 
 describe('edits that fail', () => {
-  test('three turns in a row are reminded of once, and the run goes on', async () => {
-    const ended = await run(calling('Edit', 12), { tools: [edit()], stopWhen })
-    expect([ended.terminal.reason, said(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
+  test('reminds once of three turns in a row, and the run continues', async () => {
+    const ended = await run(callingModel('Edit', 12), { tools: [edit()], stopWhen })
+    expect([ended.terminal.reason, loopMessages(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
       'completed',
       [['loop', failingEditsReminder('Edit')]],
       2,
     ])
   })
 
-  test('what is looked at in between does not count, and one that works does', async () => {
+  test('ignores reads in between, and starts anew after an edit that works', async () => {
     const looks = (_request: unknown, index: number): ScriptedReply =>
       index < 6 ? calls({ name: index % 2 === 0 ? 'Edit' : 'Look', input: { at: 'x'.repeat(index) } }) : 'done'
     const looking = await run(looks, { tools: [edit(), reader('Look')], stopWhen })
@@ -48,17 +48,17 @@ describe('edits that fail', () => {
         return 'edited'
       },
     })
-    expect(said(await run(calling('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
+    expect(loopMessages(await run(callingModel('Edit', 12), { tools: [sometimes], stopWhen }))).toEqual([])
   })
 
-  test('a tool that edits nothing may fail as it likes, and nobody is reminded where no guard looks', async () => {
+  test('ignores failures of a tool that edits nothing, and does nothing without a guard', async () => {
     const other = tool(
       'Edit',
       failing((call) => 'no '.repeat(call + 1)),
     )
-    expect(said(await run(calling('Edit', 12), { tools: [other], stopWhen }))).toEqual([])
-    const alone = await run(calling('Edit', 12), { tools: [edit()] })
-    expect([said(alone), alone.state.spent.repetition]).toEqual([[], undefined])
+    expect(loopMessages(await run(callingModel('Edit', 12), { tools: [other], stopWhen }))).toEqual([])
+    const alone = await run(callingModel('Edit', 12), { tools: [edit()] })
+    expect([loopMessages(alone), alone.state.spent.repetition]).toEqual([[], undefined])
   })
 })
 
@@ -69,25 +69,25 @@ describe('errors that are the same', () => {
       failing((call) => `connection refused after ${call} ms`),
     )
 
-  test('four turns are reminded of, whatever is done in between', async () => {
+  test('reminds of four turns, whatever is done in between', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 10 ? calls({ name: index % 2 === 0 ? 'Look' : 'See', input: { at: 'x'.repeat(index) } }) : 'done'
     const ended = await run(script, { tools: [timed(), reader('See')], stopWhen })
-    expect([ended.terminal.reason, said(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
+    expect([ended.terminal.reason, loopMessages(ended), ended.transitions.indexOf('no_progress_nudge')]).toEqual([
       'completed',
       [['loop', equalErrorsReminder]],
       6,
     ])
   })
 
-  test('of one message they count once, and a person begins anew', async () => {
+  test('counts those of one message once, and starts anew with a person', async () => {
     const many = (_request: unknown, index: number): ScriptedReply =>
       index < 3 ? calls(...Array.from({ length: 5 }, (_, n) => ({ name: 'Look', input: { at: index, n } }))) : 'done'
-    expect(said(await run(many, { tools: [timed()], stopWhen }))).toEqual([])
+    expect(loopMessages(await run(many, { tools: [timed()], stopWhen }))).toEqual([])
     const going = begin(
       (request, index) => {
         if (index === 2) going.loop.steer('go on')
-        return calling('Look', 6)(request, index)
+        return callingModel('Look', 6)(request, index)
       },
       { tools: [timed()], stopWhen },
     )
@@ -95,7 +95,7 @@ describe('errors that are the same', () => {
     expect(transitions).not.toContain('no_progress_nudge')
   })
 
-  test('a run has one such reminder, and another of what goes in circles', async () => {
+  test('sends one such reminder in a run, and another for cycles', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 8 ? calls({ name: 'Edit', input: { at: index } }) : calls('Look')
     const ended = await run(script, { tools: [edit(), timed()], stopWhen })
@@ -106,14 +106,14 @@ describe('errors that are the same', () => {
     expect(ended.state.spent.reminded).toEqual(['failing_edits', 'same_turns'])
   })
 
-  test('those of a circle are that circle', async () => {
+  test('treats those of a cycle as that cycle', async () => {
     const ended = await run(() => calls('Look'), { tools: [timed()], stopWhen })
     expect([ended.terminal.summary.turns, ended.state.spent.reminded]).toEqual([5, ['same_turns']])
   })
 
-  test('at the last turn nobody is reminded', async () => {
-    const ended = await run(calling('Look', 9), { tools: [timed()], maxTurns: 4, stopWhen })
-    expect([ended.terminal.reason, said(ended)]).toEqual(['max_turns', []])
+  test('sends no reminder at the last turn', async () => {
+    const ended = await run(callingModel('Look', 9), { tools: [timed()], maxTurns: 4, stopWhen })
+    expect([ended.terminal.reason, loopMessages(ended)]).toEqual(['max_turns', []])
   })
 })
 
@@ -122,17 +122,17 @@ describe('answers that are sent back', () => {
     let left = times
     return { id: 'gate', handle: () => (left-- > 0 ? { block: `not yet, ${'still '.repeat(left)}` } : undefined) }
   }
-  const hookTexts = (ended: Parameters<typeof said>[0]) =>
-    said(ended).map(([origin, text]) => (origin === 'hook' ? origin : text))
+  const hookTexts = (ended: Parameters<typeof loopMessages>[0]) =>
+    loopMessages(ended).map(([origin, text]) => (origin === 'hook' ? origin : text))
 
-  test('the third of the same comes back with a reminder, which needs no lap of its own', async () => {
+  test('are sent back with a reminder at the third repetition, without an extra iteration', async () => {
     const ended = await run(() => 'It is done.', { stopWhen, stopHooks: [blocking(5)] })
     expect(hookTexts(ended)).toEqual(['hook', 'hook', 'hook', equalAnswersReminder, 'hook', 'hook'])
     expect(ended.transitions).toEqual(Array.from({ length: 5 }, () => 'stop_hook_blocking'))
     expect(ended.terminal.reason).toBe('completed')
   })
 
-  test('other answers, and calls in between, are none of them', async () => {
+  test('ignore other answers, and calls in between', async () => {
     const others = await run((_request, index) => 'word '.repeat(index + 1), { stopWhen, stopHooks: [blocking(5)] })
     expect(hookTexts(others)).not.toContain(equalAnswersReminder)
     const script = (_request: unknown, index: number): ScriptedReply =>
@@ -142,14 +142,14 @@ describe('answers that are sent back', () => {
   })
 })
 
-test('what is counted stays small, is JSON, and names only what the newest turn repeats', () => {
+test('keep a small JSON count, which names only what the newest turn repeats', () => {
   const call = fc.record({ editedBy: fc.constantFrom('Edit', 'Write'), error: fc.nat(20) }, { requiredKeys: [] })
   const steps = fc.array(fc.oneof(fc.array(call, { maxLength: 4 }), fc.nat(2)), { maxLength: 60 })
   fc.assert(
-    fc.property(steps, (drawn) => {
+    fc.property(steps, (drawnSteps) => {
       let progress: RepetitionProgress | undefined
       const turns = new Map<number, number>()
-      for (const step of drawn) {
+      for (const step of drawnSteps) {
         const isAnswer = typeof step === 'number'
         progress = isAnswer ? afterSentBack(progress, step) : afterCalls(progress, step)
         const errors = new Set(isAnswer ? [] : step.flatMap(({ error }) => error ?? []))

@@ -1,15 +1,15 @@
-// Holds rules of docs/spec: R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
+// Tests R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
 import { describe, expect, test } from 'vitest'
 import { any, noProgress, type AgentTool, type Guard, type ModelRequest } from '../../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../../src/compat/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
-import { calls, reader, resultTexts, type Given, type Run } from '../support/harness.ts'
-import { ended, watched } from '../support/watched.ts'
+import { calls, reader, resultTexts, type RunTestOptions, type Run } from '../support/harness.ts'
+import { runChecked, beginChecked } from '../support/watched.ts'
 
 describe('guards and cancellation sources', () => {
-  test('that give null mean nothing', async () => {
+  test('treat null as nothing', async () => {
     const guard: Guard = { name: 'null', checkpoints: ['before_turn', 'after_reply', 'after_tools'], evaluate: () => null } // prettier-ignore
-    const result = await ended([calls('Read'), 'done'], {
+    const result = await runChecked([calls('Read'), 'done'], {
       stopWhen: [guard, any(guard)],
       cancellation: [{ cancellationSignal: () => null }, { cancellationSignal: async () => null }],
       tools: [reader('Read')],
@@ -20,30 +20,30 @@ describe('guards and cancellation sources', () => {
     ])
   })
 
-  test('are not asked after an abort: a deaf one costs one grace time, however many come after it', async () => {
-    let asked = 0
+  test('are not called after an abort: a hanging one costs one grace time, however many follow it', async () => {
+    let callCount = 0
     const deaf = {
       cancellationSignal() {
-        asked++
+        callCount++
         return new Promise<undefined>(() => {})
       },
     }
-    const { terminal } = await ended(['never'], {
+    const { terminal } = await runChecked(['never'], {
       cancellation: [deaf, deaf, deaf],
       maxDurationMs: 60_000,
       graceMs: 500,
     })
-    expect([terminal.reason, asked]).toEqual(['time_limit', 1])
+    expect([terminal.reason, callCount]).toEqual(['time_limit', 1])
   })
 
-  test('joined by any, are looked at where each would be by itself', async () => {
-    const given: Given = {
+  test('are evaluated in a combination where each would be by itself', async () => {
+    const runOptions: RunTestOptions = {
       stopWhen: any(new FinishReasonHook(['stop_sequence']), new StepsLimitHook(2)),
       tools: [reader('Read')],
     }
-    const answered = await ended([calls('Read'), 'done'], given)
-    const called = await ended([calls('Read'), calls('Read'), 'never'], given)
-    const finished = await ended([{ text: 'x', stopReason: 'stop_sequence' }], given)
+    const answered = await runChecked([calls('Read'), 'done'], runOptions)
+    const called = await runChecked([calls('Read'), calls('Read'), 'never'], runOptions)
+    const finished = await runChecked([{ text: 'x', stopReason: 'stop_sequence' }], runOptions)
     expect([answered, called, finished].map(({ terminal }) => terminal.reason)).toEqual([
       'completed',
       'max_turns',
@@ -52,12 +52,12 @@ describe('guards and cancellation sources', () => {
   })
 })
 
-test('a stop from outside counts beside a source that has nothing to say, and beside one that has', async () => {
+test('keep a stop from outside, next to a source with or without a stop', async () => {
   const source = new InMemoryCancellationSource()
   const signals = []
   for (const cancels of [false, true]) {
     if (cancels) source.cancel('cancelled')
-    const going = watched(['never'], { cancellation: [source] })
+    const going = beginChecked(['never'], { cancellation: [source] })
     going.loop.stop('stopped')
     const { terminal, model } = await going.end()
     signals.push([terminal.reason, model.requests.length, [...terminal.signals].map(({ message }) => message)])
@@ -76,15 +76,15 @@ describe('a subagent', () => {
     readOnly: true,
     spawn: () => ({ prompt: 'sub' }),
   }
-  /** The main loop calls the agent, which calls Read for ever. */
+  /** The main loop calls the agent, which calls Read forever. */
   const script = ({ messages }: ModelRequest): ScriptedReply => {
     if (messages[0]?.content === 'sub') return calls('Read')
     return messages.length === 1 ? calls('Agent') : 'done'
   }
   const ofChild = ({ model }: Run) => model.requests.filter(({ messages }) => messages[0]?.content === 'sub').length
 
-  test('keeps a guard that is joined to a limit of steps', async () => {
-    const result = await ended(script, {
+  test('keeps a guard that is combined with a limit of steps', async () => {
+    const result = await runChecked(script, {
       stopWhen: any(noProgress(), new StepsLimitHook(50)),
       tools: [agent, reader('Read')],
     })
@@ -99,7 +99,7 @@ describe('a subagent', () => {
     const reasons = []
     for (const executionId of ['session/run1', 'session/run', 'session/run1/agent', 'other/run1']) {
       const source = new InMemoryCancellationSource({ executionId })
-      const result = await ended(script, {
+      const result = await runChecked(script, {
         cancellation: [source],
         tools: [agent, reader('Read', () => (source.cancel('enough'), 'x'))],
         maxTurns: 3,

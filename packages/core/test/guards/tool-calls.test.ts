@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GUARD-8a, R-GUARD-8b: guards see the calls of the turn, and end a run after one of them.
+// Tests R-GUARD-8a, R-GUARD-8b: guards see the calls of the turn, and end a run after one of them.
 import { describe, expect, test } from 'vitest'
 import {
   any,
@@ -31,7 +31,7 @@ const called = (names: readonly string[], statuses: readonly GuardCall['status']
   names.map((name, index) => ({ id: `${name}-1`, name, input: { of: name }, status: statuses[index] }))
 
 describe('lastCalls', () => {
-  test('are the calls of the last reply with what became of them', async () => {
+  test('are the calls of the last reply with their outcome', async () => {
     const seen: unknown[] = []
     const watching: Guard = {
       name: 'watching',
@@ -70,7 +70,7 @@ describe('lastCalls', () => {
 })
 
 describe('hasToolCall', () => {
-  test('ends the run as a success after the call, and the others of its turn', async () => {
+  test('ends the run as a success after the call and the others of its turn', async () => {
     const steps = createMemorySteps()
     const script = [callsOf('Look'), callsOf('submit', 'Look'), 'never']
     const { terminal, model, state } = await run(script, { tools, stopWhen: hasToolCall('submit'), steps })
@@ -89,14 +89,14 @@ describe('hasToolCall', () => {
     ['another tool', [callsOf('Look'), 'answer'], 2],
     ['a call that failed', [callsOf('Fails'), 'answer'], 2],
     ['no call', ['answer'], 1],
-  ])('goes on after %s', async (_what, script, requests) => {
+  ])('continues after %s', async (_what, script, requests) => {
     const { terminal, model } = await run(script, { tools, stopWhen: hasToolCall('submit', 'Fails') })
     expect([terminal.reason, model.requests.length]).toEqual(['completed', requests])
   })
 
   test('stops after a call by another name of the tool', async () => {
-    const given = { tools, stopWhen: hasToolCall('submit'), toolAliases: { Deliver: 'submit' } }
-    const { terminal, model } = await run([callsOf('Deliver'), 'never'], given)
+    const runOptions = { tools, stopWhen: hasToolCall('submit'), toolAliases: { Deliver: 'submit' } }
+    const { terminal, model } = await run([callsOf('Deliver'), 'never'], runOptions)
     expect([terminal.reason, terminal.signal.context, model.requests.length]).toEqual([
       'finish_reason',
       { tool: 'submit', callId: 'Deliver-1' },
@@ -104,7 +104,7 @@ describe('hasToolCall', () => {
     ])
   })
 
-  test('is combined, named in compat, and bounds nothing by itself', async () => {
+  test('can be combined, is named in compat, and bounds nothing by itself', async () => {
     expect(hasToolCall('submit')).toBeInstanceOf(ToolCallHook)
     const { terminal } = await run([callsOf('submit'), 'never'], { tools, stopWhen: any(hasToolCall('submit')) })
     expect(terminal.reason).toBe('finish_reason')
@@ -112,7 +112,7 @@ describe('hasToolCall', () => {
     expect(certificate({ model, tools, stopWhen: hasToolCall('submit') })).toEqual(certificate({ model, tools }))
   })
 
-  test.each([[[]], [['']], [[4]]])('refuses %j', (names) => {
+  test.each([[[]], [['']], [[4]]])('rejects %j', (names) => {
     expect(() => Reflect.apply(hasToolCall, undefined, names)).toThrow(ConfigurationError)
   })
 })

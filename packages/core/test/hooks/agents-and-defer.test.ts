@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-3 (`beforeAgent`, `defer`), R-HOOK-15, R-SHOOK-7.
+// Tests R-HOOK-3 (`beforeAgent`, `defer`), R-HOOK-15, R-SHOOK-7.
 import { describe, expect, test } from 'vitest'
 import { CallableHook, certificate, type AgentTool, type ModelRequest, type Permissions } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -11,7 +11,7 @@ const agent: AgentTool = {
   readOnly: true,
   spawn: () => ({ prompt: 'sub', agentType: 'helper' }),
 }
-/** The main loop starts one subagent, which answers; whoever is asked again says what it is asked for the last time. */
+/** The main loop starts one subagent, which answers. A repeated request returns the last reply again. */
 const script = ({ messages }: ModelRequest): ScriptedReply => {
   const isSub = messages[0]?.content === 'sub'
   const turn = messages.filter(({ role }) => role === 'assistant').length
@@ -19,7 +19,7 @@ const script = ({ messages }: ModelRequest): ScriptedReply => {
   return `${isSub ? 'sub' : 'main'} ${turn}`
 }
 
-test('beforeAgent is called in a subagent, before its first request, in place of beforeExecution', async () => {
+test('calls beforeAgent in a subagent, before its first request, in place of beforeExecution', async () => {
   const seen: unknown[] = []
   const note = (trigger: 'beforeExecution' | 'beforeAgent') =>
     hook(trigger, (context) => {
@@ -34,7 +34,7 @@ test('beforeAgent is called in a subagent, before its first request, in place of
   expect(JSON.stringify(state.transcript.messages())).toContain('a word for beforeExecution')
 })
 
-test('a stop hook looks at the answers of the run, or at those of subagents, and sends back who gave them', async () => {
+test('calls a stop hook for the answers of the run or for those of subagents, and sends the author back', async () => {
   const seen: unknown[] = []
   const watch = (id: string, of?: 'run' | 'agents') => ({
     id,
@@ -54,13 +54,13 @@ test('a stop hook looks at the answers of the run, or at those of subagents, and
   expect(resultTexts(result)).toEqual(['sub 1'])
 })
 
-test('stop hooks of subagents are in the bound of subagents, and not in that of the run', () => {
+test('counts stop hooks of subagents in the bound of subagents, and not in that of the run', () => {
   const model = scriptedModel([])
-  const laps = (stopHooks: readonly { id: string; of?: 'run' | 'agents'; handle: () => void }[]) =>
+  const iterations = (stopHooks: readonly { id: string; of?: 'run' | 'agents'; handle: () => void }[]) =>
     certificate({ model, maxTurns: 3, maxSubagents: 2, tools: [agent], stopHooks }).laps
   const handle = () => undefined
-  expect(laps([{ id: 'a', of: 'agents', handle }])).toEqual(laps([]))
-  expect(laps([{ id: 'a', of: 'run', handle }])).not.toEqual(laps([]))
+  expect(iterations([{ id: 'a', of: 'agents', handle }])).toEqual(iterations([]))
+  expect(iterations([{ id: 'a', of: 'run', handle }])).not.toEqual(iterations([]))
 })
 
 describe('a call that a hook leaves open', () => {
@@ -88,7 +88,7 @@ describe('a call that a hook leaves open', () => {
     }
   })
 
-  test('is denied where a rule or another hook denies it', async () => {
+  test('is denied when a rule or another hook denies it', async () => {
     const deny = hook('beforeToolUse', (context) => context.withBlocked('no'), { id: 'deny' })
     const rules: Permissions = { denies: () => 'a rule', decide: () => ({ behavior: 'allow' }) }
     const first = await run(reply, { tools: [echo], hooks: [says('defer'), deny] })
@@ -97,7 +97,7 @@ describe('a call that a hook leaves open', () => {
   })
 })
 
-test('a hook on tools may be for names that a function knows', async () => {
+test('restricts a tool hook to names that match a function', async () => {
   const seen: unknown[] = []
   const tools = [tool('Echo', () => 'a'), tool('Other', () => 'b')]
   const hooks = [

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
+// Tests R-HOOK-16 to R-HOOK-16c: the questions of a hook to a model are paid, counted and recorded like any other request.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import {
@@ -22,7 +22,7 @@ import { killedAfter, killedBefore } from '../support/killed.ts'
 const cap = 2_000
 const question = (text: string) =>
   ({ system: 'Judge.', messages: [{ role: 'user', content: text }], maxOutputTokens: 500 }) as const
-/** The most that a question of one word can be billed for. */
+/** The maximum that a question of one word can be billed for. */
 const questionTokens = 1_000 + 6 + (16 + 7) + 500
 
 const reservedBy = (records: readonly StepRecord[]): readonly unknown[] =>
@@ -35,7 +35,7 @@ const reservedBy = (records: readonly StepRecord[]): readonly unknown[] =>
 const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
 const verdict: ScriptedReply = { text: 'fine', usage: usage(300, 40) }
 
-/** The model that judges answers with what it was asked; the run's own looks once and answers. */
+/** The judging model replies with its question; the model of the run looks once and answers. */
 function world(
   ask: (context: HookContext | StopHookInput) => Promise<unknown>,
   triggers: HookTrigger[] = ['beforeToolUse'],
@@ -64,15 +64,15 @@ function world(
 }
 
 describe('a hook that asks a model', () => {
-  test('is in cost, tokens and the figures by model, and not in the usage of the run', async () => {
-    const heard: CompactionReply[] = []
+  test('counts in cost, tokens and the figures by model, and not in the usage of the run', async () => {
+    const received: CompactionReply[] = []
     const { options, judge } = world(async (context) => {
       const reply = await context.ask?.({ ...question('may it?'), model: judge })
-      if (reply !== undefined) heard.push(reply)
+      if (reply !== undefined) received.push(reply)
     })
     const { terminal, state, steps } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 15 + 340 + 15, 370])
-    expect(heard.map((reply) => (reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind))).toEqual([
+    expect(received.map((reply) => (reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind))).toEqual([
       'fine',
     ])
     expect(terminal.summary).toMatchObject({ requests: 2, turns: 2, usage: { input_tokens: 20 } })
@@ -101,16 +101,16 @@ describe('a hook that asks a model', () => {
   })
 
   test('fails with the new name of a limit that was renamed', async () => {
-    const heard: CompactionReply[] = []
+    const received: CompactionReply[] = []
     const { options, judge } = world(async (context) => {
       const { system, messages } = question('may it?')
       const former = { system, messages, maxTokens: 500, model: judge }
       const reply = await context.ask?.(former)
-      if (reply !== undefined) heard.push(reply)
+      if (reply !== undefined) received.push(reply)
     })
     const { terminal } = await run([], options as never)
     expect([terminal.reason, judge.requests.length]).toEqual(['completed', 0])
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { kind: 'failed', error: { message: 'maxTokens of a question is called maxOutputTokens.' } },
     ])
   })
@@ -122,13 +122,13 @@ describe('a hook that asks a model', () => {
     expect(reservedBy(steps.records)).toEqual([questionTokens])
   })
 
-  test('is told that the budget has no room for it; then nothing is asked', async () => {
-    const heard: unknown[] = []
+  test('gets an error when the budget has no room for it, and nothing is asked', async () => {
+    const received: unknown[] = []
     const { options, judge } = world(async (context) => {
-      heard.push(await context.ask?.({ ...question('x'.repeat(50_000)), model: judge }))
+      received.push(await context.ask?.({ ...question('x'.repeat(50_000)), model: judge }))
     })
     const { terminal } = await run([], { ...options, maxBudgetUsd: 20_000 } as never)
-    expect([heard, judge.requests.length, terminal.reason, terminal.costUsd]).toEqual([
+    expect([received, judge.requests.length, terminal.reason, terminal.costUsd]).toEqual([
       [{ kind: 'over_budget' }],
       0,
       'completed',
@@ -136,11 +136,11 @@ describe('a hook that asks a model', () => {
     ])
   })
 
-  test('never overshoots, whatever the service bills, hides or breaks', async () => {
+  test('never overshoots, whatever the service bills, omits or breaks', async () => {
     const bills: readonly ScriptedReply[] = [
       { text: 'all of it', usage: usage(questionTokens - 500, 500) },
       { error: { kind: 'connection', message: 'gone' } },
-      { text: 'untold', usage: { input_tokens: -1, output_tokens: 0 } },
+      { text: 'negative usage', usage: { input_tokens: -1, output_tokens: 0 } },
       verdict,
     ]
     for (const maxBudgetUsd of [3_000, 9_000, 11_000, 20_000, 40_000]) {
@@ -159,7 +159,7 @@ describe('a hook that asks a model', () => {
     }
   })
 
-  test('beside others of its event: each answer comes to its question, also when a resume asks in another order', async () => {
+  test('gets the answer to its own question next to others of its event, also when a resume asks in another order', async () => {
     const answers = async (context: HookContext | StopHookInput, order: readonly string[]) => {
       const replies = await Promise.all(
         order.map(async (each) => {
@@ -167,68 +167,75 @@ describe('a hook that asks a model', () => {
           return [each, reply?.kind === 'answered' ? textOf(reply.message.content) : reply?.kind]
         }),
       )
-      heard.push(Object.fromEntries(replies))
+      received.push(Object.fromEntries(replies))
     }
-    let heard: unknown[] = []
+    let received: unknown[] = []
     const echo = scriptedModel(({ messages }) => ({ text: `on ${textOf(messages[0]?.content ?? '')}`, usage: usage(9, 1) }), { id: 'judge', maxOutputTokens: cap }) // prettier-ignore
-    const made = (order: readonly string[]) => ({
+    const optionsFor = (order: readonly string[]) => ({
       ...world((context) => answers(context, order)).options,
       models: [echo],
     })
     const records = await killedBefore(
       (record) => 'key' in record && record.key.endsWith('/asked'),
-      made(['a', 'b', 'a']),
+      optionsFor(['a', 'b', 'a']),
     )
-    const asked = echo.requests.length
+    const requestCount = echo.requests.length
     expect(records.filter(({ type }) => type === 'result').length).toBeGreaterThan(2)
-    heard = []
-    const { terminal } = await resume(records, made(['b', 'a', 'a'])).loop.ended
-    expect([heard, terminal.reason]).toEqual([[{ a: 'on a', b: 'on b' }], 'completed'])
-    expect([asked, echo.requests.length]).toEqual([3, 3])
+    received = []
+    const { terminal } = await resume(records, optionsFor(['b', 'a', 'a'])).loop.ended
+    expect([received, terminal.reason]).toEqual([[{ a: 'on a', b: 'on b' }], 'completed'])
+    expect([requestCount, echo.requests.length]).toEqual([3, 3])
     expect(terminal.costUsd).toBe(30 + 30)
   })
 
-  test('is retried, told that the model failed, and heard out when it broke', async () => {
-    const heard: (string | undefined)[] = []
+  test('is retried, gets an error when the model failed, and completes when it broke the stream', async () => {
+    const received: (string | undefined)[] = []
     const judge = scriptedModel([
       { error: { kind: 'overloaded', message: 'busy', status: 529 } },
       verdict,
       { error: { kind: 'authentication_failed', message: 'no', status: 401 } },
     ], { id: 'judge', maxOutputTokens: cap }) // prettier-ignore
     const { options } = world(async (context) => {
-      for (const each of ['one', 'two']) heard.push((await context.ask?.({ ...question(each), model: judge }))?.kind)
+      for (const each of ['one', 'two']) received.push((await context.ask?.({ ...question(each), model: judge }))?.kind)
     })
     const { terminal, events } = await run([], { ...options, models: [judge] } as never)
-    expect([heard, terminal.reason, terminal.costUsd]).toEqual([['answered', 'failed'], 'completed', 370])
+    expect([received, terminal.reason, terminal.costUsd]).toEqual([['answered', 'failed'], 'completed', 370])
     expect(events.filter(({ type }) => type === 'retry')).toHaveLength(1)
   })
 
-  test('may not ask for ever, ask what is no question, ask another model, or ask after its end', async () => {
-    const heard: CompactionReply[] = []
+  test('may not ask forever, ask an invalid question, ask another model, or ask after its end', async () => {
+    const received: CompactionReply[] = []
     let late: HookContext | undefined
     const { options, judge } = world(async (context) => {
       if (!('trigger' in context)) return
       late = context
-      // Plain JavaScript may ask anything.
-      const odd = [undefined, null, 7, {}, { system: 'x', messages: [{}] }, { system: 'x', messages: [1n] }] as never[]
-      for (const each of odd) heard.push(await context.ask(each))
-      heard.push(await context.ask({ ...question('x'), model: scriptedModel([], { id: 'unnamed' }) }))
+      // Plain JavaScript code can pass any value.
+      const invalidQuestions = [
+        undefined,
+        null,
+        7,
+        {},
+        { system: 'x', messages: [{}] },
+        { system: 'x', messages: [1n] },
+      ] as never[]
+      for (const each of invalidQuestions) received.push(await context.ask(each))
+      received.push(await context.ask({ ...question('x'), model: scriptedModel([], { id: 'unnamed' }) }))
       for (let time = 0; time < 110; time++) {
         const reply = await context.ask({ ...question('again'), model: judge })
-        if (reply.kind !== 'answered') heard.push(reply)
+        if (reply.kind !== 'answered') received.push(reply)
       }
     })
     const { terminal } = await run([], options as never)
     expect(terminal.reason).toBe('completed')
-    expect(new Set(heard.map(({ kind }) => kind))).toEqual(new Set(['failed']))
+    expect(new Set(received.map(({ kind }) => kind))).toEqual(new Set(['failed']))
     expect(judge.requests.length).toBeLessThanOrEqual(100)
     expect(judge.requests.length).toBeGreaterThan(90)
-    const asked = judge.requests.length
+    const requestCount = judge.requests.length
     expect(await late?.ask({ ...question('late'), model: judge })).toMatchObject({ kind: 'failed' })
-    expect(judge.requests.length).toBe(asked)
+    expect(judge.requests.length).toBe(requestCount)
   })
 
-  test('that ends before its question is waited for: what it costs is counted', async () => {
+  test('that ends before its question is awaited, and its cost counts', async () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const slow: Model = {
       ...judge,
@@ -240,14 +247,14 @@ describe('a hook that asks a model', () => {
     const { options } = world(async (context) => {
       void context.ask?.({ ...question('in passing'), model: slow })
       await Promise.resolve()
-      // By now it is asked.
+      // By now the question was asked.
       await until(() => true)
     })
     const { terminal } = await run([], { ...options, models: [slow] } as never)
     expect([terminal.reason, judge.requests.length, terminal.costUsd]).toEqual(['completed', 1, 370])
   })
 
-  test('that asked nothing, and asks after its end, is refused at once', async () => {
+  test('that asked nothing is refused at once when it asks after its end', async () => {
     let late: HookContext | undefined
     const { options } = world(async (context) => {
       if ('trigger' in context) late = context
@@ -259,7 +266,7 @@ describe('a hook that asks a model', () => {
     expect(terminal.costUsd).toBe(30)
   })
 
-  test('in a subagent draws on the same budget, and on its end as on its start', async () => {
+  test('draws on the same budget in a subagent, at its end as at its start', async () => {
     const child = { name: 'Agent', description: '', inputSchema: { type: 'object' }, readOnly: true, spawn: () => ({ prompt: 'sub' }) } as const // prettier-ignore
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const model = scriptedModel(({ messages }): ScriptedReply => messages[0]?.content === 'go' && messages.length === 1 ? calls('Agent') : 'said', { maxOutputTokens: cap }) // prettier-ignore
@@ -278,7 +285,7 @@ describe('a hook that asks a model', () => {
     expect(json((await replay(steps.records, options)).terminal)).toEqual(json(terminal))
   })
 
-  test('permission rules may ask too, once the message that makes the call is whole', async () => {
+  test('works for permission rules too, once the message with the call is complete', async () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const { options } = world(async () => {})
     let early = 0
@@ -291,41 +298,38 @@ describe('a hook that asks a model', () => {
         return reply?.kind === 'answered' ? { behavior: 'allow' } : { behavior: 'deny', message: 'nobody said so' }
       },
     }
-    const given = { ...options, hooks: [], models: [judge], permissions }
-    const { terminal, steps, events } = await run([], given as never)
+    const runOptions = { ...options, hooks: [], models: [judge], permissions }
+    const { terminal, steps, events } = await run([], runOptions as never)
     expect([terminal.reason, terminal.costUsd, early]).toEqual(['completed', 370, 0])
     expect(events.filter((event) => event.type === 'tool_end').map(({ status }) => status)).toEqual(['done'])
-    expect(json((await replay(steps.records, given)).terminal)).toEqual(json(terminal))
+    expect(json((await replay(steps.records, runOptions)).terminal)).toEqual(json(terminal))
   })
 })
 
-describe('an abort in the middle of a question', () => {
-  test.each(['heeds', 'ignores'])(
-    'charges it at its worst case, and ends the run, when the hook %s it',
-    async (how) => {
-      const judge = scriptedModel([{ hang: true }], { id: 'judge', maxOutputTokens: cap })
-      const { options, model } = world(async (context) => {
-        await context.ask?.({ ...question('may it?'), model: judge })
-        if (how === 'ignores') await new Promise(() => {})
-      })
-      const going = begin([], { ...options, models: [judge], maxBudgetUsd: 100_000 } as never)
-      await until(() => judge.requests.length === 1)
-      going.loop.abort()
-      const { terminal, steps } = await going.end()
-      expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length]).toEqual([
-        'aborted_tools',
-        15,
-        15 + questionTokens,
-        1,
-      ])
-      const told = await replay(steps.records, { ...options, models: [judge] })
-      expect(json(told.terminal)).toEqual(json(terminal))
-    },
-  )
+describe('an abort during a question', () => {
+  test.each(['heeds', 'ignores'])('charges it at its worst case and ends the run when the hook %s it', async (how) => {
+    const judge = scriptedModel([{ hang: true }], { id: 'judge', maxOutputTokens: cap })
+    const { options, model } = world(async (context) => {
+      await context.ask?.({ ...question('may it?'), model: judge })
+      if (how === 'ignores') await new Promise(() => {})
+    })
+    const going = begin([], { ...options, models: [judge], maxBudgetUsd: 100_000 } as never)
+    await until(() => judge.requests.length === 1)
+    going.loop.abort()
+    const { terminal, steps } = await going.end()
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length]).toEqual([
+      'aborted_tools',
+      15,
+      15 + questionTokens,
+      1,
+    ])
+    const replayed = await replay(steps.records, { ...options, models: [judge] })
+    expect(json(replayed.terminal)).toEqual(json(terminal))
+  })
 })
 
-test('killed after every record, what was asked is not paid twice; a replay tells the same', async () => {
-  const made = () => {
+test('pays no question twice when killed after every record; a replay has the same result', async () => {
+  const optionsFor = () => {
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const ask = async (context: Pick<HookContext, 'ask'>, text: string): Promise<void> => {
       await Promise.all([context.ask({ ...question(text), model: judge }), context.ask({ ...question(`${text} too`), model: judge })]) // prettier-ignore
@@ -337,19 +341,19 @@ test('killed after every record, what was asked is not paid twice; a replay tell
       options: { ...options, models: [judge], maxBudgetUsd: 100_000, stopHooks: [{ id: 'stop', handle: async (input: StopHookInput) => ask(input as never, 'the end') }] }, // prettier-ignore
     }
   }
-  const whole = await run([], made().options as never)
-  const { terminal, steps, state } = whole
+  const completeRun = await run([], optionsFor().options as never)
+  const { terminal, steps, state } = completeRun
   expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 30 + 12 * 340])
-  expect(json((await replay(steps.records, made().options)).terminal)).toEqual(json(terminal))
+  expect(json((await replay(steps.records, optionsFor().options)).terminal)).toEqual(json(terminal))
   for (let count = 1; count < steps.records.length; count++) {
-    const records = await killedAfter(count, made().options)
-    const { options, judge } = made()
+    const records = await killedAfter(count, optionsFor().options)
+    const { options, judge } = optionsFor()
     const resumed = resume(records, options)
     const ended = await resumed.loop.ended
     const lost = ended.terminal.committedUsd - ended.terminal.costUsd
     expect([count, ended.terminal.reason]).toEqual([count, 'completed'])
     const before = records.filter((record) => record.type === 'result' && /asked\/\w+\.\d/.test(record.key)).length
-    // An attempt that was on its way when the process died is charged, and made again.
+    // An attempt in flight when the process died is charged, and made again.
     const open = records.filter((record) => record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true && !records.some((each) => each.type === 'result' && each.key === record.key)).length // prettier-ignore
     expect([count, before + judge.requests.length]).toEqual([count, 12])
     expect(lost === 0).toBe(open === 0)
@@ -358,9 +362,9 @@ test('killed after every record, what was asked is not paid twice; a replay tell
   }
 })
 
-describe('the time of a question', () => {
+describe('the time limit of a question', () => {
   const asked: CompactionReply[] = []
-  /** A judge that answers never, or only once. */
+  /** A judge that never answers, or only once. */
   function timed(answers: readonly (ScriptedReply | Error)[], timeoutMs: number, clock = createFakeClock()) {
     asked.length = 0
     let calls = 0
@@ -383,7 +387,7 @@ describe('the time of a question', () => {
   }
   const kinds = () => asked.map((reply) => (reply.kind === 'failed' ? reply.error.kind : reply.kind))
 
-  test('is kept: the call is aborted at its end, and the run goes on with what it may have cost', async () => {
+  test('is enforced: the call is aborted at its end, and the run continues with what it may have cost', async () => {
     const { options, signals, clock } = timed([], 5_000)
     const going = begin([], options)
     await until(() => signals.length === 1)
@@ -401,7 +405,7 @@ describe('the time of a question', () => {
     expect(signals).toHaveLength(1)
   })
 
-  test('is over all attempts, and no figure that is none counts', async () => {
+  test('covers all attempts, and rejects an invalid figure', async () => {
     const overloaded = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true })
     const late = timed([overloaded, verdict], 100)
     const going = begin([], late.options)
@@ -418,7 +422,7 @@ describe('the time of a question', () => {
     }
   })
 
-  test('is kept where the budget is shared and nobody can be asked for more, and nothing is charged', async () => {
+  test('is enforced when the budget is shared and cannot grow, and nothing is charged', async () => {
     const { options, signals, clock } = timed([verdict], 5_000)
     let isHanging = false
     const grown: AbortSignal[] = []
@@ -427,7 +431,7 @@ describe('the time of a question', () => {
       usd: 0,
       async growTo(usd: number, { signal }: { readonly signal: AbortSignal }) {
         grown.push(signal)
-        // It heeds no abort, either.
+        // It ignores an abort, too.
         if (isHanging) await new Promise(() => undefined)
         lease.usd = usd
       },
@@ -452,7 +456,7 @@ describe('the time of a question', () => {
     expect(again.terminal).toEqual(terminal)
   })
 
-  test('is not the end of it for one that is answered in time, nor does it hold up an abort', async () => {
+  test('does not end an answer in time, and does not delay an abort', async () => {
     const quick = timed([verdict], 5_000)
     expect((await run([], quick.options)).terminal.reason).toBe('completed')
     expect(kinds()).toEqual(['answered'])
@@ -461,7 +465,7 @@ describe('the time of a question', () => {
     await until(() => signals.length === 1)
     going.loop.abort('user')
     await tick()
-    // The grace time of a model that heeds no abort.
+    // The grace time of a model that ignores an abort.
     await clock.advance(60_000)
     expect([(await going.end()).terminal.reason, signals[0]?.aborted]).toEqual(['aborted_tools', true])
   })

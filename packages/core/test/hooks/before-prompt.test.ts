@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
+// Tests R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, startRun, Transcript, type ModelMessage } from '../../src/index.ts'
@@ -6,31 +6,37 @@ import { scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, reader, run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-const shown = (messages: readonly ModelMessage[]): readonly unknown[] => messages.map(({ content }) => content)
+const contentsOf = (messages: readonly ModelMessage[]): readonly unknown[] => messages.map(({ content }) => content)
 const note = (text: string, trigger: 'beforeExecution' | 'beforeStep' = 'beforeExecution') =>
   hook(trigger, (context) => context.withMessageBeforePrompt(text))
 const word = (text: string) =>
   hook('beforeExecution', (context) => context.withState(context.state().withUserMessage(text)))
 
-test('a message that a hook places before the prompt leaves the prompt the last word of the user, in each run', async () => {
+test("inserts a hook's message before the prompt, which stays the last user message, in each run", async () => {
   const first = await run(['one'], { hooks: [note('a note')] }, { prompt: 'go' })
-  expect(shown(first.model.requests[0]!.messages)).toEqual(['a note', 'go'])
+  expect(contentsOf(first.model.requests[0]!.messages)).toEqual(['a note', 'go'])
   const next = { prompt: 'again', transcript: first.state.transcript }
   const second = await run(['two'], { hooks: [note('a newer note')] }, next)
   const [request] = second.model.requests
-  expect(shown(request!.messages)).toEqual(['a note', 'go', [{ type: 'text', text: 'one' }], 'a newer note', 'again'])
+  expect(contentsOf(request!.messages)).toEqual([
+    'a note',
+    'go',
+    [{ type: 'text', text: 'one' }],
+    'a newer note',
+    'again',
+  ])
 })
 
-test('elsewhere, and in a run without a prompt, it is the last message', async () => {
+test('appends the message elsewhere, and in a run without a prompt', async () => {
   const later = await run(['one'], { hooks: [note('a note', 'beforeStep')] })
-  expect(shown(later.model.requests[0]!.messages)).toEqual(['go', 'a note'])
+  expect(contentsOf(later.model.requests[0]!.messages)).toEqual(['go', 'a note'])
   const transcript = startRun({ prompt: 'said before' }).transcript
   const { transcript: answered } = (await run(['one'], {}, { prompt: 'more', transcript })).state
   const withoutPrompt = await run(['two'], { hooks: [note('a note')] }, { transcript: answered })
-  expect(shown(withoutPrompt.model.requests[0]!.messages).at(-1)).toBe('a note')
+  expect(contentsOf(withoutPrompt.model.requests[0]!.messages).at(-1)).toBe('a note')
 })
 
-test('whatever hooks add, notes stand before the prompt and words behind it, each in order; also as it is stored', async () => {
+test('puts notes before the prompt and messages after it, each in order, also when stored', async () => {
   const added = fc.array(fc.record({ isNote: fc.boolean(), text: fc.stringMatching(/^[a-z]{1,4}$/) }), { maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(added, async (all) => {
@@ -38,16 +44,16 @@ test('whatever hooks add, notes stand before the prompt and words behind it, eac
       const { model, state } = await run(['one'], { hooks })
       const texts = (wanted: boolean) => all.filter(({ isNote }) => isNote === wanted).map(({ text }) => text)
       const expected = [...texts(true), 'go', ...texts(false)]
-      expect(shown(model.requests[0]!.messages)).toEqual(expected)
+      expect(contentsOf(model.requests[0]!.messages)).toEqual(expected)
       const stored = Transcript.fromJSON(JSON.parse(JSON.stringify(state.transcript)))
       expect(stored.messages()).toEqual(state.transcript.messages())
-      expect(shown(stored.messages()).slice(0, -1)).toEqual(expected)
+      expect(contentsOf(stored.messages()).slice(0, -1)).toEqual(expected)
     }),
     { numRuns: 40 },
   )
 })
 
-test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('a stored place of %d loses no message', (messagesAfter) => {
+test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('loses no message with a stored position of %d', (messagesAfter) => {
   const entries = (['a', 'b'] as const).map((id) => ({
     kind: 'user',
     id,
@@ -55,22 +61,22 @@ test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('a stored place of %d loses no messa
     origin: id === 'a' ? 'prompt' : 'hook',
     ...(id === 'b' && { messagesAfter }),
   }))
-  expect(shown(Transcript.fromJSON(entries).messages())).toSatisfy(
+  expect(contentsOf(Transcript.fromJSON(entries).messages())).toSatisfy(
     (all: unknown[]) => all.length === 2 && all.includes('a') && all.includes('b'),
   )
 })
 
-test('a run that is killed after any record shows the same when it is resumed', async () => {
-  const made = () => ({
+test('shows the same when a run that was killed after any record is resumed', async () => {
+  const newOptions = () => ({
     model: scriptedModel(({ messages }) => (messages.length < 4 ? calls('Look') : 'done')),
     tools: [reader('Look')],
     hooks: [note('a note'), word('a word')],
   })
-  const { steps, state } = await run([], made())
-  const whole = shown(state.transcript.messages())
+  const { steps, state } = await run([], newOptions())
+  const whole = contentsOf(state.transcript.messages())
   expect(whole.slice(0, 3)).toEqual(['a note', 'go', 'a word'])
   for (let count = 1; count < steps.records.length; count++) {
-    const resumed = await resume(await killedAfter(count, made()), made()).loop.ended
-    expect([count, shown(resumed.state.transcript.messages())]).toEqual([count, whole])
+    const resumed = await resume(await killedAfter(count, newOptions()), newOptions()).loop.ended
+    expect([count, contentsOf(resumed.state.transcript.messages())]).toEqual([count, whole])
   }
 })

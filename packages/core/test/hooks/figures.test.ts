@@ -1,4 +1,4 @@
-// Holds R-LIM-50b: the figures of hooks are those on record, so that a question which holds them is asked once.
+// Tests R-LIM-50b: the figures of hooks are the recorded ones, so that a question that contains them is asked once.
 import { expect, test } from 'vitest'
 import { CallableHook, resume, type HookContext, type Permissions, type RunOptions } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -7,8 +7,8 @@ import { killedAfter } from '../support/killed.ts'
 
 const usage = { input_tokens: 300, output_tokens: 40 }
 
-test('killed after every record, a question with the figures in it is not paid twice', async () => {
-  const made = () => {
+test('pays a question with the figures in it once when killed after every record', async () => {
+  const newOptions = () => {
     const judge = scriptedModel(() => ({ text: 'fine', usage }), { id: 'judge', maxOutputTokens: 2_000 })
     const ask = async (asks: HookContext['ask'], figures: unknown): Promise<void> => {
       const content = JSON.stringify(figures)
@@ -25,7 +25,7 @@ test('killed after every record, a question with the figures in it is not paid t
     const fake = createFakeClock({ autoAdvance: true })
     let ticks = 0
     const options: RunOptions = {
-      // Time passes with every look at it.
+      // Time passes with every read of it.
       clock: { ...fake, now: () => fake.now() + ++ticks },
       model: scriptedModel(
         ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'answer' : calls('Look')),
@@ -47,13 +47,13 @@ test('killed after every record, a question with the figures in it is not paid t
     }
     return { judge, options }
   }
-  const first = made()
+  const first = newOptions()
   const { terminal, steps } = await run([], first.options as never)
   expect([terminal.reason, first.judge.requests.length]).toEqual(['completed', 6])
   for (let count = 1; count < steps.records.length; count++) {
-    const records = await killedAfter(count, made().options)
+    const records = await killedAfter(count, newOptions().options)
     const before = records.filter(({ type, ...record }) => type === 'result' && 'key' in record && /asked\/\w+\.\d/.test(record.key)) // prettier-ignore
-    const { options, judge } = made()
+    const { options, judge } = newOptions()
     const ended = await resume(records, options).loop.ended
     expect([count, ended.terminal.reason, before.length + judge.requests.length]).toEqual([count, 'completed', 6])
   }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-1 to R-HOOK-3, R-HOOK-6 to R-HOOK-8.
+// Tests R-HOOK-1 to R-HOOK-3, R-HOOK-6 to R-HOOK-8.
 import { describe, expect, test } from 'vitest'
 import { agentStateOf } from '../../src/run/run.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type HookContext,
   type HookTrigger,
 } from '../../src/index.ts'
-import { begin, calls, hanging, hook, reader, resultTexts, run, said, tool, until } from '../support/harness.ts'
+import { begin, calls, hanging, hook, reader, resultTexts, run, loopMessages, tool, until } from '../support/harness.ts'
 
 const tools = [reader('Look'), tool('Break', () => { throw new Error('disk full') })] // prettier-ignore
 const all: readonly HookTrigger[] = [
@@ -25,11 +25,11 @@ const all: readonly HookTrigger[] = [
   'onError',
 ]
 
-const stops = (reason: 'steps_limit' | 'stop_requested', message: string) => (context: HookContext) =>
+const raisesSignal = (reason: 'steps_limit' | 'stop_requested', message: string) => (context: HookContext) =>
   context.withState(context.state().withStopSignal(new StopSignal({ reason, message, source: 'me' })))
 
 describe('triggers', () => {
-  test('come in the order of a run', async () => {
+  test('run in the order of a run', async () => {
     const seen: string[] = []
     await run([calls('Look', 'Break'), 'answer'], {
       tools,
@@ -87,7 +87,7 @@ describe('triggers', () => {
 })
 
 describe('order', () => {
-  test('higher priority first, then as registered, by class or by function alike', async () => {
+  test('runs higher priority first, then in registration order, by class or by function alike', async () => {
     const seen: string[] = []
     class ByClass implements Hook {
       readonly triggers = ['beforeStep'] as const
@@ -104,7 +104,7 @@ describe('order', () => {
     expect(seen).toEqual(['ten', 'class 5', 'first 0', 'second 0', 'low'])
   })
 
-  test('each sees what the ones before it changed', async () => {
+  test('passes the changes of each hook to the next one', async () => {
     const seen: unknown[] = []
     const first = hook('beforeStep', (context) => context.withState(context.state().withMetadata('a', 1)), {
       priority: 1,
@@ -114,7 +114,7 @@ describe('order', () => {
     expect(seen).toEqual([{ a: 1 }])
   })
 
-  test('ids are unique, whatever they are called', async () => {
+  test('makes ids unique, whatever the hooks are called', async () => {
     class Same implements Hook {
       readonly triggers = ['beforeStep'] as const
       handle(): void {}
@@ -129,7 +129,7 @@ describe('order', () => {
     ])
   })
 
-  test('a tool hook can be for some tools only', async () => {
+  test('restricts a tool hook to some tools', async () => {
     const seen: string[] = []
     await run([calls('Look', 'Break'), 'answer'], {
       tools,
@@ -145,7 +145,7 @@ describe('changes of state always take effect', () => {
   test.each(running)('a signal raised in %s stops the run', async (trigger) => {
     const { terminal } = await run([calls('Look'), 'answer'], {
       tools,
-      hooks: [hook(trigger, stops('steps_limit', trigger), { id: 'me' })],
+      hooks: [hook(trigger, raisesSignal('steps_limit', trigger), { id: 'me' })],
     })
     expect([terminal.reason, terminal.signal.toJSON()]).toEqual([
       'max_turns',
@@ -162,7 +162,7 @@ describe('changes of state always take effect', () => {
   })
 
   test.each(all)(
-    'a message added in %s is in the transcript, where the API takes it, and says which hook said it',
+    'a message added in %s is in the transcript, at a valid place, with the id of its hook',
     async (trigger) => {
       let left = 1
       const speak = hook(
@@ -171,11 +171,11 @@ describe('changes of state always take effect', () => {
         { id: 'speaker' },
       )
       const { state, events } = await run([calls('Break'), 'answer'], { tools, hooks: [speak] })
-      expect(said({ state })).toEqual([['hook', `from ${trigger}`]])
+      expect(loopMessages({ state })).toEqual([['hook', `from ${trigger}`]])
       const [entry] = [...state.transcript].filter((each) => each.kind === 'user' && each.origin === 'hook')
       expect(entry).toMatchObject({ hook: 'speaker' })
-      const told = events.flatMap((event) => (event.type === 'message' ? [event.entry.id] : []))
-      expect(told).toEqual([...state.transcript].map(({ id }) => id))
+      const entryIds = events.flatMap((event) => (event.type === 'message' ? [event.entry.id] : []))
+      expect(entryIds).toEqual([...state.transcript].map(({ id }) => id))
     },
   )
 
@@ -184,12 +184,12 @@ describe('changes of state always take effect', () => {
     const log = (name: string) => reader(name, () => (ran.push(name), name))
     const { terminal, state } = await run([calls('A', 'B')], {
       tools: [log('A'), log('B')],
-      hooks: [hook('afterToolUse', stops('stop_requested', 'enough'), { id: 'watch', tools: ['A'] })],
+      hooks: [hook('afterToolUse', raisesSignal('stop_requested', 'enough'), { id: 'watch', tools: ['A'] })],
     })
     expect([terminal.reason, ran, state.transcript.length]).toEqual(['hook_stopped', ['A', 'B'], 4])
   })
 
-  test('taking every standing signal away is asking to go on', async () => {
+  test('removing every signal is a request to continue', async () => {
     let left = 1
     const clear = hook('onStop', (context) => {
       const state = context.state()
@@ -202,7 +202,7 @@ describe('changes of state always take effect', () => {
   })
 })
 
-test('a request to go on that was not granted leaves a state that stops', async () => {
+test('a denied request to continue leaves a state that stops', async () => {
   const asks = hook('beforeStep', (context) => context.withState(context.state().withExecutionContinued()))
   const { state, terminal } = await run([calls('Look')], { tools, hooks: [asks], signal: AbortSignal.abort() })
   expect([terminal.reason, agentStateOf(state).executionContinuation().shouldStop()]).toEqual([
@@ -245,13 +245,13 @@ describe('a hook that fails', () => {
     ])
   })
 
-  test('is told to the hooks of onError, and what they say goes to the model', async () => {
+  test('is reported to the onError hooks, and their messages go to the model', async () => {
     const failing = hook(['beforeStep', 'afterToolUse'], () => { throw new Error('hook bug') }, { id: 'failing' }) // prettier-ignore
     const telling = hook('onError', (context) =>
       context.withState(context.state().withUserMessage(`${context.error?.name}: ${context.error?.message}`)),
     )
     const result = await run([calls('Look'), 'answer'], { tools, hooks: [failing, telling] })
-    expect([result.terminal.reason, said(result)]).toEqual([
+    expect([result.terminal.reason, loopMessages(result)]).toEqual([
       'completed',
       [
         ['hook', 'failing: hook bug'],
@@ -261,7 +261,7 @@ describe('a hook that fails', () => {
     ])
   })
 
-  test('is told to the hooks of onError, and a signal of theirs is one of that call', async () => {
+  test('is reported to the onError hooks, and their signals belong to that call', async () => {
     const ran: string[] = []
     const failing = hook('beforeToolUse', () => { throw new Error('hook bug') }, { id: 'failing', tools: ['Other'] }) // prettier-ignore
     const stopping = hook('onError', () => { throw new AgentStopException({ message: 'no more' }) }, { id: 'stopping' }) // prettier-ignore
@@ -277,13 +277,13 @@ describe('a hook that fails', () => {
     ])
   })
 
-  test('by throwing AgentStopException raises its signal', async () => {
+  test('raises the signal of an AgentStopException that it throws', async () => {
     const throwing = hook('beforeInference', () => { throw new AgentStopException({ message: 'enough', source: 'hook' }) }) // prettier-ignore
     const { terminal, model } = await run(['answer'], { hooks: [throwing] })
     expect([terminal.reason, terminal.signal.message, model.requests.length]).toEqual(['stop_requested', 'enough', 0])
   })
 
-  test('by hanging is left behind after the grace time of an abort', async () => {
+  test('is left behind after the grace time of an abort when it hangs', async () => {
     const going = begin(['answer'], { hooks: [hook('beforeStep', () => new Promise<void>(() => {}))], graceMs: 100 })
     await until(() => going.events.some(({ type }) => type === 'hook_start'))
     going.loop.abort()
@@ -295,7 +295,7 @@ describe('a hook that fails', () => {
   })
 })
 
-test('a hook that reads its signal hears of an abort', async () => {
+test('a hook that reads its signal is notified of an abort', async () => {
   const going = begin([calls('Hang')], {
     tools: [hanging('Hang')],
     hooks: [
@@ -310,7 +310,7 @@ test('a hook that reads its signal hears of an abort', async () => {
   expect((await going.end()).terminal.reason).toBe('aborted_tools')
 })
 
-test('after an abort no hook is called but those that see the end', async () => {
+test('after an abort only the hooks that observe the end are called', async () => {
   const called: string[] = []
   const going = begin([calls('Write', 'Write')], {
     tools: [tool('Write', () => (going.loop.abort(), 'written'))],

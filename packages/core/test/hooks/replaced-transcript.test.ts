@@ -1,4 +1,4 @@
-// Holds R-HOOK-11 and R-HOOK-12 of docs/spec: a hook may replace what the model is shown.
+// Tests R-HOOK-11 and R-HOOK-12: a hook may replace what the model is shown.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -13,12 +13,23 @@ import {
 } from '../../src/index.ts'
 import { StepsLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, hook, json, reader, resultTexts, run, said, until, type Run } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  hook,
+  json,
+  reader,
+  resultTexts,
+  run,
+  loopMessages,
+  until,
+  type Run,
+} from '../support/harness.ts'
 
 const user = (content: string): ModelMessage => ({ role: 'user', content })
 const summary = [user('So far: nothing.')]
 const tools = [reader('Look')]
-const shown = ({ model }: Pick<Run, 'model'>) => model.requests.map(({ messages }) => messages)
+const promptsOf = ({ model }: Pick<Run, 'model'>) => model.requests.map(({ messages }) => messages)
 const boundaries = ({ state }: Pick<Run, 'state'>) =>
   [...state.transcript].filter((entry) => entry.kind === 'compact_boundary')
 const errors = ({ events }: Pick<Run, 'events'>) =>
@@ -32,7 +43,7 @@ const once = (trigger: HookTrigger, change: (state: AgentState) => AgentState) =
   return hook(trigger, (context) => (left-- > 0 ? context.withState(change(context.state())) : context))
 }
 
-describe('a hook that summarizes and goes on', () => {
+describe('a hook that summarizes and continues', () => {
   const summarizing = () =>
     hook(
       'onStop',
@@ -44,7 +55,7 @@ describe('a hook that summarizes and goes on', () => {
       { id: 'summarize' },
     )
 
-  test('has the model shown the summary, and keeps all that was said on record', async () => {
+  test('shows the model the summary, and keeps the whole conversation on record', async () => {
     const options = { tools, stopWhen: new StepsLimitHook(2), hooks: [summarizing()] }
     const result = await run([calls('Look'), calls('Look'), 'answer'], options)
     expect([result.terminal.reason, result.transitions, result.terminal.summary.compacted]).toEqual([
@@ -52,7 +63,7 @@ describe('a hook that summarizes and goes on', () => {
       ['next_turn', 'continuation_requested'],
       true,
     ])
-    expect([shown(result)[2], result.messages]).toEqual([
+    expect([promptsOf(result)[2], result.messages]).toEqual([
       summary,
       [...summary, { role: 'assistant', content: [{ type: 'text', text: 'answer' }], by: 'scripted' }],
     ])
@@ -67,11 +78,11 @@ describe('a hook that summarizes and goes on', () => {
         postTokens: 8,
       },
     ])
-    const told = result.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
-    expect(told).toEqual([...result.state.transcript])
+    const entries = result.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+    expect(entries).toEqual([...result.state.transcript])
   })
 
-  test('comes to the same in a resume and in a replay, and is not asked again', async () => {
+  test('has the same result in a resume and in a replay, and is not called again', async () => {
     const options = () => ({ clock: createFakeClock({ autoAdvance: true }), tools, stopWhen: new StepsLimitHook(1) })
     const going = begin([calls('Look'), { hang: true }], { ...options(), hooks: [summarizing()] })
     await until(() => going.model.requests.length === 2)
@@ -81,13 +92,13 @@ describe('a hook that summarizes and goes on', () => {
     const never = hook('onStop', () => expect.unreachable(), { id: 'summarize' })
     const model = scriptedModel(['answer'])
     const { state, terminal } = await resume(records, { ...options(), model, hooks: [never] }).loop.ended
-    expect([terminal.reason, boundaries({ state }).length, shown({ model })]).toEqual(['completed', 1, [summary]])
+    expect([terminal.reason, boundaries({ state }).length, promptsOf({ model })]).toEqual(['completed', 1, [summary]])
     const replayed = await replay(going.steps.records, { ...options(), model: going.model, hooks: [never] })
     expect(json(replayed.terminal)).toEqual(json(whole.terminal))
   })
 })
 
-describe('what a hook makes of the transcript takes effect', () => {
+describe('a replaced transcript takes effect', () => {
   const textOf = (list: readonly ModelMessage[] | undefined) =>
     list?.map(({ content }) => (typeof content === 'string' ? content : content.map(({ type }) => type).join()))
 
@@ -102,20 +113,20 @@ describe('what a hook makes of the transcript takes effect', () => {
     ['a message of the model', (state) => state.withEntry({ kind: 'assistant', id: 'a', message: { role: 'assistant', id: 'a', model: 'm', content: [{ type: 'text', text: 'hm' }], stop_reason: null, usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } } }).withUserMessage('x'), ['go', 'tool_use', 'tool_result', 'text', 'x']], // prettier-ignore
   ])('%s, in the next request', async (_what, change, next) => {
     const result = await run([calls('Look'), 'answer'], { tools, hooks: [once('afterStep', change)] })
-    expect([result.terminal.reason, textOf(shown(result)[1]), errors(result)]).toEqual(['completed', next, []])
+    expect([result.terminal.reason, textOf(promptsOf(result)[1]), errors(result)]).toEqual(['completed', next, []])
   })
 
-  test('the same state, read back from JSON, changes nothing', async () => {
+  test('unless it is the same state, read back from JSON', async () => {
     const result = await run([calls('Look'), 'answer'], {
       tools,
       stopWhen: new StepsLimitHook(1),
       hooks: [once('afterStep', (state) => AgentState.fromJSON(json(state)).withUserMessage('more'))],
     })
-    expect([boundaries(result), said(result)]).toEqual([[], [['hook', 'more']]])
+    expect([boundaries(result), loopMessages(result)]).toEqual([[], [['hook', 'more']]])
     expect(result.terminal.signals.toString()).toBe('steps_limit: Step limit reached: 1/1')
   })
 
-  test('in the order of the hooks: the next one sees it, and what was said before it is not lost', async () => {
+  test('in the order of the hooks: the next one sees it, and earlier messages are not lost', async () => {
     const seen: unknown[] = []
     const result = await run(['answer'], {
       hooks: [
@@ -124,7 +135,7 @@ describe('what a hook makes of the transcript takes effect', () => {
         hook('beforeStep', (context) => void seen.push([...context.state().messages()])),
       ],
     })
-    expect([seen, shown(result)]).toEqual([[summary], [[...summary, user('first')]]])
+    expect([seen, promptsOf(result)]).toEqual([[summary], [[...summary, user('first')]]])
   })
 
   test('after the run, for the next one', async () => {
@@ -132,7 +143,7 @@ describe('what a hook makes of the transcript takes effect', () => {
     expect([result.terminal.reason, result.messages]).toEqual(['completed', summary])
   })
 
-  test('what it notes for people is told, and not shown to the model', async () => {
+  test('except notes for people, which are emitted and not shown to the model', async () => {
     const note = { type: 'informational', message: 'tidied' } as const
     const attach = (state: AgentState) => state.withEntry({ kind: 'attachment', id: 'n', attachment: note })
     const result = await run([calls('Look'), 'answer'], {
@@ -142,10 +153,10 @@ describe('what a hook makes of the transcript takes effect', () => {
     const attached = result.events.flatMap((event) =>
       event.type === 'message' && event.entry.kind === 'attachment' ? [event.entry.attachment] : [],
     )
-    expect([attached, shown(result)[1], errors(result)]).toEqual([[note, note], summary, []])
+    expect([attached, promptsOf(result)[1], errors(result)]).toEqual([[note, note], summary, []])
   })
 
-  test('a longer one is reserved for in full', async () => {
+  test('and is reserved in full when it is longer', async () => {
     const long = user('x'.repeat(50_000))
     const result = await run([calls('Look'), 'answer'], {
       tools,
@@ -159,19 +170,19 @@ describe('what a hook makes of the transcript takes effect', () => {
   })
 })
 
-describe('is refused, and told, where it could not be sent', () => {
+describe('is rejected with an error when it could not be sent', () => {
   const refusedAt = async (trigger: HookTrigger, change: (state: AgentState) => AgentState) => {
-    const told: string[] = []
-    const onError = hook('onError', ({ error }) => void told.push(error?.message ?? ''))
+    const messages: string[] = []
+    const onError = hook('onError', ({ error }) => void messages.push(error?.message ?? ''))
     const result = await run([calls('Look'), 'answer'], { tools, hooks: [once(trigger, change), onError] })
-    // The run goes on as if the hook had not been there.
-    expect([result.terminal.reason, result.messages.length, boundaries(result), told]).toEqual([
+    // The run continues as if the hook had not been there.
+    expect([result.terminal.reason, result.messages.length, boundaries(result), messages]).toEqual([
       'completed',
       4,
       [],
       errors(result),
     ])
-    return told
+    return messages
   }
   const open =
     'The transcript cannot be replaced: calls of its last message have no result yet. Replace it before or after a step, or when the run stops.'
@@ -190,16 +201,16 @@ describe('is refused, and told, where it could not be sent', () => {
     ['no question', [{ role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'the first message is not from the user'], // prettier-ignore
     ['a call without a result', [user('x'), { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'T', input: {} }] }], 'the last message leaves t without a result'], // prettier-ignore
     ['a result without a call', [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] }], 'message 0 (user) answers t, which nobody called'], // prettier-ignore
-    ['no word from the user at the end', [user('x'), { role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'its last message must be from the user, as it is now'], // prettier-ignore
+    ['no user message at the end', [user('x'), { role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'its last message must be from the user, as it is now'], // prettier-ignore
   ])('with %s', async (_what, messages, problem) => {
-    const told = await refusedAt('afterStep', (state) => state.withMessages(messages))
-    expect(told).toEqual([`The transcript cannot be replaced: ${problem}.`])
+    const errors = await refusedAt('afterStep', (state) => state.withMessages(messages))
+    expect(errors).toEqual([`The transcript cannot be replaced: ${problem}.`])
   })
 
   test('with an attachment that only the loop writes', async () => {
     const attachment = { type: 'max_turns_reached', maxTurns: 1, turnCount: 1 } as const
-    const told = await refusedAt('afterStep', (state) => state.withEntry({ kind: 'attachment', id: 'x', attachment }))
-    expect(told).toEqual(['A hook may attach notes of type informational, not max_turns_reached.'])
+    const errors = await refusedAt('afterStep', (state) => state.withEntry({ kind: 'attachment', id: 'x', attachment }))
+    expect(errors).toEqual(['A hook may attach notes of type informational, not max_turns_reached.'])
   })
 
   test('outside a run too', () => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-1, R-STEP-10: what a run hands out is as it was, whatever the run does later.
+// Tests R-HOOK-1, R-STEP-10: values that a run passes out never change, whatever the run does later.
 import { expect, test } from 'vitest'
 import { createMemorySteps, streamRun, startRun, type ContextManager, type HookTrigger } from '../../src/index.ts'
 import { plainContext } from '../../src/entries/adapters.ts'
@@ -18,7 +18,7 @@ const triggers: readonly HookTrigger[] = [
   'onError',
 ]
 
-/** Whatever was handed out, with what it was then. */
+/** Each value that was passed out, with its JSON at that time. */
 class Album {
   readonly pictures: { readonly what: string; readonly text: string; readonly look: () => unknown }[] = []
 
@@ -26,13 +26,13 @@ class Album {
     this.pictures.push({ what, text: JSON.stringify(look()), look })
   }
 
-  /** What is not any more what it was. */
+  /** The values that differ from their JSON at that time. */
   changed(): readonly string[] {
     return this.pictures.filter(({ text, look }) => JSON.stringify(look()) !== text).map(({ what }) => what)
   }
 }
 
-/** Three turns in which everything moves: time, cost, messages, metadata, signals. */
+/** Three turns in which everything changes: time, cost, messages, metadata, signals. */
 function script(clock: ReturnType<typeof createFakeClock>) {
   return (_request: unknown, index: number): ScriptedReply => ({
     ...(index < 2 ? calls('Fail', 'Write') : { text: 'answer' }),
@@ -40,7 +40,7 @@ function script(clock: ReturnType<typeof createFakeClock>) {
   })
 }
 
-test('a state in a hook, a tool, a source or the context defence, and every record, never changes', async () => {
+test('a state in a hook, a tool, a source or a context layer, and every record, is immutable', async () => {
   const album = new Album()
   const clock = createFakeClock()
   const context: ContextManager = {
@@ -50,9 +50,9 @@ test('a state in a hook, a tool, a source or the context defence, and every reco
       return undefined
     },
   }
-  const keep = (what: string) =>
-    tool(what, async (_input, given) => {
-      album.take(`state in ${what}`, () => given.state)
+  const keepSnapshot = (what: string) =>
+    tool(what, async (_input, toolContext) => {
+      album.take(`state in ${what}`, () => toolContext.state)
       await clock.advance(50)
       if (what === 'Fail') throw new Error('no')
       return 'done'
@@ -61,25 +61,27 @@ test('a state in a hook, a tool, a source or the context defence, and every reco
   const { terminal } = await run(script(clock), {
     clock,
     context,
-    tools: [keep('Fail'), keep('Write')],
+    tools: [keepSnapshot('Fail'), keepSnapshot('Write')],
     prices: dollarATokenPrices,
     hooks: [
-      hook(triggers, (given) => {
-        const state = given.state()
-        album.take(`state at ${given.trigger}`, () => state)
-        return given.withState(state.withMetadata('count', ++count).withUserMessage(`a word at ${given.trigger}`))
+      hook(triggers, (hookContext) => {
+        const state = hookContext.state()
+        album.take(`state at ${hookContext.trigger}`, () => state)
+        return hookContext.withState(
+          state.withMetadata('count', ++count).withUserMessage(`a word at ${hookContext.trigger}`),
+        )
       }),
     ],
     cancellation: [{ cancellationSignal: (state) => (album.take('state in a source', () => state), null) }],
     steps: createMemorySteps({ clock, onRecord: (record) => album.take(`record ${record.type}`, () => record) }),
   })
   expect([terminal.reason, album.changed()]).toEqual(['completed', []])
-  // Not the same picture again and again: every lap, hook and tool saw the figures of its own moment.
+  // The snapshots differ: every iteration, hook and tool saw the figures of its own moment.
   const seen = album.pictures.filter(({ what }) => what.startsWith('state at') || what === 'record lap')
   expect(new Set(seen.map(({ text }) => text)).size).toBe(seen.length)
 })
 
-test('a record, once it is made, never changes, though nobody but the driver looked', async () => {
+test('a record is immutable even when only the step engine sees it', async () => {
   const album = new Album()
   const clock = createFakeClock()
   const steps = createMemorySteps({ clock, onRecord: (record) => album.take(`record ${record.type}`, () => record) })
@@ -93,7 +95,7 @@ test('a record, once it is made, never changes, though nobody but the driver loo
   ])
 })
 
-test('the state in which a run began is as it was, also when the run could not even begin', async () => {
+test('the state in which a run began is unchanged, also when the run could not begin', async () => {
   const waiting = await run([calls('Write', 'Write')], {
     tools: [tool('Write')],
     permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: '?' }) },
@@ -111,8 +113,8 @@ test('the state in which a run began is as it was, also when the run could not e
   expect([terminal.reason, terminal.summary.toolResults, JSON.stringify(start)]).toEqual(['error', 2, before])
 })
 
-test('what a hook reads of its context after the run is what it would have read at the call', async () => {
-  const told = async (when: 'at the call' | 'after the run') => {
+test('a hook reads the same from its context after the run as during the call', async () => {
+  const readings = async (when: 'at the call' | 'after the run') => {
     const clock = createFakeClock()
     const looks: (() => string)[] = []
     let count = 0
@@ -122,19 +124,26 @@ test('what a hook reads of its context after the run is what it would have read 
       prices: dollarATokenPrices,
       maxTotalTokens: 1_000_000,
       hooks: [
-        hook(triggers, (given) => {
-          const look = () => JSON.stringify([given.trigger, given.state(), given.figures, given.toolCall, given.error])
+        hook(triggers, (hookContext) => {
+          const look = () =>
+            JSON.stringify([
+              hookContext.trigger,
+              hookContext.state(),
+              hookContext.figures,
+              hookContext.toolCall,
+              hookContext.error,
+            ])
           const text = when === 'at the call' ? look() : undefined
           looks.push(() => text ?? look())
-          // Others read it while the run goes on.
-          return ++count % 3 === 0 ? given.withState(given.state().withMetadata('count', count)) : undefined
+          // Others read it during the run.
+          return ++count % 3 === 0 ? hookContext.withState(hookContext.state().withMetadata('count', count)) : undefined
         }),
       ],
       steps: createMemorySteps({ clock }),
     })
     return [terminal.reason, ...looks.map((look) => look())]
   }
-  const atTheCall = await told('at the call')
+  const atTheCall = await readings('at the call')
   expect(new Set(atTheCall).size).toBe(atTheCall.length)
-  expect(await told('after the run')).toEqual(atTheCall)
+  expect(await readings('after the run')).toEqual(atTheCall)
 })

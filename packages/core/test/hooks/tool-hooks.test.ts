@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-3 to R-HOOK-5, R-PERM-2.
+// Tests R-HOOK-3 to R-HOOK-5, R-PERM-2.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopSignal, type HookContext, type Permissions } from '../../src/index.ts'
 import { calls, hook, reader, resultTexts, run, toolEnds, tool } from '../support/harness.ts'
@@ -11,7 +11,7 @@ const after = (handle: (context: HookContext) => HookContext | void, id = 'after
 const script = [calls({ name: 'Echo', id: 'c1', input: { a: 1 } }), 'answer']
 
 describe('before a tool', () => {
-  test('blocked: the call is denied, the reason goes to the model, later hooks are not asked', async () => {
+  test('blocked: the call is denied, the reason goes to the model, later hooks are not called', async () => {
     const asked: string[] = []
     const result = await run(script, {
       tools: [echo()],
@@ -26,7 +26,7 @@ describe('before a tool', () => {
     ])
   })
 
-  test('changed input: one that was read may be handed on, which nobody knows the type of', async () => {
+  test('changed input: an input that was read may be passed on, although its type is unknown', async () => {
     const result = await run(script, {
       tools: [echo()],
       hooks: [before((context) => context.withToolInput(context.toolCall?.input))],
@@ -46,13 +46,13 @@ describe('before a tool', () => {
     expect([resultTexts(result), seen]).toEqual([['{"b":2}'], [{ b: 2 }]])
   })
 
-  test('changed input: of several the last counts', async () => {
+  test('changed input: the last one counts', async () => {
     const change = (value: number) => before((context) => context.withToolInput({ value }), `change ${value}`)
     const result = await run(script, { tools: [echo()], hooks: [change(1), change(2), change(3)] })
     expect(resultTexts(result)).toEqual(['{"value":3}'])
   })
 
-  test('one that has a person asked outdoes one that vouches, whoever comes first', async () => {
+  test('a request for a person overrides a hook that allows, in either order', async () => {
     const says = (permission: 'allow' | 'ask') => before((context) => context.withPermission(permission), permission)
     for (const hooks of [
       [says('allow'), says('ask')],
@@ -90,12 +90,12 @@ describe('before a tool', () => {
     ])
   })
 
-  test('asking for a person: the run ends as needs_approval, also where everything is allowed', async () => {
+  test('requests a person: the run ends as needs_approval, even when everything is allowed', async () => {
     const result = await run(script, { tools: [echo()], hooks: [before((context) => context.withPermission('ask'))] })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['needs_approval', []])
   })
 
-  test('across hooks ask outranks allow', async () => {
+  test('across hooks ask overrides allow', async () => {
     const decisions: unknown[] = []
     const permissions: Permissions = {
       denies: () => undefined,
@@ -113,7 +113,7 @@ describe('before a tool', () => {
     expect(decisions).toEqual(['ask', 'allow'])
   })
 
-  test('deny rules come before the hooks, and again on changed input; ask rules after them', async () => {
+  test('deny rules come before the hooks, and again for changed input; ask rules after them', async () => {
     const seen: string[] = []
     const permissions: Permissions = {
       denies: ({ call }) => (
@@ -139,7 +139,7 @@ describe('before a tool', () => {
     expect(resultTexts(denied)).toEqual(['three is denied'])
   })
 
-  test('rules that throw deny', async () => {
+  test('rules that throw deny the call', async () => {
     const permissions: Permissions = { denies: () => { throw new Error('rule bug') }, decide: () => ({ behavior: 'allow' }) } // prettier-ignore
     expect(resultTexts(await run(script, { tools: [echo()], permissions }))).toEqual([
       'Denied: the permission rules failed: rule bug',
@@ -148,7 +148,7 @@ describe('before a tool', () => {
 })
 
 describe('after a tool', () => {
-  test('replaced output: the model is told that instead, and the next hook sees it', async () => {
+  test('replaced output: the model gets it instead, and the next hook sees it', async () => {
     const seen: unknown[] = []
     const result = await run(script, {
       tools: [echo()],
@@ -160,7 +160,7 @@ describe('after a tool', () => {
     expect([resultTexts(result), seen]).toEqual([['redacted'], [{ text: 'redacted', isError: false, durationMs: 0 }]])
   })
 
-  test('is told what the tool gave, failed or not, with the input that it ran with', async () => {
+  test('receives the output of the tool, failed or not, with the input that it ran with', async () => {
     const seen: unknown[] = []
     await run([calls('Echo', 'Break'), 'answer'], {
       tools: [echo(), tool('Break', () => ({ content: 'no such file', isError: true }))],
@@ -175,7 +175,7 @@ describe('after a tool', () => {
     ])
   })
 
-  test('is told the input that the tool ran with, also where the tool or a rule filled it in', async () => {
+  test('receives the input that the tool ran with, also when the tool or a rule completed it', async () => {
     const seen: unknown[] = []
     const filling = {
       ...echo(),
@@ -202,7 +202,7 @@ describe('after a tool', () => {
     ])
   })
 
-  test('of several replaced outputs the last is told', async () => {
+  test('uses the last of several replaced outputs', async () => {
     const result = await run(script, {
       tools: [echo()],
       hooks: ['one', 'two', 'three'].map((text) => after((context) => context.withToolOutput(text), text)),
@@ -219,7 +219,7 @@ describe('after a tool', () => {
     expect(seen).toEqual([])
   })
 
-  test('prevented: the run ends as hook_stopped after the whole turn, and says so', async () => {
+  test('prevented: the run ends as hook_stopped after the whole turn, with the reason', async () => {
     const result = await run([calls('Echo', 'Look')], {
       tools: [echo(), reader('Look')],
       hooks: [after((context) => context.withContinuationPrevented(''), 'watch')],
@@ -231,7 +231,7 @@ describe('after a tool', () => {
     ])
   })
 
-  test('hooks of a batch run in call order, before all effects and after all', async () => {
+  test('runs the hooks of a batch in call order, before all side effects and after all', async () => {
     const seen: string[] = []
     const log = (what: string) => (context: HookContext) => void seen.push(`${what} ${context.toolCall?.name}`)
     const slow = reader('Slow', async () => {
@@ -247,7 +247,7 @@ describe('after a tool', () => {
   })
 })
 
-test('a signal of a hook on a tool stands once, and not before all tools are done', async () => {
+test('raises a signal of a tool hook once, and only after all tools are done', async () => {
   const standing: unknown[] = []
   const raise = (trigger: 'beforeToolUse' | 'afterToolUse', tools: readonly string[]) =>
     hook(trigger, (context) => context.withState(context.state().withStopSignal(new StopSignal({ reason: 'token_limit', message: trigger }))), { id: trigger, tools }) // prettier-ignore

@@ -1,4 +1,4 @@
-// Holds R-HOOK-17, R-HOOK-17a and R-HOOK-17b of docs/spec: a hook that redacts and fails lets nothing through, and the record holds what the model was shown.
+// Tests R-HOOK-17, R-HOOK-17a and R-HOOK-17b: a redacting hook that fails lets nothing through, and the record contains what the model was shown.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
@@ -15,7 +15,7 @@ import { calls, hook, isLive, json, reader, resultTexts, run, tool, type Run } f
 
 type Handle = (context: HookContext) => HookContext | void | Promise<HookContext | void>
 
-const closed = (
+const withholdingHook = (
   handle: Handle,
   more: { readonly tools?: readonly string[]; readonly id?: string } = {},
 ): CallableHook => new CallableHook(handle, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact', ...more })
@@ -26,18 +26,18 @@ const failing = (context: HookContext): never => {
 const everything = ({ events, state, steps, model, terminal }: Run): string =>
   JSON.stringify([events.filter((event) => !isLive(event)), state.transcript, steps.records, model.requests, terminal])
 
-describe('a hook that redacts and fails', () => {
+describe('a redacting hook that fails', () => {
   test.each<[how: string, handle: Handle]>([
     ['throws', failing],
     ['rejects', async (context) => failing(context)],
-    // Plain JavaScript may give anything back.
-    ['gives back no context', () => 'the secret' as never],
-  ])('that %s has the result withheld everywhere', async (_how, handle) => {
+    // Plain JavaScript code can return any value.
+    ['returns no context', () => 'the secret' as never],
+  ])('that %s withholds the result everywhere', async (_how, handle) => {
     const seen: unknown[] = []
     const ended = await run([calls('Secret'), 'done'], {
       tools: [secret()],
       hooks: [
-        closed(handle),
+        withholdingHook(handle),
         hook('afterToolUse', ({ toolOutput }) => void seen.push(toolOutput?.text)),
         hook('onError', ({ error }) => void seen.push(error?.message)),
       ],
@@ -53,8 +53,8 @@ describe('a hook that redacts and fails', () => {
     expect(JSON.stringify(seen)).not.toContain('the secret')
   })
 
-  test('that throws a stop has its signal raised, and the result withheld', async () => {
-    const stops = closed(() => {
+  test('raises the signal of a stop that it throws, and withholds the result', async () => {
+    const stops = withholdingHook(() => {
       throw new AgentStopException({ message: 'enough' })
     })
     const ended = await run([calls('Secret')], { tools: [secret()], hooks: [stops] })
@@ -63,7 +63,7 @@ describe('a hook that redacts and fails', () => {
     expect(everything(ended)).not.toContain('the secret')
   })
 
-  test('without onError decides nothing', async () => {
+  test('decides nothing without onError', async () => {
     const open = new CallableHook(failing, { triggers: ['afterToolUse'] })
     expect(resultTexts(await run([calls('Secret'), 'done'], { tools: [secret()], hooks: [open] }))).toEqual([
       'the secret',
@@ -75,19 +75,19 @@ describe('the record', () => {
   const redacts: Handle = (context) =>
     context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***'))
 
-  test('holds what a hook left of a result, and a replay is the same', async () => {
-    const options = { tools: [secret()], hooks: [closed(redacts)] }
+  test('contains the result after the hook, and a replay is the same', async () => {
+    const options = { tools: [secret()], hooks: [withholdingHook(redacts)] }
     const ended = await run([calls('Secret'), 'done'], options)
     expect(resultTexts(ended)).toEqual(['the ***'])
     expect(everything(ended)).not.toContain('the secret')
     await expectSameReplay(ended, options)
   })
 
-  test('holds a result that passed once every hook has seen it, with its blocks and details', async () => {
+  test('contains an approved result once every hook has seen it, with its blocks and details', async () => {
     const content = [{ type: 'text', text: 'plain' }] as const
     const options = {
       tools: [tool('Plain', () => ({ content, details: { lines: 1 } })), reader('Look', 'seen')],
-      hooks: [closed(() => {}, { tools: ['Plain'] })],
+      hooks: [withholdingHook(() => {}, { tools: ['Plain'] })],
     }
     const ended = await run([calls('Plain', 'Look'), 'done'], options)
     expect(ended.messages[2]?.content).toMatchObject([{ content }, { content: 'seen' }])
@@ -97,8 +97,8 @@ describe('the record', () => {
     await expectSameReplay(ended, options)
   })
 
-  test('of a process that died before the hooks were called leaves the result withheld', async () => {
-    const options = { tools: [secret()], hooks: [closed(() => {})] }
+  test('withholds the result of a process that died before the hooks were called', async () => {
+    const options = { tools: [secret()], hooks: [withholdingHook(() => {})] }
     const { steps } = await run([calls('Secret'), 'done'], options)
     const cut = steps.records.findIndex((record) => record.type === 'result' && record.key.includes('/tool:'))
     expect(cut).toBeGreaterThan(0)
@@ -109,17 +109,17 @@ describe('the record', () => {
     )
   })
 
-  test.each(['redacted', 'passed'] as const)('that was cut after a result was %s answers a resume', async (how) => {
+  test.each(['redacted', 'passed'] as const)('that was cut after a result was %s completes a resume', async (how) => {
     let called = 0
     const options = {
       tools: [tool('Secret', () => `the secret ${++called}`)],
-      hooks: [closed(how === 'redacted' ? redacts : () => {})],
+      hooks: [withholdingHook(how === 'redacted' ? redacts : () => {})],
     }
-    const whole = await run([calls('Secret'), 'done'], options)
+    const completeRun = await run([calls('Secret'), 'done'], options)
     const last = how === 'redacted' ? '/hook:afterToolUse' : '/shown:'
-    const cut = whole.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
+    const cut = completeRun.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
     expect(cut).toBeGreaterThan(0)
-    const records = whole.steps.records.slice(0, cut + 1)
+    const records = completeRun.steps.records.slice(0, cut + 1)
     const resumed = resume(records, { ...options, model: scriptedModel(() => 'done') })
     expect((await resumed.loop.result).reason).toBe('completed')
     expect(called).toBe(1)
@@ -128,14 +128,14 @@ describe('the record', () => {
   })
 })
 
-test('onError takes one word, and needs a trigger that has a result', () => {
+test('onError accepts one value, and needs a trigger that has a result', () => {
   expect(() => new CallableHook(() => {}, { triggers: ['beforeStep'], onError: 'withhold' })).toThrow('afterToolUse')
   expect(() => new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'hide' as never })).toThrow('withhold')
 })
 
 async function expectSameReplay(ended: Run, options: Partial<RunOptions>): Promise<void> {
   const again = await replay(ended.steps.records, { ...options, model: ended.model })
-  const told = (events: readonly RunEvent[]): unknown => json(events.filter((event) => !isLive(event)))
-  expect(told(again.events)).toEqual(told(ended.events))
+  const recordedEvents = (events: readonly RunEvent[]): unknown => json(events.filter((event) => !isLive(event)))
+  expect(recordedEvents(again.events)).toEqual(recordedEvents(ended.events))
   expect(json(again.terminal)).toEqual(json(ended.terminal))
 }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
+// Tests R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { innermostEvent } from '../../src/state/figures-in.ts'
@@ -25,13 +25,13 @@ interface Plan {
   readonly seed: number
   readonly maxToolCalls: number
   readonly maxTurns: number
-  /** Calls that a message asks for at most. */
+  /** The maximum number of calls that a message makes. */
   readonly width: number
   readonly wrapUp: boolean
   readonly toolConcurrency: number
-  /** US dollars of the standing budget; Infinity: there is none. */
+  /** US dollars of the standing budget; Infinity means none. */
   readonly standingUsd: number
-  /** How much of it another process has reserved for a while. */
+  /** The amount that another process has reserved for a while. */
   readonly othersUsd: number
 }
 
@@ -46,14 +46,14 @@ const plans = fc.record<Plan>({
   othersUsd: fc.integer({ min: 0, max: 9_000 }),
 })
 
-/** A budget that processes share: who wants more than is left waits in order of arrival, and only settled money refuses. */
+/** A budget that processes share. A request that exceeds the rest waits in order of arrival, and only settled money refuses. */
 class Purse implements StandingBudgets {
   readonly names = ['a purse']
-  /** What was done with it that must not be. */
+  /** Uses of the budget that must not happen. */
   readonly problems: string[] = []
   settled = 0
   reserved = 0
-  /** Takings that are not settled. */
+  /** Reservations that are not settled. */
   open = 0
   readonly #limit: number
   readonly #waiting: (() => boolean)[] = []
@@ -66,12 +66,12 @@ class Purse implements StandingBudgets {
     return true
   }
 
-  /** Another process has so much, and gives it back after a while. */
+  /** Another process reserves this amount, and releases it after a while. */
   others(usd: number, clock: FakeClock): void {
-    const taken = Math.min(usd, this.#limit - this.settled - this.reserved)
-    this.reserved += taken
+    const granted = Math.min(usd, this.#limit - this.settled - this.reserved)
+    this.reserved += granted
     clock.after(700, () => {
-      this.reserved -= taken
+      this.reserved -= granted
       this.#serve()
     })
   }
@@ -135,20 +135,20 @@ class Purse implements StandingBudgets {
   }
 }
 
-/** Calls that write and were begun, by their keys. A reader may have begun while its message streamed, for nothing (R-CALLS-1a). */
-type Begun = Set<string>
+/** Writing calls that began, by their keys. A reading call may have begun during its message, without effect (R-CALLS-1a). */
+type StartedCalls = Set<string>
 
-function draw({ seed }: Plan, place: string, below: number): number {
+function behaviorAt({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
 
-function optionsOf(plan: Plan, clock: FakeClock, begun: Begun, purse: Purse | undefined): RunOptions {
+function optionsOf(plan: Plan, clock: FakeClock, startedCalls: StartedCalls, purse: Purse | undefined): RunOptions {
   const replyTo = (prompt: string, turn: number): ScriptedReply => {
     const place = `${prompt}/${turn}`
     const depth = prompt.length - 2
-    if (turn > (depth === 0 ? 6 : 3) || draw(plan, `${place} ends`, 7) === 0) return { text: 'answer' }
-    const asked = Array.from({ length: 1 + draw(plan, `${place} width`, plan.width) }, (_each, index) => {
-      const kind = draw(plan, `${place} ${index}`, 6)
+    if (turn > (depth === 0 ? 6 : 3) || behaviorAt(plan, `${place} ends`, 7) === 0) return { text: 'answer' }
+    const asked = Array.from({ length: 1 + behaviorAt(plan, `${place} width`, plan.width) }, (_each, index) => {
+      const kind = behaviorAt(plan, `${place} ${index}`, 6)
       if (kind === 0 && depth < 2) return { name: 'Agent', input: { prompt: `${prompt}${index}` } }
       if (kind === 1 && depth < 2) return { name: 'Beside', input: { prompt: `${prompt}${index}` } }
       if (kind === 2) return { name: 'Nowhere', input: {} }
@@ -166,11 +166,11 @@ function optionsOf(plan: Plan, clock: FakeClock, begun: Begun, purse: Purse | un
     { maxOutputTokens: 1_500 },
   )
   const work = async (_input: unknown, { idempotencyKey }: { readonly idempotencyKey: string }): Promise<string> => {
-    await new Promise<void>((resolve) => clock.after(draw(plan, idempotencyKey, 400), resolve))
+    await new Promise<void>((resolve) => clock.after(behaviorAt(plan, idempotencyKey, 400), resolve))
     return `done ${idempotencyKey}`
   }
   const write: typeof work = (input, context) => {
-    begun.add(context.idempotencyKey)
+    startedCalls.add(context.idempotencyKey)
     return work(input, context)
   }
   const agent = (name: string, background: boolean): AgentTool => ({
@@ -183,7 +183,7 @@ function optionsOf(plan: Plan, clock: FakeClock, begun: Begun, purse: Purse | un
       prompt,
       maxTurns: 4,
       ...(background && { background }),
-      ...(draw(plan, prompt, 3) === 0 && { maxToolCalls: 2 }),
+      ...(behaviorAt(plan, prompt, 3) === 0 && { maxToolCalls: 2 }),
     }),
   })
   return {
@@ -208,22 +208,22 @@ function purseOf(plan: Plan, clock: FakeClock): Purse | undefined {
   return purse
 }
 
-/** Calls that began, of the run and its agents: those of tools, and those that started agents. */
-function callsBegun(events: readonly RunEvent[]): number {
+/** Calls that began, of the run and its agents: tool calls, and calls that started agents. */
+function startedCallsIn(events: readonly RunEvent[]): number {
   return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
-function expectWithin(plan: Plan, { spent }: RunState, begun: Begun, events: readonly RunEvent[]): void {
+function expectWithin(plan: Plan, { spent }: RunState, startedCalls: StartedCalls, events: readonly RunEvent[]): void {
   const { toolCalls = 0 } = spent
   expect(toolCalls).toBeLessThanOrEqual(plan.maxToolCalls)
-  expect(callsBegun(events)).toBeLessThanOrEqual(toolCalls)
-  expect(begun.size).toBeLessThanOrEqual(callsBegun(events))
+  expect(startedCallsIn(events)).toBeLessThanOrEqual(toolCalls)
+  expect(startedCalls.size).toBeLessThanOrEqual(startedCallsIn(events))
 }
 
 const line = /^Remaining in this run: (.*)\.$/
 const shares = [50, 80, 95]
 
-/** What the model was told of its limits, in order. */
+/** The reminders of limits that the model got, in order. */
 function remindersIn({ transcript }: RunState): readonly string[] {
   return transcript.since(0).flatMap((entry) => {
     if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
@@ -231,58 +231,58 @@ function remindersIn({ transcript }: RunState): readonly string[] {
   })
 }
 
-/** Each figure is told when another share of its limit is used, and for each share once. */
-function expectOnce(reminders: readonly string[]): void {
-  const told = new Map<string, number>()
+/** Each figure is reported when another share of its limit is used, and once for each share. */
+function expectReportedOnce(reminders: readonly string[]): void {
+  const reportedShares = new Map<string, number>()
   for (const part of reminders.flatMap((text) => line.exec(text)?.[1]?.split('; ') ?? [])) {
     const [, left, limit, figure = ''] = /^(\d+) of (\d+) (.*)$/.exec(part) ?? []
     const used = ((Number(limit) - Number(left)) * 100) / Number(limit)
     const share = shares.filter((each) => used >= each).length
-    expect([part, share > (told.get(figure) ?? 0)]).toEqual([part, true])
-    told.set(figure, share)
+    expect([part, share > (reportedShares.get(figure) ?? 0)]).toEqual([part, true])
+    reportedShares.set(figure, share)
   }
 }
 
-async function follow(running: ReturnType<typeof streamRun>, purse: Purse | undefined) {
+async function runToEnd(running: ReturnType<typeof streamRun>, purse: Purse | undefined) {
   const events: RunEvent[] = []
   for await (const event of running) events.push(event)
   const { terminal, state } = await running.ended
-  expectOnce(remindersIn(state))
+  expectReportedOnce(remindersIn(state))
   expect([purse?.open ?? 0, purse?.problems ?? []]).toEqual([0, []])
   return { events, terminal, state }
 }
 
-async function whole(plan: Plan) {
+async function wholeRun(plan: Plan) {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
-  const begun: Begun = new Set()
+  const startedCalls: StartedCalls = new Set()
   const purse = purseOf(plan, clock)
-  const options = { ...optionsOf(plan, clock, begun, purse), steps }
-  const came = await follow(streamRun(startRun({ prompt: 'go' }), options), purse)
-  return { ...came, clock, begun, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
+  const options = { ...optionsOf(plan, clock, startedCalls, purse), steps }
+  const outcome = await runToEnd(streamRun(startRun({ prompt: 'go' }), options), purse)
+  return { ...outcome, clock, startedCalls, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 
-test('calls of tools of a run and its agents never exceed the limit, and each taking is settled', async () => {
+test('tool calls of a run and its agents never exceed the limit, and each reservation is settled', async () => {
   const reasons = new Map<string, number>()
   let reminded = 0
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
-      const { events, terminal, state, clock, begun, purse, records } = await whole(plan)
+      const { events, terminal, state, clock, startedCalls, purse, records } = await wholeRun(plan)
       reasons.set(terminal.reason, (reasons.get(terminal.reason) ?? 0) + 1)
       reminded += remindersIn(state).length
-      expectWithin(plan, state, begun, events)
+      expectWithin(plan, state, startedCalls, events)
       const isOver = terminal.reason === 'max_tool_calls'
       expect(isOver ? terminal.signal.context['used'] : null).toBe(isOver ? plan.maxToolCalls : null)
       expect(purse?.settled ?? terminal.committedUsd).toBe(terminal.committedUsd)
-      const again: Begun = new Set()
+      const again: StartedCalls = new Set()
       const replayed = await replay(records, optionsOf(plan, clock, again, purse))
       const { error: _, ...ended } = replayed.terminal
       expect([again.size, json(ended)]).toEqual([0, json({ ...terminal, error: undefined })])
-      expect(callsBegun(replayed.events)).toBe(callsBegun(events))
+      expect(startedCallsIn(replayed.events)).toBe(startedCallsIn(events))
     }),
     { numRuns: drawn(300) },
   )
-  // Else nothing was tried.
+  // Otherwise the test would try nothing.
   expect([...reasons.keys()]).toContain('max_tool_calls')
   expect(reminded).toBeGreaterThan(0)
 }, 120_000)
@@ -290,23 +290,23 @@ test('calls of tools of a run and its agents never exceed the limit, and each ta
 test('the same over a kill at any record', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
-      const { clock, records, state } = await whole(plan)
-      const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
+      const { clock, records, state } = await wholeRun(plan)
+      const cutRecords = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
-      const begun: Begun = new Set()
-      // What the process before spent it does not know: it has a purse that is as full.
+      const startedCalls: StartedCalls = new Set()
+      // The new process does not know what the previous one spent: its purse is full.
       const purse = purseOf(plan, later)
-      const resumed = resume(kept, optionsOf(plan, later, begun, purse))
-      const came = await follow(resumed.loop, purse)
+      const resumed = resume(cutRecords, optionsOf(plan, later, startedCalls, purse))
+      const outcome = await runToEnd(resumed.loop, purse)
       const onRecord = json(resumed.steps.records) as unknown as readonly StepRecord[]
-      const told = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
-      expectWithin(plan, came.state, begun, told.events)
-      const shown = remindersIn(came.state)
-      // What works beside the run may have come further or less far, and its calls with it; a purse is as full as at the beginning.
-      const isBeside = told.events.some((event) => event.type === 'agent' && event.inBackground === true)
-      const isSame = !isBeside && purse === undefined && came.state.transcript.length === state.transcript.length
-      // What was told before the kill is told no second time, and what comes is told in the same order.
-      expect(shown).toEqual(isSame ? remindersIn(state) : shown)
+      const replayed = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
+      expectWithin(plan, outcome.state, startedCalls, replayed.events)
+      const remindersLater = remindersIn(outcome.state)
+      // Background work may have progressed further or less, and its calls with it. A purse is as full as at the beginning.
+      const isBeside = replayed.events.some((event) => event.type === 'agent' && event.inBackground === true)
+      const isSame = !isBeside && purse === undefined && outcome.state.transcript.length === state.transcript.length
+      // A reminder from before the kill is not repeated, and new ones come in the same order.
+      expect(remindersLater).toEqual(isSame ? remindersIn(state) : remindersLater)
     }),
     { numRuns: drawn(300) },
   )

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PAUSE-1 to R-PAUSE-9.
+// Tests R-PAUSE-1 to R-PAUSE-9.
 import { array, assert, asyncProperty, constant, integer, oneof } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -23,11 +23,11 @@ import {
   subagent,
   tick,
   until,
-  type Given,
+  type RunTestOptions,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** Answers in turn, and keeps what it was asked. */
+/** Answers in order, and records its questions. */
 function answering(...answers: readonly (LimitAnswer | 'double')[]) {
   const asked: LimitRequest[] = []
   const askLimit: NonNullable<RunOptions['askLimit']> = async (request) => {
@@ -35,14 +35,14 @@ function answering(...answers: readonly (LimitAnswer | 'double')[]) {
     asked.push(request)
     return answer === 'double' ? { raise: { [request.limit]: request.offers.at(-1)?.to ?? null } } : answer
   }
-  return { asked, options: { onLimit: 'pause', askLimit } satisfies Given }
+  return { asked, options: { onLimit: 'pause', askLimit } satisfies RunTestOptions }
 }
 
 const looks = (turns: number) => [...Array.from({ length: turns }, () => calls('Look')), 'Done.']
 const look = reader('Look')
 
 describe('a run that pauses at its limit of turns', () => {
-  test('goes on in the same run once it is raised, and counts turns on', async () => {
+  test('continues in the same run once the limit is raised, and keeps counting turns', async () => {
     const { asked, options } = answering({ raise: { maxTurns: 4 } })
     const { terminal, transitions, events } = await run(looks(3), { tools: [look], maxTurns: 2, ...options })
     expect([terminal.reason, terminal.summary.turns, transitions]).toEqual([
@@ -53,10 +53,10 @@ describe('a run that pauses at its limit of turns', () => {
     expect(asked).toMatchObject([
       { limit: 'maxTurns', used: 2, of: 2, most: null, offers: [{ to: 3 }, { to: 4 }], untilMs: null },
     ])
-    const told = events.filter(
+    const questionEvents = events.filter(
       ({ type }) => type === 'limit_question' || type === 'limit_answered' || type === 'settings',
     )
-    expect(told).toMatchObject([
+    expect(questionEvents).toMatchObject([
       { type: 'limit_question', request: { limit: 'maxTurns' } },
       { type: 'settings', change: { limits: { maxTurns: 4 } } },
       { type: 'limit_answered', outcome: 'raised', to: 4 },
@@ -77,20 +77,20 @@ describe('a run that pauses at its limit of turns', () => {
   test.each([
     ['the answer is to end', async () => ({ end: true }) as const],
     ['the callback fails', () => Promise.reject(new Error('nobody is here'))],
-    ['the callback answers nonsense three times', async () => 'yes' as never],
-  ])('ends as the limit says where %s', async (_name, askLimit) => {
+    ['the callback returns an invalid answer three times', async () => 'yes' as never],
+  ])('ends under the limit when %s', async (_name, askLimit) => {
     const { terminal, transitions } = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit })
     expect([terminal.reason, transitions]).toEqual(['max_turns', ['next_turn']])
     expect(terminal.signal.message).toBe('Reached maximum number of turns (2)')
   })
 
-  test('does not pause unless it is asked to', async () => {
+  test('pauses only on request', async () => {
     const { asked, options } = answering('double')
     const { terminal } = await run(looks(3), { tools: [look], maxTurns: 2, ...options, onLimit: 'end' })
     expect([terminal.reason, asked]).toEqual(['max_turns', []])
   })
 
-  test('keeps the question where an answer is no answer, and says what is wrong with it', async () => {
+  test('keeps the question after an invalid answer, and reports what is wrong with it', async () => {
     const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock: createFakeClock() })
     await until(() => going.events.some(({ type }) => type === 'limit_question'))
     const question = going.events.find((event) => event.type === 'limit_question')
@@ -116,10 +116,10 @@ describe('a run that pauses at its limit of turns', () => {
     expect((await going.end()).terminal.reason).toBe('completed')
   })
 
-  test('offers and takes no more than a guard or an administrator allows', async () => {
+  test('offers and accepts no more than a guard or an administrator allows', async () => {
     const { asked, options } = answering({ raise: { maxTurns: 6 } }, { raise: { maxTurns: 5 } })
-    const given = { tools: [look], maxTurns: 4, limitCeilings: { maxTurns: 5 }, ...options }
-    const { terminal } = await run(looks(9), given)
+    const runOptions = { tools: [look], maxTurns: 4, limitCeilings: { maxTurns: 5 }, ...options }
+    const { terminal } = await run(looks(9), runOptions)
     expect([terminal.reason, terminal.summary.turns]).toEqual(['max_turns', 5])
     expect(asked.map(({ most, offers }) => [most, offers])).toEqual([
       [5, [{ to: 5 }]],
@@ -127,14 +127,14 @@ describe('a run that pauses at its limit of turns', () => {
     ])
   })
 
-  test('offers no more than the bound of a guard, at which the run would end in any case', async () => {
+  test('offers no more than the bound of a guard, at which the run would end anyway', async () => {
     const { asked, options } = answering('double')
     const { terminal } = await run(looks(9), { tools: [look], maxTurns: 2, stopWhen: stepLimit(3), ...options })
     expect(asked.map(({ most, offers }) => [most, offers])).toEqual([[3, [{ to: 3 }]]])
     expect(terminal.summary.turns).toBe(3)
   })
 
-  test('says that the limit was raised where the model spoke last, and to nobody else', async () => {
+  test('reports that the limit was raised when the model spoke last, and only to the model', async () => {
     const cut = { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } } as const
     const { asked, options } = answering({ raise: { maxTotalTokens: 90_000 } })
     const model = scriptedModel([cut, 'Done.'])
@@ -148,16 +148,16 @@ describe('a run that pauses at its limit of turns', () => {
 })
 
 describe('while it pauses', () => {
-  const paused = async (given: Given = {}) => {
+  const paused = async (overrides: RunTestOptions = {}) => {
     const clock = createFakeClock()
-    const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock, ...given })
+    const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock, ...overrides })
     await until(() => going.events.some(({ type }) => type === 'limit_question'))
     return { going, clock }
   }
   const answered = (events: readonly { readonly type: string }[]) =>
     events.find(({ type }) => type === 'limit_answered')
 
-  test('active time stands still, and an answer that comes too late ends it as the limit says', async () => {
+  test('stops the active time, and ends under the limit when an answer is too late', async () => {
     const { going, clock } = await paused({ pauseForMs: 60_000, maxDurationMs: 1_000 })
     await clock.advance(59_999)
     expect(answered(going.events)).toBeUndefined()
@@ -167,7 +167,7 @@ describe('while it pauses', () => {
     expect(answered(events)).toMatchObject({ outcome: 'over', waitedMs: 60_000 })
   })
 
-  test('a limit that is set high enough goes on, and one that is not does not', async () => {
+  test('continues when a sufficient limit is set, and not otherwise', async () => {
     const { going } = await paused()
     going.loop.set({ limits: { maxToolCalls: 9, maxTurns: 2 } })
     await tick()
@@ -177,7 +177,7 @@ describe('while it pauses', () => {
     expect([terminal.reason, answered(events)]).toMatchObject(['completed', { outcome: 'raised', to: 5 }])
   })
 
-  test('a message waits, and is taken when the run goes on', async () => {
+  test('keeps a message, and takes it when the run continues', async () => {
     const { going } = await paused()
     going.loop.steer('And look at the tests, too.')
     await tick()
@@ -190,7 +190,7 @@ describe('while it pauses', () => {
     ])
   })
 
-  test('a stop ends it as the limit says, with the stop beside it', async () => {
+  test("ends under the limit with a stop, and keeps the stop's signal", async () => {
     const { going } = await paused()
     going.loop.stop('enough')
     const { terminal, events } = await going.end()
@@ -198,7 +198,7 @@ describe('while it pauses', () => {
     expect([...terminal.signals].map(({ reason }) => reason).toSorted()).toEqual(['steps_limit', 'user_requested'])
   })
 
-  test('an abort ends it as aborted, and the callback hears of it', async () => {
+  test('ends as aborted with an abort, and notifies the callback', async () => {
     let signal: AbortSignal | undefined
     const { going } = await paused({
       askLimit: (_request, options) => {
@@ -225,7 +225,7 @@ describe('each limit', () => {
     expect(asked).toMatchObject([{ limit: 'maxToolCalls', used: 2, of: 2, offers: [{ to: 3 }, { to: 4 }] }])
   })
 
-  test('is asked about where both tool calls and turns are used up', async () => {
+  test('is asked about when both tool calls and turns are used up', async () => {
     const { asked, options } = answering('double', 'double')
     const { terminal } = await run([calls('Look', 'Look'), 'Done.'], {
       tools: [look],
@@ -240,23 +240,26 @@ describe('each limit', () => {
     ['maxBudgetUsd', { maxBudgetUsd: 1_500 }],
     ['maxRunUsd', { maxRunUsd: 1_500 }],
     ['maxTotalTokens', { maxTotalTokens: 1_500 }],
-  ] as const)('%s is asked about before a request that does not fit, with what it needs', async (limit, limits) => {
-    const { asked, options } = answering('double')
-    const script = ['Done.']
-    const model = scriptedModel(script, { maxOutputTokens: 2_000 })
-    const given = { prices: dollarATokenPrices, minUsefulTokens: 2_000, model, ...limits, ...options }
-    const { terminal, transitions, events } = await run(script, given)
-    expect([terminal.reason, transitions]).toEqual(['completed', ['limit_raised']])
-    expect(asked).toMatchObject([{ limit, used: 0, of: 1_500 }])
-    const needed = asked[0]?.needed ?? 0
-    expect(needed).toBeGreaterThan(2_000)
-    expect(asked[0]?.offers.every(({ to }) => to >= needed)).toBe(true)
-    expect(terminal.summary.turns).toBe(1)
-    const laps = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
-    expect(laps.map(({ before, after }) => before[2] - after[2])).toEqual([1])
-  })
+  ] as const)(
+    '%s is asked about before a request that does not fit, with the amount that it needs',
+    async (limit, limits) => {
+      const { asked, options } = answering('double')
+      const script = ['Done.']
+      const model = scriptedModel(script, { maxOutputTokens: 2_000 })
+      const runOptions = { prices: dollarATokenPrices, minUsefulTokens: 2_000, model, ...limits, ...options }
+      const { terminal, transitions, events } = await run(script, runOptions)
+      expect([terminal.reason, transitions]).toEqual(['completed', ['limit_raised']])
+      expect(asked).toMatchObject([{ limit, used: 0, of: 1_500 }])
+      const needed = asked[0]?.needed ?? 0
+      expect(needed).toBeGreaterThan(2_000)
+      expect(asked[0]?.offers.every(({ to }) => to >= needed)).toBe(true)
+      expect(terminal.summary.turns).toBe(1)
+      const iterations = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
+      expect(iterations.map(({ before, after }) => before[2] - after[2])).toEqual([1])
+    },
+  )
 
-  test('of time is raised: what was cut has its result, and the run goes on under a fresh abort', async () => {
+  test('of time is raised: the cut call has its result, and the run continues under a fresh abort signal', async () => {
     const { asked, options } = answering({ raise: { maxDurationMs: 5_000 } })
     const { terminal, state } = await run([calls('Hang'), calls('Look'), 'Done.'], {
       tools: [hanging('Hang'), look],
@@ -268,7 +271,7 @@ describe('each limit', () => {
     expect(JSON.stringify([...state.transcript])).toContain('read')
   })
 
-  test('of time that cuts a reply goes on with the request, and ends where nobody raises it', async () => {
+  test('of time that cuts a reply continues with the request, and ends when nobody raises it', async () => {
     const script = [{ hang: true } as const, 'Done.']
     const raised = answering({ raise: { maxDurationMs: null } })
     const { terminal, transitions } = await run(script, { maxDurationMs: 1_000, ...raised.options })
@@ -277,7 +280,7 @@ describe('each limit', () => {
     expect([ended.reason, ended.signal.source]).toEqual(['time_limit', 'abort'])
   })
 
-  test('of time is kept after it was raised', async () => {
+  test('of time is enforced after it was raised', async () => {
     const { asked, options } = answering({ raise: { maxDurationMs: 3_000 } })
     const { terminal } = await run([{ hang: true }, { hang: true }, 'Done.'], { maxDurationMs: 1_000, ...options })
     expect([terminal.reason, terminal.durationMs, asked.map(({ of }) => of)]).toEqual([
@@ -301,7 +304,7 @@ describe('each limit', () => {
   })
 })
 
-test('a subagent ends at its own limit, and only the run is asked about', async () => {
+test('ends a subagent, and only the run is asked about', async () => {
   const { asked, options } = answering({ raise: { maxTurns: 4 } })
   const { terminal } = await run(
     [calls('Agent'), calls('Look'), calls('Look'), calls('Look'), calls('Look'), 'Done.'],
@@ -311,7 +314,7 @@ test('a subagent ends at its own limit, and only the run is asked about', async 
   expect(terminal.reason).toBe('completed')
 })
 
-test('hooks at the end see only an ending that nobody raised', async () => {
+test('hides a raised ending from the hooks at the end', async () => {
   let seen = 0
   const hook = new CallableHook(() => void seen++, { triggers: ['onStop'] })
   const { options } = answering({ raise: { maxTurns: 3 } }, { end: true })
@@ -319,7 +322,7 @@ test('hooks at the end see only an ending that nobody raised', async () => {
   expect(seen).toBe(1)
 })
 
-describe('a pause on record', () => {
+describe('a recorded pause', () => {
   const optionsOf = (askLimit?: RunOptions['askLimit']): RunOptions => ({
     model: scriptedModel(looks(3)),
     tools: [look],
@@ -330,7 +333,7 @@ describe('a pause on record', () => {
     ...(askLimit !== undefined && { askLimit }),
   })
 
-  test('is played back without anybody being asked, however the program is started', async () => {
+  test('is replayed without any question, however the program is started', async () => {
     const { options } = answering({ raise: { maxTurns: 4 } })
     const first = await run(looks(3), { tools: [look], maxTurns: 2, ...options })
     const again = await replay(first.steps.records, { model: scriptedModel([]), tools: [look], maxTurns: 2 })
@@ -340,10 +343,10 @@ describe('a pause on record', () => {
     )
   })
 
-  test('goes on from every record: the question is asked once more at most, and no turn is lost or made twice', async () => {
+  test('continues from every record: the question is asked at most once more, and no turn is lost or made twice', async () => {
     const raise = async () => ({ raise: { maxTurns: 4 } })
-    const whole = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit: raise })
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit: raise })
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const records = await killedAfter(count, optionsOf(raise))
       const done = records.filter((record) => record.type === 'result' && record.key.includes('model:')).length
       const model = scriptedModel(looks(3).slice(done))
@@ -353,7 +356,7 @@ describe('a pause on record', () => {
     }
   })
 
-  test('has the time that is left after a kill, and asks nobody where it is over', async () => {
+  test('has the time that is left after a kill, and asks nothing when it is over', async () => {
     const clock = createFakeClock()
     const going = begin([], { ...optionsOf(), clock })
     await until(() => going.events.some(({ type }) => type === 'limit_question'))
@@ -370,7 +373,7 @@ describe('a pause on record', () => {
   })
 })
 
-test('whatever is answered, a run with a limit on turns makes no more than the last one that was set', async () => {
+test('a run with a limit on turns makes at most the turns of the last limit that was set, whatever is answered', async () => {
   const answers = array(
     oneof(
       constant({ end: true } as const),
@@ -379,10 +382,10 @@ test('whatever is answered, a run with a limit on turns makes no more than the l
     { maxLength: 6 },
   )
   await assert(
-    asyncProperty(integer({ min: 1, max: 4 }), answers, async (maxTurns, given) => {
+    asyncProperty(integer({ min: 1, max: 4 }), answers, async (maxTurns, drawnAnswers) => {
       let [limit, at] = [maxTurns, 0]
       const askLimit: NonNullable<RunOptions['askLimit']> = async ({ used }) => {
-        const answer = given[at++] ?? { end: true as const }
+        const answer = drawnAnswers[at++] ?? { end: true as const }
         if ('raise' in answer && answer.raise.maxTurns > used) limit = answer.raise.maxTurns
         return answer
       }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SERV-1 to R-SERV-9.
+// Tests R-SERV-1 to R-SERV-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ModelError, resume, type Goal, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
@@ -57,13 +57,13 @@ describe('which failures are waited for', () => {
   ] as const)('%j: %s', (init, expected) => expect(isServiceLimit(record(init))).toBe(expected))
 })
 
-describe('how long a wait is', () => {
+describe('the length of a wait', () => {
   const ms = (retryAfterMs: number | null, number = 1, leftMs = 8 * hour) =>
     serviceWaitMs({ error: record({ retryAfterMs }), number, leftMs, key: 'k' })
 
-  test('what the service says, or longer each time where it says nothing, or too little', () => {
+  test('is what the service reports, or grows when it reports nothing or too little', () => {
     const about = (base: number) => [base, base + Math.min(2_000, base / 10)] as const
-    for (const [given, base] of [
+    for (const [failure, base] of [
       [ms(60_000), 60_000],
       [ms(6 * hour), 6 * hour],
       [ms(null), 15_000],
@@ -74,28 +74,28 @@ describe('how long a wait is', () => {
       [ms(5_000, 3), 20_000],
       [ms(5_000, 100), 300_000],
     ] as const) {
-      expect(given).toBeGreaterThanOrEqual(about(base)[0])
-      expect(given).toBeLessThan(about(base)[1])
+      expect(failure).toBeGreaterThanOrEqual(about(base)[0])
+      expect(failure).toBeLessThan(about(base)[1])
     }
   })
 
-  test('none where the time does not reach', () => {
+  test('is nothing when the remaining time is too short', () => {
     expect([ms(60_000, 1, 59_999), ms(null, 1, 4_999), ms(31_536_000_000)]).toEqual([undefined, undefined, undefined])
     expect([ms(60_000, 1, 60_000), ms(null, 5, 5_000)]).toEqual([60_000, 5_000])
   })
 
-  test('never shorter than was said, nor longer than is left, whatever is said', () => {
+  test('is never shorter than reported, nor longer than the remaining time, whatever is reported', () => {
     fc.assert(
       fc.property(
         fc.option(fc.oneof(fc.double(), fc.integer({ min: 0, max: 40_000_000 }))),
         fc.integer({ min: 1, max: 1_000 }),
         fc.integer({ min: 0, max: 31 * 24 * hour }),
-        (said, number, leftMs) => {
-          const error = record({ retryAfterMs: said })
-          const given = serviceWaitMs({ error, number, leftMs, key: 'k' })
+        (reportedMs, number, leftMs) => {
+          const error = record({ retryAfterMs: reportedMs })
+          const waitMs = serviceWaitMs({ error, number, leftMs, key: 'k' })
           const least = Math.max(Math.min(leftMs, 5_000), error.retryAfterMs ?? 0)
           const reaches = leftMs >= Math.max(5_000, error.retryAfterMs ?? 0)
-          const isRight = given === undefined ? !reaches : reaches && given >= least && given <= leftMs
+          const isRight = waitMs === undefined ? !reaches : reaches && waitMs >= least && waitMs <= leftMs
           expect(isRight).toBe(true)
         },
       ),
@@ -103,7 +103,7 @@ describe('how long a wait is', () => {
   })
 })
 
-test('moments are written as the calendar has them', () => {
+test('moments are formatted by the calendar', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 253_402_300_799_999 }), (ms) => {
       expect(isoTimeOf(ms)).toBe(new Date(ms).toISOString())
@@ -116,8 +116,8 @@ test('moments are written as the calendar has them', () => {
   ])
 })
 
-describe('the time that is waited', () => {
-  test('counts once what goes on at the same time, in whatever order it ends and is read back', () => {
+describe('the waited time', () => {
+  test('counts parallel waits once, in whatever order they end and are read back', () => {
     const span = fc.record({ sinceMs: fc.integer({ min: 1, max: 60 }), ms: fc.integer({ min: 0, max: 20 }) })
     fc.assert(
       fc.property(fc.array(span, { minLength: 1 }), (spans) => {
@@ -131,7 +131,7 @@ describe('the time that is waited', () => {
     )
   })
 
-  test('goes on from what is on record, and takes in what was open', () => {
+  test('continues from the record, including open waits', () => {
     const time = new WaitTime({ ms: 100, untilMs: 1_000 })
     const first = time.begin({ sinceMs: 900, untilMs: 1_200 }, false)
     const second = time.begin({ sinceMs: 1_050, untilMs: 1_100 }, true)
@@ -144,13 +144,13 @@ describe('the time that is waited', () => {
     expect([time.leftMs(400, 1_300), time.leftMs(100, 1_300)]).toEqual([50, 0])
   })
 
-  test('counts where the clock was set back', () => {
+  test('counts when the clock was set back', () => {
     const time = new WaitTime(undefined)
     time.begin({ sinceMs: 10_000, untilMs: 10_100 }, true)(10_100)
     expect(time.begin({ sinceMs: 500, untilMs: 600 }, true)(600)).toEqual({ ms: 200, untilMs: 10_200 })
   })
 
-  test('is what others wait anyway, where nothing is left', () => {
+  test('is the time that others wait anyway when nothing is left', () => {
     const time = new WaitTime(undefined)
     time.begin({ sinceMs: 0, untilMs: 5_000 }, true)
     expect([time.leftMs(5_000, 0), time.leftMs(5_000, 2_000), time.leftMs(8_000, 2_000)]).toEqual([5_000, 3_000, 6_000])
@@ -158,7 +158,7 @@ describe('the time that is waited', () => {
 })
 
 describe('a run', () => {
-  test('waits for a rate limit, at once, and active time stands still', async () => {
+  test('waits for a rate limit at once, and active time stands still', async () => {
     const { terminal, clock, events, state, model } = await run([limit(), 'done'], { waitForLimitsMs: 8 * hour })
     const [[outcome, waitedMs]] = waitsOf(events) as [[string, number]]
     expect([terminal.reason, outcome, model.requests.length]).toEqual(['completed', 'over', 2])
@@ -183,7 +183,7 @@ describe('a run', () => {
     expect(lengths).toEqual([1, 2, 4])
   })
 
-  test('ends at once without waiting, and says when to come back', async () => {
+  test('ends at once without waiting, and reports when to come back', async () => {
     const { terminal, clock } = await run([limit(hour)], {
       clock: createFakeClock({ start: 1_700_000_000_000, autoAdvance: true }),
     })
@@ -195,7 +195,7 @@ describe('a run', () => {
     expect(terminal.signal.message).toMatch(/takes requests again at 2023-11-14T23:13:20.000Z\.$/)
   })
 
-  test('ends where a service says no time, and where it says a later one than may be waited for', async () => {
+  test('ends when a service reports no time, or a later one than it may wait for', async () => {
     const none = await run(
       Array.from({ length: 3 }, () => limit(null)),
       { waitForLimitsMs: hour, maxRetries: 2 },
@@ -209,7 +209,7 @@ describe('a run', () => {
     ])
   })
 
-  test('says no time to come back where no waiting helps, whatever the service said', async () => {
+  test('reports no time to come back when waiting does not help, whatever the service reported', async () => {
     const refusals = [
       { kind: 'authentication_failed', status: 401 },
       { kind: 'billing_error', status: 402 },
@@ -222,7 +222,7 @@ describe('a run', () => {
     }
   })
 
-  test('never waits longer than it may, whatever the service says', async () => {
+  test('never waits longer than it may, whatever the service reports', async () => {
     const { terminal, clock, model } = await run(
       Array.from({ length: 500 }, () => limit(5_000)),
       {
@@ -235,7 +235,7 @@ describe('a run', () => {
     expect(model.requests.length).toBeLessThan(25)
   })
 
-  test('heeds its time limit for what is active time alone', async () => {
+  test('applies its time limit to active time only', async () => {
     const { terminal } = await run([limit(hour), limit(hour), 'done'], {
       waitForLimitsMs: 8 * hour,
       maxDurationMs: 1_000,
@@ -243,12 +243,12 @@ describe('a run', () => {
     expect(terminal.reason).toBe('completed')
   })
 
-  test.each([-1, Number.NaN, Infinity, 32 * 24 * hour])('is refused a time of %d', async (waitForLimitsMs) => {
+  test.each([-1, Number.NaN, Infinity, 32 * 24 * hour])('rejects a time of %d', async (waitForLimitsMs) => {
     await expect(async () => run(['x'], { waitForLimitsMs })).rejects.toThrow('31 days')
   })
 })
 
-describe('what ends a wait', () => {
+describe('a wait ends', () => {
   const going = (
     options: Omit<Partial<RunOptions>, 'clock'> = {},
     script: Parameters<typeof begin>[0] = [limit(hour), 'done'],
@@ -259,7 +259,7 @@ describe('what ends a wait', () => {
   const isWaiting = async ({ events }: ReturnType<typeof begin>) =>
     until(() => events.some((event) => event.type === 'service_wait' && event.isWaiting))
 
-  test('a person who wants a retry now', async () => {
+  test('when a person requests a retry now', async () => {
     const going1 = going()
     void going1.loop.result
     await isWaiting(going1)
@@ -270,7 +270,7 @@ describe('what ends a wait', () => {
     expect(going1.loop.retryNow()).toBe(false)
   })
 
-  test('another model, which is asked in the same turn', async () => {
+  test('when another model is set, which is asked in the same turn', async () => {
     const other = scriptedModel(['from the other'], { id: 'other' })
     const run1 = going({ models: [other] }, [limit(hour)])
     void run1.loop.result
@@ -285,7 +285,7 @@ describe('what ends a wait', () => {
     ])
   })
 
-  test('not the model that is asked already, also where it is named as that of the options', async () => {
+  test('but not when the current model is set, also under its name in the options', async () => {
     const run1 = going()
     void run1.loop.result
     await isWaiting(run1)
@@ -296,7 +296,7 @@ describe('what ends a wait', () => {
     await run1.end()
   })
 
-  test('of a question no other model, which would be no other for it: it asked again and again', async () => {
+  test('but not for a question when another model is set that the question would not use', async () => {
     const other = scriptedModel(['from the other'], { id: 'other' })
     const script = [{ toolCalls: [{ name: 'ask' }] }, ...Array.from({ length: 20 }, () => limit(hour))]
     const run1 = going({ models: [other], tools: [askingTool()] }, script)
@@ -309,7 +309,7 @@ describe('what ends a wait', () => {
     await run1.end()
   })
 
-  test('a stop, which is the ending', async () => {
+  test('with a stop, which is the ending', async () => {
     const run1 = going()
     void run1.loop.result
     await isWaiting(run1)
@@ -323,7 +323,7 @@ describe('what ends a wait', () => {
     ])
   })
 
-  test('an abort', async () => {
+  test('with an abort', async () => {
     const run1 = going()
     void run1.loop.result
     await isWaiting(run1)
@@ -336,7 +336,7 @@ describe('what ends a wait', () => {
     ])
   })
 
-  test('a limit that is lowered does not, and holds for the request after it', async () => {
+  test('but not when a limit is lowered, which applies to the request after it', async () => {
     const run1 = going({ prices: dollarATokenPrices, maxBudgetUsd: 1e6 })
     void run1.loop.result
     await isWaiting(run1)
@@ -348,7 +348,7 @@ describe('what ends a wait', () => {
     expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['max_budget_usd', 1, 0])
   })
 
-  test('a message does not: it is taken afterwards', async () => {
+  test('but not with a message, which is taken afterwards', async () => {
     const run1 = going({}, [limit(hour), 'done', 'and then this'])
     void run1.loop.result
     await isWaiting(run1)
@@ -362,7 +362,7 @@ describe('what ends a wait', () => {
 })
 
 describe('over a kill', () => {
-  test('it waits until the same moment, and what it waited counts', async () => {
+  test('it waits until the same moment, and the waited time counts', async () => {
     const options = { model: scriptedModel([limit(hour), limit(hour), 'done']), waitForLimitsMs: 1.5 * hour }
     const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
     const records = await killedBefore((entry) => entry.type === 'result' && entry.key.endsWith('.service'), {
@@ -376,7 +376,7 @@ describe('over a kill', () => {
     const model = scriptedModel([limit(hour)])
     const resumed = resume(records, { model, waitForLimitsMs: options.waitForLimitsMs, clock: later })
     const { terminal, state } = await resumed.loop.ended
-    // The second wait does not fit what is left.
+    // The second wait does not fit the remaining time.
     expect([terminal.reason, state.spent.waits, later.now()]).toEqual([
       'model_error',
       { ms: until1 - 1_000_000, untilMs: until1 },
@@ -385,7 +385,7 @@ describe('over a kill', () => {
   })
 })
 
-test('what was waited in the turns before a kill counts', async () => {
+test('the time waited in the turns before a kill counts', async () => {
   const options = {
     model: scriptedModel([limit(40 * 60_000), calls('Look'), 'unheard']),
     tools: [reader('Look')],
@@ -403,7 +403,7 @@ test('what was waited in the turns before a kill counts', async () => {
   expect([terminal.reason, later.now()]).toEqual(['model_error', 2 * hour])
 })
 
-test('what a process decided of a wait holds in the one that goes on, from when the attempt failed', async () => {
+test('keeps the decision about a wait in the next process, from when the attempt failed', async () => {
   const options = { model: scriptedModel([limit(hour), 'done']), waitForLimitsMs: 8 * hour }
   const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
   // The failure is on record, and its wait is not.
@@ -417,7 +417,7 @@ test('what a process decided of a wait holds in the one that goes on, from when 
   const { ms = 0, untilMs } = state.spent.waits ?? {}
   expect([terminal.reason, later.now()]).toEqual(['completed', untilMs])
   expect([ms >= hour / 2, ms <= hour / 2 + 2_000]).toEqual([true, true])
-  // What it might wait when the attempt failed is what counts.
+  // The remaining time at the moment of the failure counts.
   const stingy = resume(records, {
     model: scriptedModel(['done']),
     waitForLimitsMs: 0,
@@ -426,15 +426,15 @@ test('what a process decided of a wait holds in the one that goes on, from when 
   expect((await stingy.loop.ended).terminal.reason).toBe('completed')
 })
 
-test('agents that wait side by side wait no longer than the run may', async () => {
+test('agents that wait in parallel wait no longer than the run may', async () => {
   const of = ({ idempotencyKey }: { readonly idempotencyKey: string }) => /agent:1:(\d)/.exec(idempotencyKey)?.[1]
   const clock = createFakeClock({ autoAdvance: true })
-  let asked = 0
+  let callCount = 0
   const model = scriptedModel((request) => {
     const agent = of(request)
     if (agent === undefined) return request.messages.length > 1 ? 'done' : calls('Agent', 'Agent')
-    // The first waits for three quarters of the time at once, the second when that is over.
-    if (agent === '0') return asked++ === 0 ? limit(0.75 * hour) : 'of the first'
+    // The first waits for three quarters of the time at once, the second after it.
+    if (agent === '0') return callCount++ === 0 ? limit(0.75 * hour) : 'of the first'
     if (request.messages.length === 1) return calls('Work')
     return limit(0.5 * hour)
   })
@@ -450,7 +450,7 @@ test('agents that wait side by side wait no longer than the run may', async () =
   expect(state.spent.waits?.ms).toBeGreaterThan(0.7 * hour)
 })
 
-test('`retryNow` ends the waits of agents, too', async () => {
+test('`retryNow` also ends the waits of agents', async () => {
   const clock = createFakeClock()
   const model = scriptedModel(({ messages }, index) =>
     messages[0]?.content === 'sub'
@@ -469,7 +469,7 @@ test('`retryNow` ends the waits of agents, too', async () => {
   expect([(await going.end()).terminal.reason, clock.now()]).toEqual(['completed', 0])
 })
 
-test('questions of one tool wait no longer together than the run may', async () => {
+test('questions of one tool together wait no longer than the run may', async () => {
   const asking = scriptedModel([
     { toolCalls: [{ name: 'ask' }] },
     ...Array.from({ length: 3 }, () => limit(40 * 60_000)),
@@ -485,20 +485,20 @@ test('questions of one tool wait no longer together than the run may', async () 
   expect(state.spent.waits?.ms).toBe(clock.now())
 })
 
-test('after a wait what else fails is retried as ever, and between two waits there is one attempt', async () => {
+test('after a wait, other failures are retried as usual, with one attempt between two waits', async () => {
   const broken = { error: { kind: 'connection', message: 'cut' } } as const
   const { terminal, events } = await run([outage, outage, broken, outage, outage, broken, 'done'], {
     waitForLimitsMs: hour,
     maxRetries: 1,
   })
-  const told = events.flatMap(({ type }) => (type === 'retry' || type === 'service_waited' ? [type] : []))
-  expect([terminal.reason, told]).toEqual([
+  const waitEvents = events.flatMap(({ type }) => (type === 'retry' || type === 'service_waited' ? [type] : []))
+  expect([terminal.reason, waitEvents]).toEqual([
     'completed',
     ['retry', 'service_waited', 'retry', 'service_waited', 'service_waited', 'retry'],
   ])
 })
 
-test('the time of a question and that of a check stand still while a judge waits for its service', async () => {
+test('the time limits of a question and of a check stop while a judge waits for its service', async () => {
   const asked = await run([{ toolCalls: [{ name: 'ask' }] }, limit(hour), 'yes', 'yes', 'done'], {
     tools: [askingTool(10_000)],
     waitForLimitsMs: 8 * hour,
@@ -519,8 +519,8 @@ test('the time of a question and that of a check stand still while a judge waits
 })
 
 test.each([{}, { maxDurationMs: 1_000 }])(
-  'a run waits for its agent in the background for as long as that waits for its service: %j',
-  async (given) => {
+  'a run waits for its background agent as long as that waits for its service: %j',
+  async (limits) => {
     let isRefused = false
     const script = byPrompt({
       go: (turn) => (turn === 0 ? calls(start('look')) : 'Done.'),
@@ -530,7 +530,7 @@ test.each([{}, { maxDurationMs: 1_000 }])(
       model: scriptedModel(script),
       tools: [agent()],
       waitForLimitsMs: 8 * hour,
-      ...given,
+      ...limits,
     })
     expect([terminal.reason, clock.now() > hour]).toEqual(['completed', true])
     expect(notesIn(state.transcript)).toMatchObject([{ type: 'started' }, { type: 'ended', status: 'completed' }])

@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
+// Tests R-STAND-50 to R-STAND-52: each reservation is settled, however the wait ends and whatever the port returns.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, resume, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, reader, run, tick, until, type Given } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, reader, run, tick, until, type RunTestOptions } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** Standing budgets that give whatever they are told to, and count what of it is settled. */
+/** Standing budgets that grant the configured amount, and count how much of it is settled. */
 function portOf(answer: (request: StandingRequest, settle: () => void) => unknown) {
   const counts = { asked: 0, settled: 0 }
   const standing: StandingBudgets = {
@@ -19,7 +19,7 @@ function portOf(answer: (request: StandingRequest, settle: () => void) => unknow
   return { counts, standing }
 }
 
-const given = (standing: StandingBudgets): Given => ({
+const runOptions = (standing: StandingBudgets): RunTestOptions => ({
   tools: [reader('Look', 'seen')],
   prices: dollarATokenPrices,
   standing,
@@ -39,30 +39,30 @@ describe('a replay', () => {
         return { kind: 'taken', usd, settle() {} }
       },
     ],
-  ])('takes nothing of standing budgets: of a run that ended as %s', async (reason, answer) => {
+  ])('takes nothing from standing budgets for a run that ended as %s', async (reason, answer) => {
     const { counts, standing } = portOf((request) => answer(request, counts.asked))
-    const { terminal, steps } = await run([], given(standing))
+    const { terminal, steps } = await run([], runOptions(standing))
     expect(terminal.reason).toBe(reason)
     const { asked } = counts
-    const replayed = await replay(steps.records, { ...given(standing), model: scriptedModel([]) })
+    const replayed = await replay(steps.records, { ...runOptions(standing), model: scriptedModel([]) })
     await tick()
     expect([replayed.terminal.reason, counts.asked]).toEqual([reason, asked])
   })
 })
 
-describe('a wait that nobody hears the end of', () => {
-  test('gives back what comes', async () => {
+describe('a wait whose end is not awaited', () => {
+  test('releases what is granted', async () => {
     let give = (): void => {}
     const { counts, standing } = portOf(
       ({ usd }, settle) => new Promise((resolve) => (give = () => resolve({ kind: 'taken', usd, settle }))),
     )
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({ clock })
-    // The step of the wait is refused, as by a store that is full.
+    // The step of the wait is rejected, as by a store that is full.
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
       key.includes('standing:') ? Promise.reject(new Error('the store is full')) : inner(key, effect, options)
-    const going = begin([], { ...given(standing), clock, steps })
+    const going = begin([], { ...runOptions(standing), clock, steps })
     const { terminal } = await going.end()
     expect([terminal.reason, counts.settled]).toEqual(['error', 0])
     give()
@@ -71,14 +71,14 @@ describe('a wait that nobody hears the end of', () => {
   })
 })
 
-test('a process that goes on takes for each request that it makes, also where the wait for it is on record', async () => {
+test('a resumed process reserves for each request that it makes, also when the wait for it is on record', async () => {
   const waiting = () =>
     portOf(async ({ usd }, settle) => {
       await Promise.resolve()
       return { kind: 'taken', usd, settle }
     })
   const options = (standing: StandingBudgets) => ({
-    ...given(standing),
+    ...runOptions(standing),
     model: scriptedModel([calls('Look'), 'Done.'], { maxOutputTokens: 1_000 }),
     clock: createFakeClock({ autoAdvance: true }),
   })
@@ -87,13 +87,13 @@ test('a process that goes on takes for each request that it makes, also where th
     record.type === 'result' && record.key.includes('standing:') ? [index + 1] : [],
   )
   expect(waits.length).toBe(2)
-  for (const kept of waits) {
+  for (const recordCount of waits) {
     const { counts, standing } = waiting()
-    const records = await killedAfter(kept, options(waiting().standing))
+    const records = await killedAfter(recordCount, options(waiting().standing))
     const next = options(standing)
     const { terminal } = await resume(records, next).loop.ended
-    expect([kept, terminal.reason, counts]).toEqual([
-      kept,
+    expect([recordCount, terminal.reason, counts]).toEqual([
+      recordCount,
       'completed',
       { asked: next.model.requests.length, settled: next.model.requests.length },
     ])
@@ -105,9 +105,9 @@ describe('an attempt whose step fails', () => {
   const full = new Error('the store is full')
 
   test.each([
-    ['before it is made gives all back', () => Promise.reject(full), [[0, true]]],
+    ['before it is made releases everything', () => Promise.reject(full), [[0, true]]],
     [
-      'behind it is settled once, at what it cost',
+      'after it is settled once, at its cost',
       async (inner: () => Promise<unknown>) => {
         await inner()
         throw full
@@ -123,13 +123,13 @@ describe('an attempt whose step fails', () => {
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
       key.includes('model:') ? fails(async () => inner(key, effect, options)) : inner(key, effect, options)
-    const { terminal } = await begin([], { ...given(standing), clock, steps }).end()
+    const { terminal } = await begin([], { ...runOptions(standing), clock, steps }).end()
     await tick()
     expect([terminal.reason, settled]).toEqual(['error', expected])
   })
 })
 
-describe('a port that keeps to no type', () => {
+describe('a port that returns invalid values', () => {
   test.each<[string, (request: StandingRequest, settle: () => void) => unknown]>([
     ['nothing', () => undefined],
     ['another kind', () => ({ kind: 'maybe' })],
@@ -139,19 +139,19 @@ describe('a port that keeps to no type', () => {
     ['nothing, later', () => Promise.resolve(null)],
   ])('asks no model: %s', async (_what, answer) => {
     const { standing } = portOf(answer)
-    const { terminal, model } = await run([], given(standing))
+    const { terminal, model } = await run([], runOptions(standing))
     expect([terminal.reason, terminal.error?.code, model.requests.length]).toEqual(['error', 'callback', 0])
     expect(terminal.signal.message).toContain('The standing budgets returned an invalid answer: expected')
   })
 
   test.each([
-    ['less than the least', ({ leastUsd }: StandingRequest) => leastUsd / 2],
+    ['less than the minimum', ({ leastUsd }: StandingRequest) => leastUsd / 2],
     ['no number', () => NaN],
-    ['less than nothing', () => -1],
-    ['more than all', ({ usd }: StandingRequest) => usd * 2],
-  ])('asks no model for %s, and gives it back', async (_what, usdOf) => {
+    ['a negative amount', () => -1],
+    ['more than requested', ({ usd }: StandingRequest) => usd * 2],
+  ])('asks no model for %s, and releases it', async (_what, usdOf) => {
     const { counts, standing } = portOf((request, settle) => ({ kind: 'taken', usd: usdOf(request), settle }))
-    const { terminal, model } = await run([], given(standing))
+    const { terminal, model } = await run([], runOptions(standing))
     expect([terminal.reason, model.requests.length, counts.settled]).toEqual(['error', 0, 1])
     expect(terminal.signal.message).toContain('The standing budgets returned an invalid answer: expected')
   })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STAND-1 to R-STAND-6, R-BUD-19.
+// Tests R-STAND-1 to R-STAND-6, R-BUD-19.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -11,10 +11,10 @@ import {
 } from '../../src/index.ts'
 import { budgetWaitText, limitOfResult } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, reader, run, until, type Given } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, reader, run, until, type RunTestOptions } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** A budget in memory: what is taken, and what of that was settled. */
+/** A budget in memory: the reserved amounts, and which of them were settled. */
 class Purse implements StandingBudgets {
   readonly names = ['$9,000 a day']
   readonly asked: StandingRequest[] = []
@@ -22,9 +22,9 @@ class Purse implements StandingBudgets {
   unknown = 0
   reserved = 0
   open = 0
-  /** What other processes have reserved; null: nobody is waited for. */
+  /** The amount that other processes have reserved; null means no waiting. */
   others: Promise<void> | null = null
-  /** Says which budget left less than was asked for. */
+  /** Names the budget that left less than requested. */
   saysWhich = false
 
   readonly limit: number
@@ -49,24 +49,24 @@ class Purse implements StandingBudgets {
 
   #answer({ usd, leastUsd }: StandingRequest) {
     const left = this.limit - this.settled - this.reserved
-    if (left < leastUsd) return { kind: 'refused', budget: this.#told() } as const
-    const taken = Math.min(usd, left)
-    this.reserved += taken
+    if (left < leastUsd) return { kind: 'refused', budget: this.#summary() } as const
+    const granted = Math.min(usd, left)
+    this.reserved += granted
     this.open++
     let isOpen = true
     const settle = (spent: number, isKnown: boolean): void => {
       if (!isOpen) throw new Error('settled twice')
       isOpen = false
       this.open--
-      this.reserved -= taken
+      this.reserved -= granted
       this.settled += spent
       if (!isKnown) this.unknown += spent
     }
-    const short = this.saysWhich && taken < usd ? { short: this.#told() } : {}
-    return { kind: 'taken', usd: taken, settle, ...short } as const
+    const short = this.saysWhich && granted < usd ? { short: this.#summary() } : {}
+    return { kind: 'taken', usd: granted, settle, ...short } as const
   }
 
-  #told() {
+  #summary() {
     const { limit: limitUsd, settled: settledUsd, unknown: unknownUsd, reserved: reservedUsd } = this
     return {
       name: '$9,000 a day',
@@ -81,7 +81,7 @@ class Purse implements StandingBudgets {
 
 const look = reader('Look', 'seen')
 const forever = () => calls('Look')
-const given = (standing: StandingBudgets): Given => ({
+const runOptions = (standing: StandingBudgets): RunTestOptions => ({
   tools: [look],
   prices: dollarATokenPrices,
   standing,
@@ -89,10 +89,10 @@ const given = (standing: StandingBudgets): Given => ({
 })
 
 describe('standing budgets', () => {
-  test('are asked before each request for its worst case, and settled with what it cost', async () => {
+  test('are asked before each request for its worst case, and settled with its cost', async () => {
     const purse = new Purse(1e9)
     const { terminal } = await run([], {
-      ...given(purse),
+      ...runOptions(purse),
       model: scriptedModel([calls('Look'), 'Done.'], { maxOutputTokens: 1_000 }),
     })
     expect([terminal.reason, purse.asked.length, purse.open, purse.reserved]).toEqual(['completed', 2, 0, 0])
@@ -100,9 +100,9 @@ describe('standing budgets', () => {
     expect(purse.asked[0]!.usd).toBeGreaterThan(terminal.costUsd / 2)
   })
 
-  test('end the run before the request for which too little is left, and say when they begin anew', async () => {
+  test('end the run before the request when too little is left, and report when they reset', async () => {
     const purse = new Purse(9_000)
-    const { terminal } = await run([], given(purse))
+    const { terminal } = await run([], runOptions(purse))
     expect(purse.settled).toBeLessThanOrEqual(9_000)
     expect(purse.open).toBe(0)
     expect([terminal.reason, terminal.signal.source]).toEqual(['max_budget_usd', 'standing'])
@@ -120,11 +120,11 @@ describe('standing budgets', () => {
 
   test('lower the cap of a reply to what they have left', async () => {
     const whole = new Purse(1e9)
-    await run([], { ...given(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
+    await run([], { ...runOptions(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
     const { usd, leastUsd } = whole.asked[0]!
     const half = new Purse(Math.floor((usd + leastUsd) / 2))
     const { model, terminal } = await run([], {
-      ...given(half),
+      ...runOptions(half),
       model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }),
     })
     const cap = model.requests[0]!.maxOutputTokens
@@ -132,13 +132,13 @@ describe('standing budgets', () => {
     expect(half.settled).toBe(terminal.costUsd)
   })
 
-  test('are named where a reply is cut at what they left, and not the dollars of the run (spec R-STAND-4a)', async () => {
+  test('are named when they cut a reply, and not the dollars of the run (spec R-STAND-4a)', async () => {
     const whole = new Purse(1e9)
-    await run([], { ...given(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
+    await run([], { ...runOptions(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
     const { usd, leastUsd } = whole.asked[0]!
     const cut = { text: 'Do', stopReason: 'max_tokens' } as const
     const ended = async (purse: Purse) =>
-      (await run([], { ...given(purse), maxRunUsd: 1e9, model: scriptedModel([cut], { maxOutputTokens: 4_000 }) }))
+      (await run([], { ...runOptions(purse), maxRunUsd: 1e9, model: scriptedModel([cut], { maxOutputTokens: 4_000 }) }))
         .terminal
     const purse = new Purse(Math.floor((usd + leastUsd) / 2))
     const unnamed = await ended(purse)
@@ -157,7 +157,7 @@ describe('standing budgets', () => {
     expect([unnamed, named].map(limitOfResult)).toEqual([null, null])
   })
 
-  test('need a price for the models that they count for, and for no other', () => {
+  test('need a price only for the models that they count', () => {
     const noPrices = { cost: () => undefined, worstCase: () => undefined }
     const options = (id: string): RunOptions => ({
       model: scriptedModel(['Done.'], { id }),
@@ -168,7 +168,7 @@ describe('standing budgets', () => {
     expect(() => streamRun(startRun({ prompt: 'go' }), options('free'))).not.toThrow()
   })
 
-  test('that cannot say what is spent end the run without the request', async () => {
+  test('end the run without the request when they do not know the spent amount', async () => {
     const broken: StandingBudgets = {
       names: [],
       countsFor: () => true,
@@ -176,25 +176,25 @@ describe('standing budgets', () => {
         throw new ConfigurationError('The ledger cannot be read.')
       },
     }
-    const { terminal, model } = await run([], { ...given(broken), maxBudgetUsd: 1e6 })
+    const { terminal, model } = await run([], { ...runOptions(broken), maxBudgetUsd: 1e6 })
     expect([terminal.reason, terminal.costUsd, model.requests.length]).toEqual(['error', 0, 0])
     expect(terminal.signal.message).toContain('The ledger cannot be read.')
   })
 
   test.each([
     ['nothing', undefined],
-    ['a taking without settle', { kind: 'taken', usd: 1 }],
-    ['less than is of use', { kind: 'taken', usd: 0, settle: () => undefined }],
+    ['a reservation without settle', { kind: 'taken', usd: 1 }],
+    ['less than a useful amount', { kind: 'taken', usd: 0, settle: () => undefined }],
     ['a text', 'taken'],
-  ])('that give %s end the run without the request', async (_name, answer) => {
-    // What plain JavaScript may give.
+  ])('that return %s end the run without the request', async (_name, answer) => {
+    // Values that plain JavaScript code can return.
     const broken = { names: [], countsFor: () => true, take: () => answer } as unknown as StandingBudgets
-    const { terminal, model } = await run([], given(broken))
+    const { terminal, model } = await run([], runOptions(broken))
     expect([terminal.reason, model.requests.length]).toEqual(['error', 0])
     expect(terminal.signal.message).toContain('The standing budgets returned an invalid answer')
   })
 
-  test('that do not heed an abort are not waited for, and have back what they give later', async () => {
+  test('that ignore an abort are not awaited, and get back what they grant later', async () => {
     const purse = new Purse(1e9)
     let giveBack = (): void => {}
     const others = new Promise<void>((resolve) => (giveBack = resolve))
@@ -207,7 +207,7 @@ describe('standing budgets', () => {
         return purse.take(request, options)
       },
     }
-    const going = begin([], { ...given(deaf), model: scriptedModel(['Done.']) })
+    const going = begin([], { ...runOptions(deaf), model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     going.loop.abort()
     const { terminal } = await going.end()
@@ -219,11 +219,11 @@ describe('standing budgets', () => {
 })
 
 describe('a request that waits for other processes', () => {
-  test('is seen to wait, and made when they have given back', async () => {
+  test('is shown as waiting, and made when they have released enough', async () => {
     const purse = new Purse(1e9)
     let giveBack = (): void => {}
     purse.others = new Promise((resolve) => (giveBack = resolve))
-    const going = begin([], { ...given(purse), model: scriptedModel(['Done.']) })
+    const going = begin([], { ...runOptions(purse), model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     const [wait] = going.events.flatMap((event) => (event.type === 'budget_wait' ? [event] : []))
     expect(wait && budgetWaitText(wait)).toBe(
@@ -235,10 +235,10 @@ describe('a request that waits for other processes', () => {
     expect([terminal.reason, waited, purse.open]).toEqual(['completed', [['granted', '$9,000 a day']], 0])
   })
 
-  test('ends by an abort, with nothing taken and nobody asked', async () => {
+  test('ends with an abort, with nothing taken and nothing asked', async () => {
     const purse = new Purse(1e9)
     purse.others = new Promise(() => {})
-    const going = begin([], { ...given(purse), maxBudgetUsd: 1e6, model: scriptedModel(['Done.']) })
+    const going = begin([], { ...runOptions(purse), maxBudgetUsd: 1e6, model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     going.loop.abort()
     const { terminal, model } = await going.end()
@@ -250,7 +250,7 @@ describe('a request that waits for other processes', () => {
     ])
   })
 
-  test('asks anew in a process that goes on, wherever the one before was killed', async () => {
+  test('asks anew in a resumed process, wherever the previous one was killed', async () => {
     const options = (purse: Purse) => ({
       model: scriptedModel([calls('Look'), 'Done.'], { maxOutputTokens: 1_000 }),
       tools: [look],
@@ -265,17 +265,17 @@ describe('a request that waits for other processes', () => {
     }
     const { steps } = await run([calls('Look'), 'Done.'], options(waiting()))
     expect(steps.records.some((record) => 'key' in record && record.key.includes('standing:'))).toBe(true)
-    for (let kept = 1; kept < steps.records.length; kept++) {
+    for (let recordCount = 1; recordCount < steps.records.length; recordCount++) {
       const purse = waiting()
-      const records = await killedAfter(kept, options(waiting()))
+      const records = await killedAfter(recordCount, options(waiting()))
       const { terminal } = await resume(records, options(purse)).loop.ended
-      expect([kept, terminal.reason, purse.open, purse.reserved]).toEqual([kept, 'completed', 0, 0])
+      expect([recordCount, terminal.reason, purse.open, purse.reserved]).toEqual([recordCount, 'completed', 0, 0])
     }
   })
 })
 
 describe('the dollar limit of a run', () => {
-  test("says that it was the run's", async () => {
+  test('is named as that of the run', async () => {
     const { terminal } = await run([], {
       tools: [look],
       prices: dollarATokenPrices,
@@ -288,7 +288,7 @@ describe('the dollar limit of a run', () => {
     expect(terminal.committedUsd).toBeLessThanOrEqual(5_000)
   })
 
-  test('is taken away and set while the run goes on', async () => {
+  test('is removed and set during the run', async () => {
     const going = begin([], {
       tools: [
         reader('Look', () => {
@@ -303,7 +303,7 @@ describe('the dollar limit of a run', () => {
     expect((await going.end()).terminal.reason).toBe('max_turns')
   })
 
-  test.each([0, -1, NaN])('is refused for %s', (maxRunUsd) => {
+  test.each([0, -1, NaN])('is rejected for %s', (maxRunUsd) => {
     expect(() =>
       streamRun(startRun({ prompt: 'go' }), { model: scriptedModel(['Done.']), prices: dollarATokenPrices, maxRunUsd }),
     ).toThrow(ConfigurationError)

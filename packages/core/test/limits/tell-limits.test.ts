@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TELL-1 to R-TELL-3.
+// Tests R-TELL-1 to R-TELL-3.
 import { describe, expect, test } from 'vitest'
 import { resume, type HookFigures } from '../../src/index.ts'
 import { CallableHook } from '../../src/compat/index.ts'
@@ -8,8 +8,8 @@ import { killedAfter } from '../support/killed.ts'
 
 const look = reader('Look', 'seen')
 
-/** What the loop has said to the model. */
-function toldTo(state: Run['state']): readonly string[] {
+/** The messages that the loop wrote to the model. */
+function loopTexts(state: Run['state']): readonly string[] {
   return [...state.transcript].flatMap((entry) =>
     entry.kind === 'user' && entry.origin === 'loop' && typeof entry.message.content === 'string'
       ? [entry.message.content]
@@ -20,26 +20,26 @@ function toldTo(state: Run['state']): readonly string[] {
 const looks = (count: number): Script => [...Array.from({ length: count }, () => calls('Look')), 'Done.']
 
 describe('limitReminders', () => {
-  test('tell what is left of turns at 50, 80 and 95 %, once each', async () => {
+  test('report what is left of turns at 50, 80 and 95 %, once each', async () => {
     const { state } = await run(looks(19), { tools: [look], maxTurns: 20, limitReminders: true })
-    expect(toldTo(state)).toEqual([
+    expect(loopTexts(state)).toEqual([
       'Remaining in this run: 10 of 20 turns.',
       'Remaining in this run: 4 of 20 turns.',
       'Remaining in this run: 1 of 20 turns.',
     ])
   })
 
-  test('tell of several limits in one line', async () => {
+  test('report several limits in one line', async () => {
     const { state } = await run(looks(4), {
       tools: [look],
       maxTurns: 6,
       maxToolCalls: 6,
       limitReminders: true,
     })
-    expect(toldTo(state)).toEqual(['Remaining in this run: 3 of 6 turns; 3 of 6 tool calls.'])
+    expect(loopTexts(state)).toEqual(['Remaining in this run: 3 of 6 turns; 3 of 6 tool calls.'])
   })
 
-  test('tell of the dollar limit that leaves less', async () => {
+  test('report the dollar limit that leaves less', async () => {
     const { state } = await run(looks(3), {
       tools: [look],
       prices: dollarATokenPrices,
@@ -50,16 +50,16 @@ describe('limitReminders', () => {
       }),
       limitReminders: true,
     })
-    expect(toldTo(state)[0]).toMatch(/^Remaining in this run: \$\d+\.00 of \$50000\.00\.$/)
+    expect(loopTexts(state)[0]).toMatch(/^Remaining in this run: \$\d+\.00 of \$50000\.00\.$/)
   })
 
-  test('say nothing without a limit that is half used, or where nobody asked for them', async () => {
+  test('report nothing without a limit that is half used, or without the option', async () => {
     const asked = await run(looks(4), { tools: [look], maxTurns: 20, limitReminders: true })
     const notAsked = await run(looks(4), { tools: [look], maxTurns: 5 })
-    expect([toldTo(asked.state), toldTo(notAsked.state)]).toEqual([[], []])
+    expect([loopTexts(asked.state), loopTexts(notAsked.state)]).toEqual([[], []])
   })
 
-  test('tell anew of a limit that was raised', async () => {
+  test('report a limit anew after it was raised', async () => {
     const going = begin(looks(7), {
       tools: [
         reader('Look', () => {
@@ -71,10 +71,10 @@ describe('limitReminders', () => {
       limitReminders: true,
     })
     const { state, terminal } = await going.end()
-    expect([terminal.reason, toldTo(state)]).toEqual(['completed', ['Remaining in this run: 6 of 12 turns.']])
+    expect([terminal.reason, loopTexts(state)]).toEqual(['completed', ['Remaining in this run: 6 of 12 turns.']])
   })
 
-  test('tell anew of a limit of which the same share is used after it was raised', async () => {
+  test('report a limit anew when the same share is used after it was raised', async () => {
     let used = 0
     const going = begin(looks(7), {
       tools: [
@@ -86,13 +86,13 @@ describe('limitReminders', () => {
       maxTurns: 10,
       limitReminders: true,
     })
-    expect(toldTo((await going.end()).state)).toEqual([
+    expect(loopTexts((await going.end()).state)).toEqual([
       'Remaining in this run: 5 of 10 turns.',
       'Remaining in this run: 6 of 12 turns.',
     ])
   })
 
-  test('tell nothing twice, whenever the process was killed', async () => {
+  test('report nothing twice, whenever the process was killed', async () => {
     const options = () => ({
       model: scriptedModel(looks(5)),
       tools: [look],
@@ -101,16 +101,16 @@ describe('limitReminders', () => {
       clock: createFakeClock({ autoAdvance: true }),
     })
     const { steps, state } = await run(looks(5), options())
-    const said = toldTo(state)
-    expect(said).toHaveLength(2)
-    for (let kept = 1; kept < steps.records.length; kept++) {
-      const ended = await resume(await killedAfter(kept, options()), options()).loop.ended
-      expect([kept, toldTo(ended.state)]).toEqual([kept, said])
+    const reminders = loopTexts(state)
+    expect(reminders).toHaveLength(2)
+    for (let recordCount = 1; recordCount < steps.records.length; recordCount++) {
+      const ended = await resume(await killedAfter(recordCount, options()), options()).loop.ended
+      expect([recordCount, loopTexts(ended.state)]).toEqual([recordCount, reminders])
     }
   })
 })
 
-test('hooks have the figures of the run, and what is left of its limits', async () => {
+test('hooks get the figures of the run, and what is left of its limits', async () => {
   const seen: HookFigures[] = []
   const hook = new CallableHook((context) => void seen.push(context.figures), { triggers: ['afterStep'] })
   await run(looks(2), {

@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-CALLS-1 to R-CALLS-3, R-CALLS-2a to R-CALLS-2c.
+// Tests R-CALLS-1 to R-CALLS-3, R-CALLS-2a to R-CALLS-2c.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, resume, streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, reader, run, subagent, tool, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** What the model was told of each call, in order. */
+/** The result that the model got for each call, in order. */
 function resultsIn(state: Run['state']): readonly string[] {
   return [...state.transcript].flatMap((entry) =>
     entry.kind === 'user' && Array.isArray(entry.message.content)
@@ -17,7 +17,7 @@ function resultsIn(state: Run['state']): readonly string[] {
 const refused = 'Not run: the limit of 3 tool calls is reached'
 
 describe('a run with a limit of three tool calls', () => {
-  test('goes on when its calls come to exactly three', async () => {
+  test('continues when it makes exactly three calls', async () => {
     const { terminal } = await run([calls('Look', 'Look'), calls('Look'), 'Done.'], {
       tools: [reader('Look')],
       maxToolCalls: 3,
@@ -26,9 +26,9 @@ describe('a run with a limit of three tool calls', () => {
   })
 
   test.each([
-    ['readers, which run beside each other', reader('Look', 'seen')],
+    ['readers, which run in parallel', reader('Look', 'seen')],
     ['writers, one after another', tool('Look', 'seen')],
-  ])('runs of a reply those that fit, and ends (%s)', async (_name, look) => {
+  ])('runs the calls of a reply that fit, and ends (%s)', async (_name, look) => {
     const { terminal, state } = await run([calls('Look'), calls('Look', 'Look', 'Look', 'Look'), 'Done.'], {
       tools: [look],
       maxToolCalls: 3,
@@ -41,7 +41,7 @@ describe('a run with a limit of three tool calls', () => {
     expect(terminal.signal.context).toMatchObject({ used: 3, limit: 3, refused: 2 })
   })
 
-  test('gives a last answer where that is wanted', async () => {
+  test('makes a last answer when requested', async () => {
     const { terminal, state } = await run([calls('Look', 'Look', 'Look', 'Look'), 'That is what I have.'], {
       tools: [reader('Look')],
       maxToolCalls: 3,
@@ -51,7 +51,7 @@ describe('a run with a limit of three tool calls', () => {
     expect(JSON.stringify(state.transcript.at(-1))).toContain('That is what I have.')
   })
 
-  test('takes a limit that is raised while it goes on', async () => {
+  test('applies a limit that is raised during the run', async () => {
     const going = begin([calls('Look', 'Look', 'Look'), calls('Look', 'Look'), 'Done.'], {
       tools: [
         reader('Look', () => {
@@ -64,7 +64,7 @@ describe('a run with a limit of three tool calls', () => {
     expect((await going.end()).terminal.reason).toBe('completed')
   })
 
-  test('names the limit that refused a call, whatever is set behind it', async () => {
+  test('names the limit that refused a call, whatever is set after it', async () => {
     const going = begin([calls('Look', 'Look', 'Look', 'Look'), 'Done.'], {
       tools: [
         tool('Look', () => {
@@ -79,7 +79,7 @@ describe('a run with a limit of three tool calls', () => {
     expect(terminal.signal.context).toMatchObject({ used: 3, limit: 3, refused: 1 })
   })
 
-  test.each([0, -1, 2.5, NaN])('is refused for %s', (maxToolCalls) => {
+  test.each([0, -1, 2.5, NaN])('is rejected for %s', (maxToolCalls) => {
     expect(() => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel(['Done.']), maxToolCalls })).toThrow(
       ConfigurationError,
     )
@@ -97,13 +97,13 @@ describe('agents', () => {
     let looks = 0
     const look = reader('Look', () => String(looks++))
     const { terminal, state } = await run([], { model: model(), tools: [subagent, look], maxToolCalls: 9 })
-    // Two calls of agents; of the seven that are left each may make three.
+    // Two calls start agents; of the remaining seven calls, each agent may make three.
     expect([terminal.reason, looks, state.spent.toolCalls]).toEqual(['completed', 6, 8])
     expect(resultsIn(state).every((text) => text.includes('Reached maximum number of tool calls (3)'))).toBe(true)
   })
 })
 
-test('a resume under another limit lets the same calls run, whenever the process was killed', async () => {
+test('a resume under another limit runs the same calls, whenever the process was killed', async () => {
   const options = (maxToolCalls: number) => ({
     model: scriptedModel([calls('Look', 'Look', 'Look', 'Look'), 'Done.']),
     tools: [tool('Look', 'seen')],
@@ -113,14 +113,14 @@ test('a resume under another limit lets the same calls run, whenever the process
   const { steps } = await run([calls('Look', 'Look', 'Look', 'Look'), 'Done.'], options(2))
   const first = steps.records.findIndex((record) => 'key' in record && record.key.includes('call_limit:'))
   expect(first).toBeGreaterThan(0)
-  for (let kept = first + 1; kept < steps.records.length; kept++) {
-    const records = await killedAfter(kept, options(2))
+  for (let recordCount = first + 1; recordCount < steps.records.length; recordCount++) {
+    const records = await killedAfter(recordCount, options(2))
     const { terminal, state } = await resume(records, options(50)).loop.ended
-    expect([kept, terminal.reason, state.spent.toolCalls]).toEqual([kept, 'max_tool_calls', 2])
+    expect([recordCount, terminal.reason, state.spent.toolCalls]).toEqual([recordCount, 'max_tool_calls', 2])
   }
 })
 
-test('a run that goes on after its ending has the calls of before on its count, and the model is told nothing twice', async () => {
+test('a run continued after its ending counts the earlier calls, and repeats no reminder', async () => {
   const options = { tools: [reader('Look', 'seen')], limitReminders: true, maxToolCalls: 4 }
   const ended = await run([calls('Look', 'Look'), calls('Look')], { ...options, maxTurns: 2 })
   expect([ended.terminal.reason, ended.state.spent.toolCalls]).toEqual(['max_turns', 3])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LIVE-1 to R-LIVE-4, R-LIVE-9: whatever is asked of a session, whenever.
+// Tests R-LIVE-1 to R-LIVE-4, R-LIVE-9: any sequence of calls on a session.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { ConfigurationError } from '../../src/values/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'
@@ -9,11 +9,11 @@ import { looks, sessionOf } from './support.ts'
 
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: async () => 'seen' })
 
-/** What a model says next, by the number of the request. */
+/** The behavior of the model, by the number of the request. */
 const replies = fc.array(fc.constantFrom('answers', 'looks', 'hangs', 'fails'), { maxLength: 12 })
 
 const when = fc.constantFrom('now', 'next', 'later')
-/** Few ids, so that some come twice. */
+/** Few ids, so that some repeat. */
 const id = fc.option(fc.constantFrom('a', 'b', 'c', 'd'), { nil: undefined })
 const call = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('prompt'), when, id }) },
@@ -30,32 +30,32 @@ const call = fc.oneof(
 
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
-/** A book of what was handed in, of what came back, and of what should not be. */
-interface Book {
-  readonly handedIn: Set<string>
-  readonly back: string[]
+/** Records submitted and returned messages, and violations. */
+interface CallLog {
+  readonly submitted: Set<string>
+  readonly returned: string[]
   readonly problems: string[]
 }
 
-async function make(session: Session, each: Call, { handedIn, back, problems }: Book): Promise<void> {
+async function perform(session: Session, each: Call, { submitted, returned, problems }: CallLog): Promise<void> {
   switch (each.type) {
     case 'prompt': {
-      handedIn.add(
+      submitted.add(
         session.prompt('say', { ...('id' in each && each.id !== undefined && { id: each.id }), when: each.when }),
       )
       return
     }
     case 'slash':
-      handedIn.add(session.prompt('/compact now'))
+      submitted.add(session.prompt('/compact now'))
       return
     case 'retract': {
       const one = each.id ?? session.snapshot.queue[0]?.id ?? 'nobody'
-      if (session.retract(one)) back.push(one)
+      if (session.retract(one)) returned.push(one)
       return
     }
     case 'interrupt': {
       const { givenBack, stillQueued } = session.interrupt({ queue: each.queue })
-      back.push(...givenBack.map((message) => message.id))
+      returned.push(...givenBack.map((message) => message.id))
       if (stillQueued.length !== session.snapshot.queue.length) problems.push('another queue')
       return
     }
@@ -85,43 +85,43 @@ async function make(session: Session, each: Call, { handedIn, back, problems }: 
   }
 }
 
-/** What is wrong with the order: each run has its beginning, `system/init` first, one result last, and its end. */
-function problemsOf(told: readonly SessionEvent[]): readonly string[] {
+/** Checks the order: each run has a start, `system/init` first, one result last, and an end. */
+function problemsOf(events: readonly SessionEvent[]): readonly string[] {
   const problems: string[] = []
-  const hold = (isTrue: boolean, what: string): void => {
+  const check = (isTrue: boolean, what: string): void => {
     if (!isTrue) problems.push(what)
   }
   let run: { messages: number; results: number } | undefined
-  for (const event of told) {
+  for (const event of events) {
     switch (event.type) {
       case 'run_start':
-        hold(run === undefined, 'a run in a run')
+        check(run === undefined, 'a run in a run')
         run = { messages: 0, results: 0 }
         break
       case 'message': {
         const { message } = event
-        hold(run?.results === 0, 'a message behind a result, or outside of a run')
-        hold(run?.messages !== 0 || (message.type === 'system' && message.subtype === 'init'), 'no init first')
+        check(run?.results === 0, 'a message behind a result, or outside of a run')
+        check(run?.messages !== 0 || (message.type === 'system' && message.subtype === 'init'), 'no init first')
         run = run && { messages: run.messages + 1, results: run.results + Number(message.type === 'result') }
         break
       }
       case 'run_end':
-        hold(run?.results === 1, 'a run without one result')
+        check(run?.results === 1, 'a run without one result')
         run = undefined
         break
       case 'failed':
         // Only what cannot begin: a compaction of nothing.
-        hold(run === undefined && event.error instanceof ConfigurationError, `failed: ${String(event.error)}`)
+        check(run === undefined && event.error instanceof ConfigurationError, `failed: ${String(event.error)}`)
         break
       default:
     }
   }
-  hold(run === undefined, 'a run without an end')
+  check(run === undefined, 'a run without an end')
   return problems
 }
 
-/** A run has taken a message of which nobody was told yet. */
-const takenMeanwhile: Call[] = [
+/** A run has taken a message that is not reported yet. */
+const takenUnreported: Call[] = [
   { type: 'prompt', when: 'now', id: undefined },
   { type: 'prompt', when: 'next', id: 'b' },
   { type: 'prompt', when: 'now', id: 'b' },
@@ -130,11 +130,11 @@ const takenMeanwhile: Call[] = [
   { type: 'wait', ticks: 1 },
 ]
 
-test('every message is in the conversation once, or waits, or was given back; every run has one result; after the end nothing is left', async () => {
+test('every message is in the conversation once, waits, or was returned; every run has one result; nothing remains after the end', async () => {
   await fc.assert(
     fc.asyncProperty(replies, fc.array(call, { minLength: 1, maxLength: 25 }), async (script, calls) => {
       const permissions = { ...allowAll, decide: () => ({ behavior: 'ask', message: 'Really?' }) as const }
-      const { session, told } = sessionOf(
+      const { session, events } = sessionOf(
         (_request, index) => {
           const what = script[index] ?? 'answers'
           if (what === 'looks') return looks
@@ -145,43 +145,43 @@ test('every message is in the conversation once, or waits, or was given back; ev
         { tools: [look], permissions },
         { answersQuestions: true },
       )
-      const book: Book = { handedIn: new Set(), back: [], problems: [] }
-      for (const each of calls) await make(session, each, book)
+      const book: CallLog = { submitted: new Set(), returned: [], problems: [] }
+      for (const each of calls) await perform(session, each, book)
       await session.close()
       await new Promise((resolve) => setImmediate(resolve))
 
-      expect([...book.problems, ...problemsOf(told)]).toEqual([])
-      const heard = told.flatMap((event) =>
+      expect([...book.problems, ...problemsOf(events)]).toEqual([])
+      const takenIds = events.flatMap((event) =>
         event.type === 'loop' && event.event.type === 'message' && event.event.entry.kind === 'user'
           ? (event.event.entry.inboxId ?? [])
           : [],
       )
-      const slashes = told
+      const slashes = events
         .flatMap((event) => (event.type === 'run_start' ? event.ids : []))
-        .filter((one) => !heard.includes(one))
-      const failed = told.flatMap((event) => (event.type === 'failed' ? event.givenBack : [])).map((one) => one.id)
+        .filter((one) => !takenIds.includes(one))
+      const failed = events.flatMap((event) => (event.type === 'failed' ? event.givenBack : [])).map((one) => one.id)
       const waiting = session.snapshot.queue.map((one) => one.id)
-      const back = [...book.back, ...failed]
-      // What came back may be handed in again.
-      expect(new Set([...heard, ...slashes]).size).toBe(heard.length + slashes.length)
+      const returned = [...book.returned, ...failed]
+      // A returned message may be submitted again.
+      expect(new Set([...takenIds, ...slashes]).size).toBe(takenIds.length + slashes.length)
       expect(new Set(waiting).size).toBe(waiting.length)
-      expect(new Set([...heard, ...slashes, ...waiting, ...back])).toEqual(book.handedIn)
-      for (const one of waiting) expect([...heard, ...slashes]).not.toContain(one)
+      expect(new Set([...takenIds, ...slashes, ...waiting, ...returned])).toEqual(book.submitted)
+      for (const one of waiting) expect([...takenIds, ...slashes]).not.toContain(one)
 
-      const open = told.flatMap((event) => (event.type === 'question' ? [event.question.id] : []))
-      const closed = told.flatMap((event) => (event.type === 'question_closed' ? [event.id] : []))
+      const open = events.flatMap((event) => (event.type === 'question' ? [event.question.id] : []))
+      const closed = events.flatMap((event) => (event.type === 'question_closed' ? [event.id] : []))
       expect(closed.toSorted()).toEqual(open.toSorted())
-      expect(told.at(-1)).toEqual({ type: 'closed' })
+      expect(events.at(-1)).toEqual({ type: 'closed' })
       expect(session.snapshot).toMatchObject({ status: 'closed', questions: [], activity: { type: 'idle' } })
     }),
-    { numRuns: 150, examples: [[[], takenMeanwhile]] },
+    { numRuns: 150, examples: [[[], takenUnreported]] },
   )
 })
 
 /** A thousand in the deep checks. */
 const runs = process.env['HALTING_DEEP'] === 'all' ? 1_000 : 200
 
-test('many runs in one session leave nothing behind, and the last is told as the first was', async () => {
+test('many runs in one session leave nothing behind, and the last has the same events as the first', async () => {
   const { session } = sessionOf(() => ({ text: 'Yes.' }))
   let events = 0
   const perRun: number[] = []

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LIVE-2a: what no service takes is refused before it is in the conversation.
+// Tests R-LIVE-2a: content that no service accepts is rejected before it is in the conversation.
 import { createSession } from '../../src/live-session/create-session.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ test.each([
     ],
     'of replies and results',
   ],
-])('%j is no prompt', async (content, because) => {
+])('%j is not a valid prompt', async (content, because) => {
   const session = createSession({
     options: { model: scriptedModel(['Hello.']) },
     journal: undefined,
@@ -26,7 +26,7 @@ test.each([
     cwd: '/work',
     end: async () => undefined,
   })
-  // What a host or plain JavaScript hands on has any type.
+  // A host or plain JavaScript code can pass a value of any type.
   expect(() => session.prompt(content as never)).toThrow(because)
   expect(session.snapshot).toMatchObject({ status: 'idle', queue: [] })
   session.prompt([{ type: 'text', text: 'hi' }])

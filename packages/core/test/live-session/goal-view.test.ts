@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-70, R-GOAL-71.
+// Tests R-GOAL-70, R-GOAL-71.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { expect, test } from 'vitest'
 import type { Goal } from '../../src/goals/goal.ts'
@@ -20,7 +20,7 @@ function goal(name: string, holdsAt: (check: number) => boolean): Goal {
 
 const failing = goal('first', (check) => check > 2)
 
-test('the snapshot has the goals, what is checked, the last verdict and the tries', async () => {
+test('the snapshot has the goals, the current check, the last verdict and the tries', async () => {
   const { session } = sessionOf([edits, 'Done.', edits, 'Now.'], { until: [failing], tools: [edit], maxGoalTries: 4 })
   expect(session.snapshot.goal).toEqual({
     goals: [{ name: 'first' }],
@@ -51,7 +51,7 @@ test('the snapshot has the goals, what is checked, the last verdict and the trie
   await session.close()
 })
 
-test('a round that was not checked to its end tells nothing, and neither does a run for which it is not known', () => {
+test('the snapshot is unchanged by an unfinished round and by a run whose goal state is unknown', () => {
   const view = new GoalView([{ name: 'npm test' }], 10)
   const end = {
     type: 'goal_end',
@@ -72,7 +72,7 @@ test('a round that was not checked to its end tells nothing, and neither does a 
   expect(view.present(true)?.last).toBeNull()
 })
 
-test('goals that are set take the place of those before, and none means that nothing is checked', async () => {
+test('goals that are set replace the earlier ones, and an empty list disables checks', async () => {
   const goalNamed = ({ name }: { readonly name: string }): Goal => goal(name, () => true)
   const { session } = sessionOf(['One.', 'Two.'], { until: [failing], goalNamed })
   session.set({ until: [{ name: 'second', set: 1 }], limits: { maxGoalTries: 3 } })
@@ -90,7 +90,7 @@ test('goals that are set take the place of those before, and none means that not
   await session.close()
 })
 
-test('in a mode that only plans it says that nothing is checked', async () => {
+test('shows that nothing is checked in a mode that only plans', async () => {
   const permissions = { ...allowAll, modes: ['default', 'plan'], isPlanning: (mode?: string) => mode === 'plan' }
   const { session } = sessionOf(['The plan.'], { until: [failing], permissions })
   session.set({ permissionMode: 'plan' })
@@ -103,15 +103,15 @@ test('in a mode that only plans it says that nothing is checked', async () => {
   await session.close()
 })
 
-test('goals of a run that an earlier process left are shown while it goes on, and not in the next run', () => {
+test('shows goals of a run that an earlier process left during that run, and not in the next one', () => {
   const view = new GoalView([], 10)
-  const told = { place: 'answer', tries: 2, maxTries: 5 } as const
+  const round = { place: 'answer', tries: 2, maxTries: 5 } as const
   expect(view.present(true)).toBeNull()
   view.begin()
-  expect(view.onEvent({ type: 'goal_start', goals: ['npm test'], ...told })).toBe(true)
+  expect(view.onEvent({ type: 'goal_start', goals: ['npm test'], ...round })).toBe(true)
   const files = { tampered: [], changedByChecks: [], changedTests: [] }
   const check = { name: 'npm test', met: true, exitCode: 0, durationMs: 1, tail: '', judged: true } as const
-  view.onEvent({ type: 'goal_end', met: true, checks: [check], ...files, flaky: false, durationMs: 1, ...told })
+  view.onEvent({ type: 'goal_end', met: true, checks: [check], ...files, flaky: false, durationMs: 1, ...round })
   view.end(undefined)
   expect(view.present(true)).toMatchObject({ goals: [{ name: 'npm test', judged: true }], tries: 2, maxTries: 5 })
   view.begin()

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PAUSE-1, R-PAUSE-5, R-PAUSE-7a, R-PAUSE-10.
+// Tests R-PAUSE-1, R-PAUSE-5, R-PAUSE-7a, R-PAUSE-10.
 import { expect, test } from 'vitest'
 import { ConfigurationError } from '../../src/index.ts'
 import { calls, reader } from '../support/harness.ts'
@@ -6,14 +6,14 @@ import { sessionOf } from './support.ts'
 
 async function paused() {
   const replies = [calls('Look'), calls('Look'), calls('Look'), 'Done.']
-  const { session, told } = sessionOf(replies, { tools: [reader('Look')], maxTurns: 2, onLimit: 'pause' })
+  const { session, events } = sessionOf(replies, { tools: [reader('Look')], maxTurns: 2, onLimit: 'pause' })
   session.prompt('go')
   await new Promise<void>((resolve) => session.listen(({ type }) => type === 'limit_question' && resolve()))
-  return { session, told, id: session.snapshot.limitQuestion?.id ?? '' }
+  return { session, events, id: session.snapshot.limitQuestion?.id ?? '' }
 }
 
-test('shows the question at a limit, and goes on in the same run when it is raised', async () => {
-  const { session, told, id } = await paused()
+test('shows the question at a limit, and continues in the same run when it is raised', async () => {
+  const { session, events, id } = await paused()
   expect(session.snapshot).toMatchObject({
     status: 'requires_action',
     activity: { type: 'question' },
@@ -28,17 +28,17 @@ test('shows the question at a limit, and goes on in the same run when it is rais
     last: { reason: 'completed' },
     limits: { maxTurns: 4 },
   })
-  const events = told.map(({ type }) => type)
-  expect(events.filter((type) => type.startsWith('limit_') || type.startsWith('run_'))).toEqual([
+  const types = events.map(({ type }) => type)
+  expect(types.filter((type) => type.startsWith('limit_') || type.startsWith('run_'))).toEqual([
     'run_start',
     'limit_question',
     'limit_question_closed',
     'run_end',
   ])
-  expect(told.find(({ type }) => type === 'limit_question_closed')).toMatchObject({ id, because: 'answered' })
+  expect(events.find(({ type }) => type === 'limit_question_closed')).toMatchObject({ id, because: 'answered' })
 })
 
-test('refuses what is no answer, and ends as the limit says where the answer is to end', async () => {
+test('rejects an invalid answer, and ends under the limit when the answer is to end', async () => {
   const { session, id } = await paused()
   expect(() => session.answerLimit(id, { raise: { maxTurns: 2 } })).toThrow(ConfigurationError)
   expect(() => session.answerLimit(id, 'no' as never)).toThrow(ConfigurationError)
@@ -50,19 +50,19 @@ test('refuses what is no answer, and ends as the limit says where the answer is 
   expect(session.snapshot).toMatchObject({ limitQuestion: null, last: { reason: 'max_turns' } })
 })
 
-test('withdraws the question where the limit is set, and where the run is interrupted', async () => {
+test('withdraws the question when the limit is set, and when the run is interrupted', async () => {
   const first = await paused()
   first.session.set({ limits: { maxTurns: 9 } })
   await first.session.settled()
   expect(first.session.snapshot.last?.reason).toBe('completed')
-  expect(first.told.find(({ type }) => type === 'limit_question_closed')).toMatchObject({ because: 'withdrawn' })
+  expect(first.events.find(({ type }) => type === 'limit_question_closed')).toMatchObject({ because: 'withdrawn' })
   const second = await paused()
   second.session.interrupt()
   await second.session.settled()
   expect(second.session.snapshot).toMatchObject({ limitQuestion: null, last: { reason: 'aborted_streaming' } })
 })
 
-test('keeps a message in the queue while it pauses', async () => {
+test('keeps a message in the queue during the pause', async () => {
   const { session, id } = await paused()
   session.prompt('And the tests.')
   expect(session.snapshot.queue).toHaveLength(1)

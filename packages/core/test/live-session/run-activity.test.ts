@@ -1,11 +1,11 @@
-// What a run does that is no plain turn, as R-TERM-23 has it told.
+// Tests what a run shows when it does something other than a plain turn (R-TERM-23).
 import type { RunEvent } from '../../src/state/events.ts'
 import type { IterationReason } from '../../src/limits/allowance.ts'
 import { expect, test } from 'vitest'
 import { RunActivity } from '../../src/live-session/run-activity.ts'
 
-function lap(transition: IterationReason, left: number): RunEvent {
-  // True: what is asked of it here is this one.
+function iterationEvent(transition: IterationReason, left: number): RunEvent {
+  // True: the code under test reads only these fields.
   const all = { [transition]: left } as Extract<RunEvent, { readonly type: 'lap' }>['left']
   return { type: 'lap', transition, before: [3, 0, 9], after: [3, 0, 8], left: all }
 }
@@ -28,11 +28,13 @@ function after(...events: readonly RunEvent[]): RunActivity['present'] {
   return activity.present
 }
 
-test('an answer that a stop hook sent back says how often that was, and why', () => {
-  const back = stopHook('lint')
+test('shows how often a stop hook sent the answer back, and why', () => {
+  const blocked = stopHook('lint')
   const sentBack = { type: 'recovery', transition: 'stop_hook_blocking', used: 1, left: 7, because: 'lint' }
-  expect(after(stopHook(), back, stopHook('format'), lap('stop_hook_blocking', 7))).toEqual(sentBack)
-  expect(after(back, lap('stop_hook_blocking', 7), stopHook('types'), lap('stop_hook_blocking', 6))).toEqual({
+  expect(after(stopHook(), blocked, stopHook('format'), iterationEvent('stop_hook_blocking', 7))).toEqual(sentBack)
+  expect(
+    after(blocked, iterationEvent('stop_hook_blocking', 7), stopHook('types'), iterationEvent('stop_hook_blocking', 6)),
+  ).toEqual({
     ...sentBack,
     used: 2,
     left: 6,
@@ -40,8 +42,10 @@ test('an answer that a stop hook sent back says how often that was, and why', ()
   })
 })
 
-test('what a stop hook said is not told of another recovery', () => {
-  expect(after(stopHook('lint'), lap('stop_hook_blocking', 7), lap('max_output_tokens_recovery', 2))).toEqual({
+test('does not show the message of a stop hook for another recovery', () => {
+  expect(
+    after(stopHook('lint'), iterationEvent('stop_hook_blocking', 7), iterationEvent('max_output_tokens_recovery', 2)),
+  ).toEqual({
     type: 'recovery',
     transition: 'max_output_tokens_recovery',
     used: 1,
@@ -50,13 +54,13 @@ test('what a stop hook said is not told of another recovery', () => {
   })
 })
 
-test('a retry is named by the status, or by what failed', () => {
+test('names a retry by its status, or by what failed', () => {
   const waiting = { type: 'retry', attempt: 2, maxRetries: 10, untilMs: 9_000 }
   expect(after(retry(529))).toEqual({ ...waiting, error: '529' })
   expect(after(retry(null))).toEqual({ ...waiting, error: 'connection' })
 })
 
-test('a request that waits for money says for how much, and then that the model is asked', () => {
+test('shows the amount that a request waits for, and then that the model is asked', () => {
   const figures = { reservedUsd: 2.1, reservedTokens: 400, holders: 3 }
   const wait = (isWaiting: boolean): RunEvent => ({
     type: 'budget_wait',

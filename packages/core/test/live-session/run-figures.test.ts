@@ -1,4 +1,4 @@
-// Holds R-LIVE-11: how full the window is, as a session tells it; R-FIG-3a: what the whole tree has spent.
+// Tests R-LIVE-11, how full the window is as reported by a session, and R-FIG-3a, the spending of the whole tree.
 import type { RunEvent } from '../../src/state/events.ts'
 import { describe, expect, test } from 'vitest'
 import { RunFigures } from '../../src/live-session/run-figures.ts'
@@ -39,13 +39,13 @@ function tokensAfter(...events: readonly RunEvent[]): number {
   return figures.figures(0).contextTokens
 }
 
-test('after a compaction the window is as full as that says, and not as it was when it was counted', () => {
-  // The service counted the tools too, which the compaction leaves.
+test("reports the window after a compaction by the compaction's figure, and not by the earlier count", () => {
+  // The service counted the tools too, which the compaction does not remove.
   expect(tokensAfter(counted(120_000), compacted(110_000, 8_000))).toBe(18_000)
   expect(tokensAfter(counted(120_000), compacted(110_000, 8_000), counted(19_000))).toBe(19_000)
 })
 
-test('never less than what is left, and as much where nothing was counted yet', () => {
+test('reports at least what is left, and as much when nothing was counted yet', () => {
   expect(tokensAfter(counted(50_000), compacted(110_000, 8_000))).toBe(8_000)
   expect(tokensAfter(compacted(110_000, 8_000))).toBe(8_000)
 })
@@ -59,7 +59,7 @@ describe('while agents work', () => {
     maxRunUsd: null,
     maxToolCalls: null,
   }
-  /** As the loop reports it from inside an agent, so many levels below. */
+  /** The event as the loop reports it from inside an agent, this many levels below. */
   const ofAgent = (event: RunEvent, levels = 1): RunEvent =>
     levels === 0 ? event : ofAgent({ type: 'agent', callId: `call_${levels}`, agentType: 'Agent', event }, levels - 1)
   const spent: RunEvent = {
@@ -79,7 +79,7 @@ describe('while agents work', () => {
   }
 
   test.each([1, 3])(
-    'the figures of the whole run are shown, %i levels below, and the window of the run itself',
+    'shows the figures of the whole run, %i levels below, and the window of the run itself',
     (levels) => {
       const figures = new RunFigures(limits, 200_000)
       figures.begin(limits, 0)
@@ -99,12 +99,12 @@ describe('while agents work', () => {
         usedMs: 5_000,
         leftMs: 55_000,
       })
-      // What would stop the run next is reckoned from the same.
+      // The next stop is computed from the same figures.
       expect(figures.left).toMatchObject({ usd: 0.9472, tokens: 95_100, ms: 55_000 })
     },
   )
 
-  test('nothing else that an agent reports changes them', () => {
+  test('ignores everything else that an agent reports', () => {
     const figures = new RunFigures(limits, 200_000)
     figures.begin(limits, 0)
     figures.onEvent(counted(40_000))

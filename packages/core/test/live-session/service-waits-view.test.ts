@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SERV-10, R-SERV-11.
+// Tests R-SERV-10, R-SERV-11.
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { ModelError, type RunEvent } from '../../src/index.ts'
@@ -12,8 +12,8 @@ const limit = {
 } as const
 const error = new ModelError(limit.error).toRecord()
 
-test('a session shows the wait of its run and ends it; both moments and the outcome are told as messages', async () => {
-  const { session, told } = sessionOf([limit, { text: 'Done.' }], { waitForLimitsMs: 8 * hour })
+test('a session shows the wait of its run and ends it; both moments and the outcome are messages', async () => {
+  const { session, events } = sessionOf([limit, { text: 'Done.' }], { waitForLimitsMs: 8 * hour })
   expect([session.snapshot.serviceWaits, session.retryNow()]).toEqual([[], false])
   session.prompt('go')
   await vi.waitFor(() => expect(session.snapshot.serviceWaits).toHaveLength(1))
@@ -26,7 +26,7 @@ test('a session shows the wait of its run and ends it; both moments and the outc
   const about = { model: 'scripted', error_status: 429, error: 'rate_limit', parent_tool_use_id: null }
   const since = new Date(waiting?.sinceMs ?? 0).toISOString()
   const ends = new Date(waiting?.untilMs ?? 0).toISOString()
-  const messages = told.flatMap((event) =>
+  const messages = events.flatMap((event) =>
     event.type === 'message' && event.message.type === 'system' && event.message.subtype === 'service_wait'
       ? [event.message]
       : [],
@@ -37,7 +37,7 @@ test('a session shows the wait of its run and ends it; both moments and the outc
   ])
 })
 
-test('a model that is asked already ends no wait; another one does', async () => {
+test('setting the current model ends no wait; setting another one does', async () => {
   const other = scriptedModel([{ text: 'From the other.' }], { id: 'other' })
   const { session } = sessionOf([limit], { waitForLimitsMs: 8 * hour, models: [other] })
   session.prompt('go')
@@ -50,14 +50,14 @@ test('a model that is asked already ends no wait; another one does', async () =>
   expect([session.snapshot.last?.reason, other.requests.length]).toEqual(['completed', 1])
 })
 
-/** An agent under these calls begins or ends its wait, or ends. */
+/** The agent under these calls starts or ends its wait, or ends. */
 interface Step {
   readonly callIds: readonly string[]
   readonly what: 'begins' | 'ends' | 'run_end'
 }
 
 function eventOf({ callIds, what }: Step, sinceMs: number): RunEvent {
-  // Only its type is read of the end of a run.
+  // Only the type of this event is read.
   const event =
     what === 'run_end'
       ? ({ type: 'run_end' } as unknown as RunEvent)
@@ -75,14 +75,14 @@ function eventOf({ callIds, what }: Step, sinceMs: number): RunEvent {
   )
 }
 
-test('whatever begins, ends and is ended, those wait that began and neither ended nor were ended with an agent above', () => {
+test('shows as waiting those that started a wait and neither ended it nor ended with a parent agent', () => {
   const callIds = fc.array(fc.constantFrom('a', 'b'), { maxLength: 3 })
   const steps = fc.array(fc.record({ callIds, what: fc.constantFrom('begins', 'ends', 'run_end') }), { maxLength: 30 })
   fc.assert(
-    fc.property(steps, (taken) => {
+    fc.property(steps, (drawnSteps) => {
       const view = new ServiceWaitsView()
       let expected: string[] = []
-      for (const step of taken) {
+      for (const step of drawnSteps) {
         const path = step.callIds.join('/')
         const before = view.present
         expect(view.onEvent(eventOf(step, 1))).toBe(view.present !== before)

@@ -1,19 +1,19 @@
-// Holds rules of docs/spec: R-LIVE-1 to R-LIVE-7, R-LIVE-9.
+// Tests R-LIVE-1 to R-LIVE-7, R-LIVE-9.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { ConfigurationError } from '../../src/values/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'
 import type { QueryOptions } from '../../src/api/query-options.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'
-import { course, looks, sessionOf, shown } from './support.ts'
+import { course, looks, sessionOf, eventLines } from './support.ts'
 
-test('a prompt begins a run, and all of it is told in order', async () => {
-  const { session, told } = sessionOf([{ text: 'Hello.' }])
+test('a prompt starts a run, and all of it is reported in order', async () => {
+  const { session, events } = sessionOf([{ text: 'Hello.' }])
   const id = session.prompt('hi', { id: 'm1' })
   expect(id).toBe('m1')
   expect(session.snapshot.status).toBe('running')
   await session.settled()
-  expect(shown(told)).toEqual([
+  expect(eventLines(events)).toEqual([
     'run_start run1 m1',
     'message system',
     'message assistant',
@@ -22,13 +22,13 @@ test('a prompt begins a run, and all of it is told in order', async () => {
   ])
   expect(session.snapshot).toMatchObject({ status: 'idle', queue: [], canResume: true, last: { reason: 'completed' } })
   await session.close()
-  expect(told.at(-1)).toEqual({ type: 'closed' })
+  expect(events.at(-1)).toEqual({ type: 'closed' })
 })
 
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 
-test('what is said while a run goes on is taken by it; what comes too late begins the next', async () => {
-  const { session, told } = sessionOf([looks, { text: 'One.' }, { text: 'Two.' }], { tools: [look] })
+test('a message during a run is taken by it; one that is too late starts the next', async () => {
+  const { session, events } = sessionOf([looks, { text: 'One.' }, { text: 'Two.' }], { tools: [look] })
   session.listen((event) => {
     if (event.type === 'loop' && event.event.type === 'tool_start') session.prompt('and this', { id: 'steer' })
     if (event.type === 'message' && event.message.type === 'result' && event.message.num_turns === 2)
@@ -36,7 +36,7 @@ test('what is said while a run goes on is taken by it; what comes too late begin
   })
   session.prompt('go', { id: 'first' })
   await session.settled()
-  expect(course(told)).toEqual([
+  expect(course(events)).toEqual([
     'run_start run1 first',
     'taken steer 2',
     'run_end completed',
@@ -47,7 +47,7 @@ test('what is said while a run goes on is taken by it; what comes too late begin
 
 test('a call that a person has to allow waits for the answer, and is withdrawn by an interruption', async () => {
   const permissions = { ...allowAll, decide: () => ({ behavior: 'ask', message: 'Really?' }) as const }
-  const { session, told } = sessionOf(
+  const { session, events } = sessionOf(
     [looks, { text: 'One.' }, looks],
     { tools: [look], permissions },
     { answersQuestions: true },
@@ -66,7 +66,7 @@ test('a call that a person has to allow waits for the answer, and is withdrawn b
   })
   session.prompt('again')
   await session.settled()
-  expect(course(told)).toEqual([
+  expect(course(events)).toEqual([
     'run_start run1 message1',
     'question Look',
     'question_closed answered',
@@ -78,7 +78,7 @@ test('a call that a person has to allow waits for the answer, and is withdrawn b
   ])
 })
 
-test('who hears that a run begins or ends sees whether there is something to go on with', async () => {
+test('listeners of the start or end of a run see whether there is something to resume', async () => {
   const { session } = sessionOf([looks, { text: 'Done.' }], { tools: [look], maxTurns: 1 })
   const seen: string[] = []
   session.listen((event) => {
@@ -89,7 +89,7 @@ test('who hears that a run begins or ends sees whether there is something to go 
   expect(seen).toEqual(['run_start false', 'run_end true'])
 })
 
-test('a run that ended at a limit goes on with other limits, and its figures count once', async () => {
+test('a run that ended at a limit continues with other limits, and its figures count once', async () => {
   const { session } = sessionOf([looks, looks, { text: 'Done.' }], { tools: [look], maxTurns: 1 })
   session.prompt('go')
   await session.settled()
@@ -100,8 +100,8 @@ test('a run that ended at a limit goes on with other limits, and its figures cou
   expect(session.snapshot).toMatchObject({ limits: { maxTurns: 5 }, figures: { turns: 3 } })
 })
 
-test('an interruption ends the run as a person would, with what there is of the reply; what waits begins the next run', async () => {
-  const { session, told } = sessionOf([{ hang: true, text: 'As far as' }, { text: 'Next.' }])
+test('an interruption ends the run like a person would and keeps the partial reply; queued messages start the next run', async () => {
+  const { session, events } = sessionOf([{ hang: true, text: 'As far as' }, { text: 'Next.' }])
   const stop = session.listen((event) => {
     if (event.type !== 'loop' || event.event.type !== 'model_update') return
     stop()
@@ -111,22 +111,22 @@ test('an interruption ends the run as a person would, with what there is of the 
   })
   session.prompt('go', { id: 'first' })
   await session.settled()
-  expect(course(told)).toEqual([
+  expect(course(events)).toEqual([
     'run_start run1 first',
     'run_end aborted_streaming',
     'run_start run2 second',
     'run_end completed',
   ])
-  const said = told.flatMap((event) => (event.type === 'message' ? [event.message] : []))
-  expect(said.slice(1, 4)).toMatchObject([
+  const messages = events.flatMap((event) => (event.type === 'message' ? [event.message] : []))
+  expect(messages.slice(1, 4)).toMatchObject([
     { type: 'assistant', aborted: true, message: { content: [{ type: 'text', text: 'As far as' }] } },
     { type: 'user', message: { content: [{ type: 'text', text: '[Request interrupted by user]' }] } },
     { type: 'result', subtype: 'error_during_execution' },
   ])
 })
 
-test('messages that wait are given back where that is asked for, and no run takes them', async () => {
-  const { session, told } = sessionOf([{ hang: true }])
+test('queued messages are returned on request, and no run takes them', async () => {
+  const { session, events } = sessionOf([{ hang: true }])
   session.prompt('go')
   session.prompt('steer', { id: 'a' })
   session.prompt('follow up', { id: 'b', when: 'later' })
@@ -140,27 +140,27 @@ test('messages that wait are given back where that is asked for, and no run take
   expect(session.retract('b')).toBe(false)
   expect(session.interrupt({ queue: 'give_back' }).givenBack.map(({ id }) => id)).toEqual(['c', 'a'])
   await session.settled()
-  expect(course(told)).toEqual(['run_start run1 message1', 'run_end aborted_streaming'])
+  expect(course(events)).toEqual(['run_start run1 message1', 'run_end aborted_streaming'])
   expect(session.interrupt()).toEqual({ wasRunning: false, stillQueued: [], givenBack: [] })
 })
 
-test('a message for now ends the run and begins the next one', async () => {
-  const { session, told } = sessionOf([{ hang: true }, { text: 'Yes.' }])
+test('an urgent message ends the run and starts the next one', async () => {
+  const { session, events } = sessionOf([{ hang: true }, { text: 'Yes.' }])
   session.listen((event) => {
     if (event.type === 'loop' && event.event.type === 'model_start' && event.event.request === 1)
       session.prompt('this instead', { id: 'now', when: 'now' })
   })
   session.prompt('go', { id: 'first' })
   await session.settled()
-  expect(course(told).slice(0, 2)).toEqual(['run_start run1 first', 'run_end aborted_streaming'])
-  expect(course(told).slice(2)).toEqual(['run_start run2 now', 'run_end completed'])
+  expect(course(events).slice(0, 2)).toEqual(['run_start run1 first', 'run_end aborted_streaming'])
+  expect(course(events).slice(2)).toEqual(['run_start run2 now', 'run_end completed'])
 })
 
-test('what is set holds from the next request on, and what cannot be is refused and changes nothing', async () => {
+test('a setting applies from the next request on, and an invalid one is rejected and changes nothing', async () => {
   const other = scriptedModel([{ text: 'I am the other one.' }], { id: 'other' })
   const named = scriptedModel([{ text: 'I was made by my name.' }], { id: 'named-1' })
   const modelNamed: QueryOptions['modelNamed'] = (name) => (name === 'named' ? named : undefined)
-  const { session, told } = sessionOf([looks], { tools: [look], models: [other], modelNamed })
+  const { session, events } = sessionOf([looks], { tools: [look], models: [other], modelNamed })
   const before = session.snapshot
   expect(() => session.set({ model: 'nobody' })).toThrow(ConfigurationError)
   expect(() => session.set({ limits: { maxTurns: 0 } })).toThrow(ConfigurationError)
@@ -177,7 +177,7 @@ test('what is set holds from the next request on, and what cannot be is refused 
   expect(session.snapshot.model).toBe('named-1')
   session.prompt('and you?')
   await session.settled()
-  const answers = told.flatMap((event) =>
+  const answers = events.flatMap((event) =>
     event.type === 'message' && event.message.type === 'result' && 'result' in event.message
       ? [event.message.result]
       : [],
@@ -187,8 +187,8 @@ test('what is set holds from the next request on, and what cannot be is refused 
   expect(session.snapshot.model).toBe('scripted')
 })
 
-test('a conversation is made shorter in a run of its own, after the run that goes on', async () => {
-  const { session, told } = sessionOf(() => ({ text: 'A long answer. '.repeat(2_000) }), {}, {})
+test('a conversation is compacted in a run of its own, after the current run', async () => {
+  const { session, events } = sessionOf(() => ({ text: 'A long answer. '.repeat(2_000) }), {}, {})
   expect(() => session.compact()).toThrow('There is no conversation to compact yet.')
   for (let number = 0; number < 4; number++) {
     session.prompt('go')
@@ -198,54 +198,54 @@ test('a conversation is made shorter in a run of its own, after the run that goe
   session.compact('keep the names')
   session.prompt('behind it', { id: 'behind' })
   await session.settled()
-  expect(course(told).slice(8)).toEqual([
+  expect(course(events).slice(8)).toEqual([
     'run_start run5 last',
     'taken behind 1',
     'run_end completed',
     'run_start run6 ',
     'run_end completed',
   ])
-  expect(shown(told).slice(-5)).toContain('message system')
+  expect(eventLines(events).slice(-5)).toContain('message system')
 })
 
-test('a run that cannot begin is told with the message that it would have begun with, and the next one begins', async () => {
-  const { session, told } = sessionOf([{ text: 'Yes.' }])
+test('a run that cannot begin reports the message that it would have begun with, and the next one begins', async () => {
+  const { session, events } = sessionOf([{ text: 'Yes.' }])
   session.prompt('/compact', { id: 'c' })
   session.prompt('hi', { id: 'm' })
   await session.settled()
-  expect(course(told)).toEqual(['failed', 'run_start run2 m', 'run_end completed'])
-  expect(told.find(({ type }) => type === 'failed')).toMatchObject({ givenBack: [{ id: 'c', content: '/compact' }] })
+  expect(course(events)).toEqual(['failed', 'run_start run2 m', 'run_end completed'])
+  expect(events.find(({ type }) => type === 'failed')).toMatchObject({ givenBack: [{ id: 'c', content: '/compact' }] })
 })
 
-test('the end of a session interrupts what goes on, ends what was opened once, and tells nothing after it', async () => {
+test('the end of a session interrupts the current run, closes each resource once, and emits nothing after it', async () => {
   let ends = 0
   const end = async (): Promise<void> => void ends++
-  const { session, told } = sessionOf([{ hang: true }], {}, { end })
+  const { session, events } = sessionOf([{ hang: true }], {}, { end })
   session.prompt('go')
   session.prompt('waits', { id: 'waits', when: 'later' })
   await Promise.all([session.close(), session.close()])
-  expect(course(told)).toEqual(['run_start run1 message1', 'run_end aborted_streaming', 'closed'])
+  expect(course(events)).toEqual(['run_start run1 message1', 'run_end aborted_streaming', 'closed'])
   expect(ends).toBe(1)
   expect(session.snapshot).toMatchObject({ status: 'closed', queue: [{ id: 'waits' }], canResume: false })
   expect(() => session.prompt('more')).toThrow('The session is closed.')
   expect(session.retract('waits')).toBe(true)
 })
 
-test('what a listener throws is its own affair, and one that is called no more hears no more', async () => {
-  const { session, told } = sessionOf([{ text: 'Yes.' }])
-  let heard = 0
+test('an error of a listener is ignored, and a removed listener is not called again', async () => {
+  const { session, events } = sessionOf([{ text: 'Yes.' }])
+  let calls = 0
   const stop = session.listen(() => {
-    heard++
+    calls++
     stop()
     throw new Error('mine')
   })
   session.prompt('go')
   await session.settled()
-  expect(heard).toBe(1)
-  expect(course(told).at(-1)).toBe('run_end completed')
+  expect(calls).toBe(1)
+  expect(course(events).at(-1)).toBe('run_end completed')
 })
 
-test('figures, what stops next and what the window holds are told', async () => {
+test('reports figures, the next stop and the content of the window', async () => {
   const usage = { input_tokens: 1_000, output_tokens: 100 }
   const looking = { toolCalls: [{ name: 'Look', input: {} }] }
   const replies: readonly ScriptedReply[] = [
@@ -283,7 +283,7 @@ test('figures, what stops next and what the window holds are told', async () => 
   expect(totalTokens).toBeGreaterThan(0)
 })
 
-test('a command that ends while no run goes on is a change of the session', async () => {
+test('a command that ends between runs changes the session', async () => {
   const listeners = new Set<() => void>()
   const background: NonNullable<QueryOptions['background']> = {
     atEnd: 'keep',
@@ -299,36 +299,36 @@ test('a command that ends while no run goes on is a change of the session', asyn
     },
     leave: () => [],
   }
-  const { session, told } = sessionOf([{ text: 'Hello.' }], { background })
+  const { session, events } = sessionOf([{ text: 'Hello.' }], { background })
   session.prompt('hi')
   await session.settled()
   await Promise.resolve()
-  const [before, toldBefore] = [session.snapshot, told.length]
+  const [before, eventsBefore] = [session.snapshot, events.length]
   for (const listener of listeners) listener()
   await Promise.resolve()
   expect(session.snapshot).not.toBe(before)
-  expect(told.slice(toldBefore)).toEqual([{ type: 'changed' }])
+  expect(events.slice(eventsBefore)).toEqual([{ type: 'changed' }])
   await session.close()
   expect(listeners.size).toBe(0)
 })
 
-test('a stage that breaks is told apart from a run that breaks (R-LIVE-3a)', async () => {
+test('distinguishes a stage that breaks from a run that breaks (R-LIVE-3a)', async () => {
   const afterRun = () => Promise.reject(new Error('The stage broke.'))
-  const { session, told } = sessionOf(['Yes.'], {}, { afterRun })
+  const { session, events } = sessionOf(['Yes.'], {}, { afterRun })
   session.prompt('Go.')
   await session.settled()
-  expect(told.filter(({ type }) => type === 'failed')).toMatchObject([{ givenBack: [], isAfterRun: true }])
+  expect(events.filter(({ type }) => type === 'failed')).toMatchObject([{ givenBack: [], isAfterRun: true }])
   await session.close()
 })
 
-test('a prompt with skipIfMet ends its run without a request where the goals hold, and says nothing of later runs', async () => {
+test('a prompt with skipIfMet ends its run without a request when the goals hold, and does not affect later runs', async () => {
   const until = [{ name: 'npm test', check: () => ({ met: true, exitCode: 0 }) }]
-  const { session, told } = sessionOf(['One.', 'Two.'], { until })
+  const { session, events } = sessionOf(['One.', 'Two.'], { until })
   for (const own of [{ id: 'first' }, { id: 'second', skipIfMet: true }, { id: 'third' }]) {
     session.prompt('go', own)
     await session.settled()
   }
-  const ended = told.flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
+  const ended = events.flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
   expect(ended.map(({ reason, summary }) => [reason, summary.requests])).toEqual([
     ['completed', 1],
     ['completed', 0],
@@ -336,12 +336,12 @@ test('a prompt with skipIfMet ends its run without a request where the goals hol
   ])
 })
 
-test('skipIfMet of a message that waits is that of the run which it begins', async () => {
+test('skipIfMet of a queued message belongs to the run that it starts', async () => {
   const until = [{ name: 'npm test', check: () => ({ met: true, exitCode: 0 }) }]
-  const { session, told } = sessionOf(['One.', 'Two.'], { until })
+  const { session, events } = sessionOf(['One.', 'Two.'], { until })
   session.prompt('go', { id: 'first' })
   session.prompt('go on', { id: 'second', when: 'later', skipIfMet: true })
   expect(session.snapshot.queue).toMatchObject([{ id: 'first' }, { id: 'second', skipIfMet: true }].slice(-1))
   await session.settled()
-  expect(told.filter(({ type }) => type === 'run_end').length).toBeGreaterThan(0)
+  expect(events.filter(({ type }) => type === 'run_end').length).toBeGreaterThan(0)
 })

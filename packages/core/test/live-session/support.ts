@@ -1,14 +1,14 @@
-// By the names of the packages: tests of the journal use this file as well.
+// Imports by package names, since tests of the journal use this file as well.
 import type { QueryOptions } from '@halting/core'
 import { createSession, type Session, type SessionEvent, type SessionParts } from '@halting/core/session'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 
-/** A session over a scripted model, that is kept nowhere, and all that it tells. */
+/** A session over a scripted model that is stored nowhere, and all its events. */
 export function sessionOf(
   replies: Parameters<typeof scriptedModel>[0],
   options: Partial<QueryOptions> = {},
   parts: Partial<SessionParts> = {},
-): { readonly session: Session; readonly told: SessionEvent[] } {
+): { readonly session: Session; readonly events: SessionEvent[] } {
   const session = createSession({
     options: { model: scriptedModel(replies), ...options },
     journal: undefined,
@@ -18,14 +18,14 @@ export function sessionOf(
     end: async () => undefined,
     ...parts,
   })
-  const told: SessionEvent[] = []
-  session.listen((event) => told.push(event))
-  return { session, told }
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
+  return { session, events }
 }
 
-/** A line for each event but for those of the loop, and without the content of messages. */
-export function shown(told: readonly SessionEvent[]): readonly string[] {
-  return told.flatMap((event) => {
+/** A line for each event except loop events, without the content of messages. */
+export function eventLines(events: readonly SessionEvent[]): readonly string[] {
+  return events.flatMap((event) => {
     switch (event.type) {
       case 'message':
         return [`message ${event.message.type}`]
@@ -49,8 +49,8 @@ export function shown(told: readonly SessionEvent[]): readonly string[] {
 }
 
 /** The same without messages. */
-export function course(told: readonly SessionEvent[]): readonly string[] {
-  return shown(told).filter((line) => !line.startsWith('message'))
+export function course(events: readonly SessionEvent[]): readonly string[] {
+  return eventLines(events).filter((line) => !line.startsWith('message'))
 }
 
 export const looks: ScriptedReply = { toolCalls: [{ name: 'Look', input: {} }] }

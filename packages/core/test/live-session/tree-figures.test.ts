@@ -1,4 +1,4 @@
-// Holds R-FIG-3a: while agents work, a session shows what the whole tree has spent, and what it has reserved.
+// Tests R-FIG-3a: while agents work, a session shows the spending and the reservations of the whole tree.
 import { agentTool } from '../../src/tools/agent-tool.ts'
 import { tool } from '../../src/tools/define-tool.ts'
 import type { Prices } from '../../src/model/prices.ts'
@@ -50,7 +50,7 @@ test('three agents that have spent $0.0024 are in the figures before any of them
   })
   session.prompt('go')
   await isHeld
-  // What was reserved last is in an event that is still to be read.
+  // The last reservation is in an event that is still unread.
   await vi.waitFor(() => expect(session.snapshot.figures.reservedUsd).toBeGreaterThan(0))
   const { figures, nextStop } = session.snapshot
   expect([figures.settledUsd, figures.sessionUsd, figures.settledTokens]).toEqual([0.0028, 0.0028, 2_800])

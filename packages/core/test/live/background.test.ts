@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BACK-1 to R-BACK-7.
+// Tests R-BACK-1 to R-BACK-7.
 import { describe, expect, test } from 'vitest'
 import {
   certificate,
@@ -21,7 +21,7 @@ import {
   type StepResult,
 } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
-import { agent, byPrompt, held, notesIn, processWith, start as startAgent, starts } from '../support/background.ts'
+import { agent, byPrompt, heldReply, notesIn, processWith, start as startAgent, starts } from '../support/background.ts'
 import { engineOf } from '../support/engine.ts'
 import {
   attachments,
@@ -31,10 +31,10 @@ import {
   json,
   reader,
   run,
-  said,
+  loopMessages,
   tool,
   until,
-  type Going,
+  type RunningRun,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
@@ -42,13 +42,13 @@ import { answerAgain } from '../../src/run/turn-texts.ts'
 
 const inFull = answerAgain
 
-describe('the end of what a tool started', () => {
-  test('is told before the next request, as a message of no person, with what it is about', async () => {
+describe('the end of background work of a tool', () => {
+  test('is reported before the next request, in a message of the loop, with its subject', async () => {
     const { background, start, end } = processWith()
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? starts('a') : index === 1 ? { ...calls('Look'), before: () => end('a') } : 'done'
     const ended = await run(script, { tools: [start, reader('Look')], background })
-    expect(said(ended)).toEqual([['loop', '[a] task a ended.']])
+    expect(loopMessages(ended)).toEqual([['loop', '[a] task a ended.']])
     expect(ended.transitions).toEqual(['next_turn', 'next_turn'])
     const notes = ended.state.transcript.toJSON().flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
     expect(notes).toEqual([
@@ -57,7 +57,7 @@ describe('the end of what a tool started', () => {
     ])
   })
 
-  test('is a line of the SDK message format, and so is its beginning', async () => {
+  test('is a line of the SDK message format, like its start', async () => {
     const { background, start, end } = processWith()
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? starts('a') : { text: 'done', before: () => end('a') }
@@ -74,7 +74,7 @@ describe('the end of what a tool started', () => {
     ])
   })
 
-  test('is not told again by the tool that told of it, nor where a hook was to see the result', async () => {
+  test('is not reported again by the tool that reported it, nor when a hook was to see the result', async () => {
     const { background, start, state } = processWith()
     const asks = reader('Ask', () => {
       const tasks = [{ type: 'ended', id: 'a', status: 'failed', summary: 'it failed' }] as const
@@ -84,12 +84,12 @@ describe('the end of what a tool started', () => {
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? starts('a') : index === 1 ? calls('Ask', 'Ask') : 'done'
     const ended = await run(script, { tools: [start, asks], background })
-    expect(said(ended)).toEqual([])
+    expect(loopMessages(ended)).toEqual([])
     const notes = [...ended.state.transcript].flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
     expect(notes.map(({ type }) => type)).toEqual(['started', 'ended'])
   })
 
-  test('is no progress of a run that goes in circles', async () => {
+  test('is no progress of a run in a cycle', async () => {
     const { background, start, end } = processWith()
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0
@@ -98,25 +98,25 @@ describe('the end of what a tool started', () => {
           ? { ...calls('Look'), before: () => (index === 2 ? end('a') : undefined) }
           : 'done'
     const ended = await run(script, { tools: [start, reader('Look')], background, stopWhen: noProgress() })
-    expect(said(ended)).toEqual([
+    expect(loopMessages(ended)).toEqual([
       ['loop', '[a] task a ended.'],
       ['loop', expect.stringMatching(noProgressNudge.slice(0, 40))],
     ])
   })
 
-  test('news that are none are passed over', async () => {
-    const odd = reader(
+  test('is ignored when it is invalid', async () => {
+    const invalidNews = reader(
       'Odd',
       () =>
         ({ content: 'odd', tasks: [null, 3, { type: 'started' }, { type: 'ended', id: 'x', status: 'odd' }] }) as never,
     )
-    const { state } = await run([calls('Odd'), 'done'], { tools: [odd] })
+    const { state } = await run([calls('Odd'), 'done'], { tools: [invalidNews] })
     expect(state.transcript.toJSON().some((entry) => 'tasks' in entry)).toBe(false)
   })
 })
 
 describe('an answer while something still runs', () => {
-  test('waits for its end, which the model is told of: a turn like any other', async () => {
+  test('waits for its end, which is reported to the model in an ordinary turn', async () => {
     const { background, start, end, left, listeners } = processWith()
     const going = begin([starts('a', 'b'), 'a moment', 'one is done', 'all done'], { tools: [start], background })
     await until(() => listeners.size === 1)
@@ -124,7 +124,7 @@ describe('an answer while something still runs', () => {
     await until(() => going.model.requests.length === 3 && listeners.size === 1)
     end('b')
     const ended = await going.end()
-    expect(said(ended)).toEqual([
+    expect(loopMessages(ended)).toEqual([
       ['loop', `[a] task a ended.\n${inFull}`],
       ['loop', `[b] task b ended.\n${inFull}`],
     ])
@@ -133,7 +133,7 @@ describe('an answer while something still runs', () => {
     expect(attachments(ended)).toEqual([])
   })
 
-  test('the time that it waits is time of the run', async () => {
+  test('waits during the time of the run', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const { background, start, end } = processWith()
     clock.after(90_000, () => end('a'))
@@ -141,14 +141,14 @@ describe('an answer while something still runs', () => {
     expect([terminal.reason, terminal.durationMs]).toEqual(['completed', 90_000])
   })
 
-  test('waits no longer than the bound, and then says what was stopped', async () => {
+  test('waits no longer than the bound, and then reports what was stopped', async () => {
     const { background, start } = processWith({ waitMs: 5_000 })
     const ended = await run([starts('a'), 'the answer'], { tools: [start], background })
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 5_000])
     expect(attachments(ended)).toEqual([{ type: 'informational', message: 'Stopped when the run ended: a (task a).' }])
   })
 
-  test('waits for nine tenths of the time that is left, so that the answer that is there stays one', async () => {
+  test('waits for nine tenths of the remaining time, so that the existing answer remains valid', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const { background, start } = processWith()
     const work = tool('Work', async () => {
@@ -162,7 +162,7 @@ describe('an answer while something still runs', () => {
     expect([later.terminal.reason, later.terminal.durationMs]).toEqual(['completed', 19_000])
   })
 
-  test('does not wait where one has ended already: that is told first', async () => {
+  test('does not wait when one has already ended: that is reported first', async () => {
     const { background, start, end } = processWith()
     const script = [
       starts('a', 'b'),
@@ -171,14 +171,14 @@ describe('an answer while something still runs', () => {
       'all done',
     ]
     const ended = await run(script, { tools: [start], background })
-    expect(said(ended)).toEqual([
+    expect(loopMessages(ended)).toEqual([
       ['loop', `[a] task a ended.\n${inFull}`],
       ['loop', `[b] task b ended.\n${inFull}`],
     ])
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
   })
 
-  test('misses none that ends while a driver is about to begin the wait', async () => {
+  test('misses no end that occurs while a step engine is about to start the wait', async () => {
     const { background, start, end } = processWith()
     const clock = createFakeClock({ autoAdvance: true })
     class LateSteps extends DurableStepEngine {
@@ -197,11 +197,11 @@ describe('an answer while something still runs', () => {
     const log = { keeps: 'all', append: () => {}, flush: () => undefined } as const
     const steps = new LateSteps({ log, clock }) as never
     const ended = await run([starts('a'), 'a moment', 'done'], { tools: [start], background, clock, steps })
-    expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
+    expect(loopMessages(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
   })
 
-  test.each([['stop'], ['keep']] as const)('does not wait where the policy is %s', async (atEnd) => {
+  test.each([['stop'], ['keep']] as const)('does not wait when the policy is %s', async (atEnd) => {
     const { background, start } = processWith({ atEnd })
     const ended = await run([starts('a'), 'the answer'], { tools: [start], background })
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
@@ -209,7 +209,7 @@ describe('an answer while something still runs', () => {
     expect(attachments(ended)).toEqual([{ type: 'informational', message: `${words}: a (task a).` }])
   })
 
-  test('does not wait in the last turn: there would be none to answer in, and the answer is complete', async () => {
+  test('does not wait in the last turn: no turn would be left to answer, and the answer is complete', async () => {
     const { background, start, end } = processWith()
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? starts('a', 'b') : { text: 'the answer', before: () => end('a') }
@@ -218,13 +218,13 @@ describe('an answer while something still runs', () => {
     expect(attachments(ended)).toEqual([{ type: 'informational', message: 'Stopped when the run ended: b (task b).' }])
   })
 
-  test('nor where nothing has ended by then', async () => {
+  test('nor when nothing has ended by then', async () => {
     const { background, start } = processWith()
     const ended = await run([starts('a'), 'the answer'], { tools: [start], background, maxTurns: 2 })
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
   })
 
-  test('however many there are, turns bound the run', async () => {
+  test('is bounded by the turns, however much background work there is', async () => {
     const { background, start, end, state } = processWith()
     const script = (_: unknown, index: number): ScriptedReply =>
       index % 2 === 0 ? starts(`t${index}`) : { text: 'again', before: () => [...state.keys()].forEach(end) }
@@ -233,7 +233,7 @@ describe('an answer while something still runs', () => {
     expect(ended.transitions.length).toBe(6)
   })
 
-  test('the certificate counts it among the turns, and tells of the wait', () => {
+  test('is counted among the turns in the certificate, which mentions the wait', () => {
     const { background, start } = processWith({ waitMs: 5_000 })
     const options = { model: scriptedModel([]), tools: [start], maxTurns: 3 }
     const { notes, ...bounds } = certificate({ ...options, background })
@@ -242,9 +242,9 @@ describe('an answer while something still runs', () => {
     expect(notes).toEqual([expect.stringContaining('waits for background tasks: at most 5 s each time')])
   })
 
-  test('a message wakes it', async () => {
+  test('is woken by a message', async () => {
     const { background, start, listeners } = processWith({ waitMs: 1_000_000 })
-    const going: Going = begin([starts('a'), 'a moment', 'yes'], {
+    const going: RunningRun = begin([starts('a'), 'a moment', 'yes'], {
       tools: [start],
       background,
       clock: createFakeClock(),
@@ -254,7 +254,7 @@ describe('an answer while something still runs', () => {
     await until(() => listeners.size === 1 && going.model.requests.length === 3)
     going.loop.stop()
     const ended = await going.end()
-    expect(said(ended)[0]).toEqual(['steer', 'hurry'])
+    expect(loopMessages(ended)[0]).toEqual(['steer', 'hurry'])
     expect(ended.terminal.reason).toBe('completed')
   })
 
@@ -263,7 +263,7 @@ describe('an answer while something still runs', () => {
     ['terminated', 'aborted_streaming', ['aborted']],
     ['interrupt', 'aborted_streaming', []],
     ['time', 'time_limit', ['ended']],
-  ] as const)('an abort by %s ends the wait, and what runs as it says', async (cause, reason, whys) => {
+  ] as const)('ends the wait on an abort by %s, and stops the work accordingly', async (cause, reason, whys) => {
     const { background, start, left, listeners } = processWith()
     const going = begin([starts('a'), 'a moment'], { tools: [start], background, clock: createFakeClock() })
     await until(() => listeners.size === 1)
@@ -273,8 +273,8 @@ describe('an answer while something still runs', () => {
   })
 })
 
-describe('what goes on when a run does not end by itself', () => {
-  test('what a subagent started is waited for by the main loop, and told to it', async () => {
+describe('background work when a run does not end by itself', () => {
+  test('of a subagent is awaited by the main loop, and reported to it', async () => {
     const { background, start, end, listeners } = processWith()
     const agent: AgentTool = {
       name: 'Helper', description: 'helps', inputSchema: { type: 'object' }, readOnly: false,
@@ -285,7 +285,7 @@ describe('what goes on when a run does not end by itself', () => {
     await until(() => listeners.size === 1)
     end('a')
     const ended = await going.end()
-    expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
+    expect(loopMessages(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
     expect([ended.terminal.reason, ended.model.requests.length]).toEqual(['completed', 5])
   })
 
@@ -293,15 +293,15 @@ describe('what goes on when a run does not end by itself', () => {
     name: 'Helper', description: 'helps', inputSchema: { type: 'object' }, readOnly: false,
     spawn: () => ({ prompt: 'help', tools }),
   }) // prettier-ignore
-  const toldOf = ({ state }: { readonly state: { readonly transcript: Iterable<TranscriptEntry> } }) =>
+  const taskNotesOf = ({ state }: { readonly state: { readonly transcript: Iterable<TranscriptEntry> } }) =>
     notesIn(state.transcript).map(({ type, id, callId }) => [type, id, callId])
 
-  test('what a subagent started stands in the transcript of the main loop, and a later process tells that it is lost', async () => {
+  test('of a subagent is in the transcript of the main loop, and a later process reports it as lost', async () => {
     const { background, start } = processWith({ atEnd: 'keep' })
     const script = [calls('Helper'), calls('Helper'), starts('a'), 'it runs', 'so it does', 'done']
     const tools = [start, agentOf('Helper', 'Start')]
     const one = await run(script, { tools, background })
-    expect(toldOf(one)).toEqual([
+    expect(taskNotesOf(one)).toEqual([
       ['started', 'a', 'call_2_0'],
       ['left', 'a', 'call_2_0'],
     ])
@@ -311,13 +311,13 @@ describe('what goes on when a run does not end by itself', () => {
       { tools, background: processWith().background },
       { prompt: 'and?', transcript, runId: 'run2' },
     )
-    expect(said(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was still running')]])
+    expect(loopMessages(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was still running')]])
   })
 
-  test('what an agent of the background started stands there with its end, unless it has ended before that', async () => {
+  test('of a background agent is there with its end, unless it has ended before that', async () => {
     for (const endsFirst of [true, false]) {
       const { background, start, end } = processWith()
-      const sub = held()
+      const sub = heldReply()
       const script = byPrompt({
         go: [
           calls(startAgent('sub')),
@@ -334,11 +334,11 @@ describe('what goes on when a run does not end by itself', () => {
       expect(ofTask.map(({ type }) => type)).toEqual(endsFirst ? ['ended'] : ['started', 'ended'])
       const { transcript } = ended.state
       const later = { tools: [start], background: processWith().background }
-      expect(said(await run(['hello'], later, { prompt: 'and?', transcript, runId: 'run2' }))).toEqual([])
+      expect(loopMessages(await run(['hello'], later, { prompt: 'and?', transcript, runId: 'run2' }))).toEqual([])
     }
   })
 
-  test('what a subagent started is one line of the SDK message format', async () => {
+  test('of a subagent is one line of the SDK message format', async () => {
     const { background, start, end } = processWith()
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0 ? calls('Helper') : index === 1 ? starts('a') : { text: 'done', before: () => end('a') }
@@ -349,21 +349,21 @@ describe('what goes on when a run does not end by itself', () => {
     expect(about).toEqual(['task_started', 'task_notification'])
   })
 
-  test('what a subagent started that cannot be started again is told as lost', async () => {
-    const made = processWith()
+  test('of a subagent that cannot be started again is reported as lost', async () => {
+    const process = processWith()
     const script = [calls('Helper'), starts('a'), 'it runs', 'done']
     const options = {
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
-      tools: [made.start, agentOf('Start')],
-      background: made.background,
+      tools: [process.start, agentOf('Start')],
+      background: process.background,
     }
     const records = await killedAfter(9, options)
     expect(JSON.stringify(records)).toContain('"type":"started"')
     const other = processWith()
     const after = { ...options, model: scriptedModel(['I see.']), tools: [other.start], background: other.background }
     const { terminal, state } = await resume(records, after).loop.ended
-    expect([terminal.reason, toldOf({ state })]).toEqual([
+    expect([terminal.reason, taskNotesOf({ state })]).toEqual([
       'completed',
       [
         ['started', 'a', 'call_0_0'],
@@ -372,7 +372,7 @@ describe('what goes on when a run does not end by itself', () => {
     ])
   })
 
-  test('a new message takes the place of the run: what goes on does, and the new run hears of it', async () => {
+  test('continues when a new message replaces the run, and the new run is notified of it', async () => {
     const { background, start, end, listeners, left } = processWith()
     const { engine, model } = engineOf([starts('a'), 'a moment', 'to the second'], { tools: [start], background })
     const read = async (prompt: string): Promise<unknown> => {
@@ -389,7 +389,7 @@ describe('what goes on when a run does not end by itself', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('[a] task a ended.')
   })
 
-  test('a run that makes the conversation shorter ends nothing', async () => {
+  test('is not ended by a run that compacts the conversation', async () => {
     const { background, start, left } = processWith({ atEnd: 'keep' })
     const { engine } = engineOf([starts('a'), 'done', 'a summary'], { tools: [start], background })
     for await (const _ of engine.submit('go')) continue
@@ -405,12 +405,17 @@ describe('over a crash', () => {
   }
   /** A process whose task ends when the run waits for it. */
   const options = (): RunOptions => {
-    const made = processWith({ waitMs: 5_000 })
+    const process = processWith({ waitMs: 5_000 })
     const clock = createFakeClock({ autoAdvance: true })
     clock.after(1_000, () => {
-      if (made.state.has('a')) made.end('a')
+      if (process.state.has('a')) process.end('a')
     })
-    return { model: scriptedModel(script), clock, tools: [made.start, reader('Look')], background: made.background }
+    return {
+      model: scriptedModel(script),
+      clock,
+      tools: [process.start, reader('Look')],
+      background: process.background,
+    }
   }
 
   const withoutPort = (): RunOptions => {
@@ -418,20 +423,20 @@ describe('over a crash', () => {
     return others
   }
 
-  test('after any record the run comes to an end in which each task that began has ended, once', async () => {
-    const whole = await run(script, options() as never)
-    const total = whole.steps.records.length
+  test('after any record the run ends, and each task that began has ended exactly once', async () => {
+    const completeRun = await run(script, options() as never)
+    const total = completeRun.steps.records.length
     let lost = 0
     for (let count = 1; count < total; count++) {
       const records = await killedAfter(count, options())
       const resumed = resume(records, options())
       const { terminal, state } = await resumed.loop.ended
       expect([count, terminal.reason]).toEqual([count, 'completed'])
-      // What came of it is told again by a replay, and a program that knows of no such work goes on from there too.
+      // A replay repeats the outcome, and a program without such background work can continue from there too.
       const again = resumed.steps.records.map((record) => json(record) as unknown as StepRecord)
       const replayed = await replay(again, withoutPort())
-      const told = replayed.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
-      expect([count, json(told)]).toEqual([count, json(state.transcript)])
+      const entries = replayed.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+      expect([count, json(entries)]).toEqual([count, json(state.transcript)])
       expect([count, (await resume(records, withoutPort()).loop.result).reason]).toEqual([count, 'completed'])
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       const notes = state.transcript.toJSON().flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
@@ -439,26 +444,26 @@ describe('over a crash', () => {
       expect([count, of('ended')]).toEqual([count, of('started')])
       if (notes.some((note) => note.type === 'ended' && note.status === 'unknown')) lost++
     }
-    // The process that ran it is gone, and the model is told so.
+    // The process that ran it is gone, and the model is notified.
     expect(lost).toBeGreaterThan(3)
   })
 
-  test('a replay tells the same, with no process beside it', async () => {
-    const whole = await run(script, options() as never)
-    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+  test('a replay has the same events, without any process', async () => {
+    const completeRun = await run(script, options() as never)
+    const records = completeRun.steps.records.map((record) => json(record) as unknown as StepRecord)
     const replayed = await replay(records, withoutPort())
-    const plain = (events: typeof whole.events) => json(events.filter((event) => !isLive(event)))
-    expect(plain(replayed.events)).toEqual(plain(whole.events))
-    expect(json(replayed.terminal)).toEqual(json(whole.terminal))
+    const plain = (events: typeof completeRun.events) => json(events.filter((event) => !isLive(event)))
+    expect(plain(replayed.events)).toEqual(plain(completeRun.events))
+    expect(json(replayed.terminal)).toEqual(json(completeRun.terminal))
   })
 
-  test('a replay tells what was stopped at the end', async () => {
+  test('a replay reports what was stopped at the end', async () => {
     const { background, start } = processWith({ atEnd: 'stop' })
-    const whole = await run([starts('a'), 'done'], { tools: [start], background })
-    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const completeRun = await run([starts('a'), 'done'], { tools: [start], background })
+    const records = completeRun.steps.records.map((record) => json(record) as unknown as StepRecord)
     const replayed = await replay(records, { model: scriptedModel([]), tools: [start] })
     expect(json(replayed.events.filter((event) => !isLive(event)))).toEqual(
-      json(whole.events.filter((event) => !isLive(event))),
+      json(completeRun.events.filter((event) => !isLive(event))),
     )
   })
 })
@@ -475,22 +480,22 @@ describe('a later run of the session', () => {
       { tools: [first.start], background: second },
       { prompt: 'and?', transcript, runId: 'run2' },
     )
-    return said(two)
+    return loopMessages(two)
   }
 
-  test('is told what was stopped when the one before ended', async () => {
+  test('gets a report of what was stopped when the previous one ended', async () => {
     const first = processWith({ atEnd: 'stop' })
     expect(await next(first, first.background)).toEqual([
       ['loop', '[a] task a was stopped when the previous run ended.'],
     ])
   })
 
-  test('in the same process goes on with what was kept, and is told nothing', async () => {
+  test('in the same process continues with the kept tasks, without a report', async () => {
     const first = processWith({ atEnd: 'keep' })
     expect(await next(first, first.background)).toEqual([])
   })
 
-  test('in another process is told that it cannot be reached', async () => {
+  test('in another process gets a report that it cannot be reached', async () => {
     const first = processWith({ atEnd: 'keep' })
     const second: Background = { ...processWith().background, fateOf: () => 'Nobody knows.' }
     expect(await next(first, second)).toEqual([

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SET-9.
+// Tests R-SET-9.
 import { expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -8,7 +8,7 @@ import {
   type SdkMessage,
 } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
+import { engineOf, resultOf, type EngineOverrides } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hook, reader, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
@@ -25,8 +25,8 @@ const initOf = (messages: readonly SdkMessage[]): unknown => {
   return init?.type === 'system' && init.subtype === 'init' ? [init.model, init.permissionMode] : undefined
 }
 
-/** Two turns a run; in the first of the first run something is set. */
-function engine(during: (engine: QueryEngine) => void, given: EngineGiven = {}) {
+/** Two turns a run; a setting is changed in the first turn of the first run. */
+function engine(during: (engine: QueryEngine) => void, overrides: EngineOverrides = {}) {
   const asked: { readonly model: string; readonly thinking: unknown }[] = []
   let isSet = false
   const script =
@@ -35,18 +35,18 @@ function engine(during: (engine: QueryEngine) => void, given: EngineGiven = {}) 
       asked.push({ model, thinking })
       if (messages.at(-1)?.content !== 'go') return { text: 'done', usage }
       const before = (): void => {
-        if (!isSet) during(made.engine)
+        if (!isSet) during(engineParts.engine)
         isSet = true
       }
       return { ...calls('Look'), usage, before }
     }
   const first = scriptedModel(script('first'), { id: 'first', maxOutputTokens: 10 })
   const second = scriptedModel(script('second'), { id: 'second', maxOutputTokens: 10, contextWindow: 77_000 })
-  const made = engineOf([], { tools, model: first, models: [second], minUsefulTokens: 1, ...given })
-  return { ...made, asked }
+  const engineParts = engineOf([], { tools, model: first, models: [second], minUsefulTokens: 1, ...overrides })
+  return { ...engineParts, asked }
 }
 
-test('a model that is set is asked from the next request of the run that goes on, and by the runs after it, until it is taken back', async () => {
+test('asks a model that is set from the next request on, also in later runs, until it is reset', async () => {
   const { engine: session, asked } = engine((each) => each.setModel('second'))
   const [one, two] = [await messagesOf(session), await messagesOf(session)]
   session.setModel()
@@ -60,7 +60,7 @@ test('a model that is set is asked from the next request of the run that goes on
   expect(resultOf(one).modelUsage['second']?.contextWindow).toBe(77_000)
 })
 
-test('thinking is set by a number of tokens: none at 0, that of the model at null', async () => {
+test('sets thinking by a number of tokens: disabled at 0, the default of the model at null', async () => {
   const { engine: session, asked } = engine((each) => each.setMaxThinkingTokens(3_000))
   await messagesOf(session)
   session.setMaxThinkingTokens(0)
@@ -78,7 +78,7 @@ test('thinking is set by a number of tokens: none at 0, that of the model at nul
   ])
 })
 
-test('a permission mode holds for the calls that follow, in this run and in later ones', async () => {
+test('applies a permission mode to the calls that follow, in this run and in later ones', async () => {
   const modes: (string | undefined)[] = []
   const permissions: Permissions = {
     modes: ['plan'],
@@ -94,8 +94,8 @@ test('a permission mode holds for the calls that follow, in this run and in late
   expect(modes).toEqual(['plan', 'plan'])
 })
 
-test('the budget is that of the session, raised or lowered in a run or between two', async () => {
-  // 1 + 1 dollars a request, two requests a run. What is reserved is bounded by bytes, so prices tell the worst case themselves.
+test('applies the budget to the session, raised or lowered during a run or between two', async () => {
+  // 1 + 1 dollars a request, two requests a run. Reservations are bounded by bytes, so the prices define the worst case themselves.
   const prices = { ...dollarATokenPrices, worstCase: () => 2 }
   const { engine: session } = engine((each) => each.setLimits({ maxBudgetUsd: 6 }), { prices, maxBudgetUsd: 4 })
   const reasons: unknown[] = []
@@ -118,14 +118,14 @@ test('the budget is that of the session, raised or lowered in a run or between t
   ])
 })
 
-test('limits of a run hold for every run after it', async () => {
+test('applies limits of a run to every run after it', async () => {
   const { engine: session } = engine((each) => each.setLimits({ maxTurns: 1 }))
   const reasons: unknown[] = []
   for (let runs = 0; runs < 2; runs++) reasons.push(resultOf(await messagesOf(session)).terminal_reason)
   expect(reasons).toEqual(['max_turns', 'max_turns'])
 })
 
-test('what came too late for one run is not taken by the next, which begins with what holds then', async () => {
+test('does not pass a setting that was too late for one run to the next, which begins with the current settings', async () => {
   const late = hook('onStop', () => session.setModel('second'))
   const { engine: session, asked } = engine(() => {}, { hooks: [late] })
   await messagesOf(session)
@@ -134,7 +134,7 @@ test('what came too late for one run is not taken by the next, which begins with
   expect(asked.map(({ model }) => model)).toEqual(['first', 'first', 'first', 'first'])
 })
 
-test('what cannot be set is an error at once, and changes neither this run nor a later one', async () => {
+test('rejects an invalid setting at once, and changes neither this run nor a later one', async () => {
   const { engine: session, asked } = engine((each) => {
     expect(() => each.set({ model: 'nobody', thinking: { type: 'adaptive' } })).toThrow(ConfigurationError)
     expect(() => each.setMaxThinkingTokens(-1)).toThrow('thinking.budgetTokens must be a whole number above 0')

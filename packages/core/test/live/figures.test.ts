@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FIG-1 to R-FIG-8.
+// Tests R-FIG-1 to R-FIG-8.
 import { describe, expect, test } from 'vitest'
 import {
   streamRun,
@@ -14,7 +14,17 @@ import { figuresIn } from '../../src/entries/adapters.ts'
 import { contextLayers } from '../../src/context/layers.ts'
 import { engineOf } from '../support/engine.ts'
 import { isQuestion, windowedModel } from '../support/windowed-model.ts'
-import { begin, calls, dollarATokenPrices, json, reader, run, tool, until, type Given } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  json,
+  reader,
+  run,
+  tool,
+  until,
+  type RunTestOptions,
+} from '../support/harness.ts'
 
 type Figures = Extract<RunEvent, { readonly type: 'figures' }>
 
@@ -31,35 +41,41 @@ const limits = { prices: dollarATokenPrices, maxBudgetUsd: 10_000, maxTotalToken
 const model = (script: Parameters<typeof scriptedModel>[0]) =>
   scriptedModel(script, { maxOutputTokens: 1_000, contextWindow: 50_000 })
 
-const limited = (script: Parameters<typeof scriptedModel>[0], given: Given = {}) =>
-  run([], { tools: [reader('Look', 'x'.repeat(400))], minUsefulTokens: 1, ...limits, ...given, model: model(script) })
+const limited = (script: Parameters<typeof scriptedModel>[0], overrides: RunTestOptions = {}) =>
+  run([], {
+    tools: [reader('Look', 'x'.repeat(400))],
+    minUsefulTokens: 1,
+    ...limits,
+    ...overrides,
+    model: model(script),
+  })
 
 describe('the figures', () => {
-  test('come after every reservation and every settlement, in dollars and in tokens', async () => {
+  test('follow every reservation and every settlement, in dollars and in tokens', async () => {
     const { events } = await limited([look, done])
-    const told = figuresOf(events)
-    const amounts = told.map(({ reservedUsd, settledUsd, leftUsd }) => [reservedUsd > 0, settledUsd, leftUsd])
-    const [first, , second] = told
+    const figures = figuresOf(events)
+    const amounts = figures.map(({ reservedUsd, settledUsd, leftUsd }) => [reservedUsd > 0, settledUsd, leftUsd])
+    const [first, , second] = figures
     expect(amounts).toEqual([
       [true, 0, 10_000 - first!.reservedUsd],
       [false, 120, 9_880],
       [true, 120, 9_880 - second!.reservedUsd],
       [false, 240, 9_760],
     ])
-    // A dollar a token: what is said in one is said in the other.
-    for (const each of told) {
+    // Each token costs a dollar, so both figures are equal.
+    for (const each of figures) {
       expect([each.settledTokens, each.reservedTokens]).toEqual([each.settledUsd, each.reservedUsd])
       expect(each.leftTokens).toBe(20_000 - each.settledTokens - each.reservedTokens)
     }
   })
 
-  test('stand between the start and the end of the request', async () => {
+  test('are between the start and the end of the request', async () => {
     const { events } = await limited([done])
     const order = events.map(({ type }) => type).filter((type) => type === 'figures' || type.startsWith('model'))
     expect(order.filter((type) => type !== 'model_update')).toEqual(['model_start', 'figures', 'figures', 'model_end'])
   })
 
-  test('without a limit are told once a request is settled, and say null where nothing is limited', async () => {
+  test('are reported once per settled request without a limit, with null for no limit', async () => {
     const { events } = await run([], { model: model([look, done]), tools: [reader('Look')] })
     expect(figuresOf(events).map(({ settledTokens, reservedTokens }) => [settledTokens, reservedTokens])).toEqual([
       [120, 0],
@@ -72,24 +88,24 @@ describe('the figures', () => {
   test('are JSON', async () => {
     const endless = { ...model([done]), contextWindow: Infinity }
     const { events } = await run([], { model: endless })
-    const told = figuresOf(events)
-    expect(told[0]?.contextWindow).toBe(null)
-    expect(json(told)).toEqual(told)
+    const figures = figuresOf(events)
+    expect(figures[0]?.contextWindow).toBe(null)
+    expect(json(figures)).toEqual(figures)
   })
 
-  test('tell how full the window is: estimated before, counted after', async () => {
+  test('report how full the window is: estimated before, counted after', async () => {
     const { events } = await limited([look, done], { system: 's'.repeat(4_000) })
     expect(figuresOf(events).map(({ contextTokens, contextWindow }) => [contextTokens, contextWindow])).toEqual([
       // 1,000 tokens of the system prompt, 21 of the tool, and a word.
       [1_026, 50_000],
       [120, 50_000],
-      // What was counted, the call's result of 400 characters, and the frames of both.
+      // The counted tokens, the call's result of 400 characters, and the frames of both.
       [232, 50_000],
       [120, 50_000],
     ])
   })
 
-  test('tell the active time: it stands still while a person is waited for', async () => {
+  test('report the active time, which stands still while the run waits for a person', async () => {
     const clock = createFakeClock()
     const script = (_request: ModelRequest, index: number): ScriptedReply => ({
       ...(index === 0 ? calls('Look') : { text: 'done' }),
@@ -115,7 +131,7 @@ describe('the figures', () => {
     ])
   })
 
-  test('leave nothing where more was billed than there was, and not less than nothing', async () => {
+  test('report zero left, and not less, when more was billed than there was', async () => {
     const { events } = await limited([{ text: 'a lot', usage: { input_tokens: 100, output_tokens: 50_000 } }])
     expect(
       figuresOf(events).map(({ leftTokens, settledTokens }) => [leftTokens! > 0, leftTokens! < 0, settledTokens]),
@@ -125,14 +141,14 @@ describe('the figures', () => {
     ])
   })
 
-  test('are live: a replay does not tell them', async () => {
+  test('are live: a replay does not emit them', async () => {
     const { events, steps } = await limited([look, done])
     expect(figuresOf(events)).toHaveLength(4)
     const replayed = await replay(steps.records, { ...limits, model: model([]), tools: [reader('Look')] })
     expect(figuresOf(replayed.events)).toEqual([])
   })
 
-  test('are made for nobody when nobody listens', async () => {
+  test('are not computed without a listener', async () => {
     const asked = async (listens: boolean): Promise<number> => {
       let times = 0
       const clock = createFakeClock({ autoAdvance: true })
@@ -143,9 +159,9 @@ describe('the figures', () => {
       await running.result
       return times
     }
-    const [heard, unheard] = [await asked(true), await asked(false)]
-    // The one event of an unlimited run looks at the clock once.
-    expect(heard - unheard).toBe(1)
+    const [withListener, withoutListener] = [await asked(true), await asked(false)]
+    // The one event of an unlimited run reads the clock once.
+    expect(withListener - withoutListener).toBe(1)
   })
 })
 
@@ -156,7 +172,7 @@ describe('with subagents', () => {
     spawn: () => ({ prompt: 'a part of it' }),
   }
 
-  test('they are those of the whole run, whoever tells, and come wrapped from a subagent', async () => {
+  test('are those of the whole run, whichever agent reports, and are wrapped by a subagent', async () => {
     const script = ({ messages }: ModelRequest): ScriptedReply =>
       messages[0]?.content === 'a part of it'
         ? { text: 'a part', usage }
@@ -165,7 +181,7 @@ describe('with subagents', () => {
           : done
     const { events } = await run([], { ...limits, tools: [agent], minUsefulTokens: 1, model: model(script) })
     const wrapped = figuresOf(ofAgents(events))
-    // Two reserve while the other's reservation stands; then one is settled after the other.
+    // Two reserve in addition to the open reservation of the other. Then one is settled after the other.
     const reserved = wrapped.map(({ reservedUsd }) => reservedUsd)
     const [one, both] = reserved
     expect(reserved).toEqual([one, 2 * one!, one, 0])
@@ -174,7 +190,7 @@ describe('with subagents', () => {
     expect(figuresOf(events).map(({ settledUsd }) => settledUsd)).toEqual([0, 120, 360, 480])
   })
 
-  test('the time is that of the run, also from an agent that has less', async () => {
+  test('contain the time of the run, also from an agent that has less', async () => {
     const clock = createFakeClock()
     const timed: AnyTool = { ...agent, spawn: () => ({ prompt: 'a part of it', maxDurationMs: 5_000 }) }
     const script = ({ messages }: ModelRequest): ScriptedReply => {
@@ -184,8 +200,8 @@ describe('with subagents', () => {
     }
     const { events } = await run([], { tools: [timed], model: model(script), clock, maxDurationMs: 60_000 })
     expect(figuresOf(ofAgents(events)).map(({ usedMs, leftMs }) => [usedMs, leftMs])).toEqual([[2_000, 58_000]])
-    const told = events.flatMap((event) => figuresIn(event) ?? [])
-    expect(told.map(({ isOwn, figures }) => [isOwn, figures.settledTokens])).toEqual([
+    const agentFigures = events.flatMap((event) => figuresIn(event) ?? [])
+    expect(agentFigures.map(({ isOwn, figures }) => [isOwn, figures.settledTokens])).toEqual([
       [true, 120],
       [false, 240],
       [true, 360],
@@ -193,7 +209,7 @@ describe('with subagents', () => {
   })
 })
 
-test('in an engine what is left of the budget is left of the session', async () => {
+test("contain what is left of the session's budget in an engine", async () => {
   const { engine, events } = engineOf([], {
     ...limits,
     maxBudgetUsd: 9_000,
@@ -211,8 +227,8 @@ test('in an engine what is left of the budget is left of the session', async () 
   )
 })
 
-describe('what else is told live', () => {
-  test('each attempt at a question, with what it cost: with the attempts of turns that is all that was spent', async () => {
+describe('other live events', () => {
+  test('report each attempt at a question with its cost: with the attempts of turns, that is all spending', async () => {
     const asking = windowedModel((_request, number) => (number <= 20 ? calls('Look') : 'done'), { window: 20_000 })
     const { events, terminal } = await run([], {
       model: asking,
@@ -225,11 +241,11 @@ describe('what else is told live', () => {
     expect(ends).toHaveLength(asking.requests.filter(isQuestion).length)
     expect(events.filter(({ type }) => type === 'question_start')).toHaveLength(ends.length)
     const turns = events.flatMap((event) => (event.type === 'model_end' ? [event.costUsd] : []))
-    const told = [...turns, ...ends.map(({ costUsd }) => costUsd)]
-    expect(told.reduce((sum, cost) => sum + cost, 0)).toBe(terminal.costUsd)
+    const amounts = [...turns, ...ends.map(({ costUsd }) => costUsd)]
+    expect(amounts.reduce((sum, cost) => sum + cost, 0)).toBe(terminal.costUsd)
   })
 
-  test('that a tool begins: not of a call that is denied, and not of one that a record answers', async () => {
+  test('report the start of a tool, but not for a call that is denied or answered from the record', async () => {
     const running = (events: readonly RunEvent[]) => events.filter(({ type }) => type === 'tool_running')
     const permissions: Permissions = {
       denies: () => undefined,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GUARD-10.
+// Tests R-GUARD-10.
 import { expect, test } from 'vitest'
 import {
   all,
@@ -13,37 +13,37 @@ import {
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, json, reader, run } from '../support/harness.ts'
 
-const told = (events: readonly RunEvent[]): readonly unknown[] =>
+const guardFigures = (events: readonly RunEvent[]): readonly unknown[] =>
   events.flatMap((event) => (event.type === 'guards' ? [event.remaining] : []))
 
 const tools = [reader('Look')]
 const turns = (_request: unknown, index: number): ScriptedReply => (index < 2 ? calls('Look') : 'done')
 
-test('guards say before every turn how near they are to firing', async () => {
-  const given = {
+test('guards report before every turn how close they are to firing', async () => {
+  const runOptions = {
     tools,
     prices: dollarATokenPrices,
     stopWhen: [stepLimit(5), all(tokenLimit(1_000_000), costLimit(1_000_000)), noProgress()],
   }
-  const { events, steps } = await run(turns, given)
+  const { events, steps } = await run(turns, runOptions)
   const at = (turn: number) => [
     { guard: 'StepsLimitHook', used: turn, limit: 5, unit: 'turns' },
     { guard: 'TokenUsageLimitHook', used: 15 * turn, limit: 1_000_000, unit: 'tokens' },
     { guard: 'noProgress', used: turn, limit: 5, unit: 'repeats' },
   ]
-  expect(told(events)).toEqual([at(0), at(1), at(2)])
+  expect(guardFigures(events)).toEqual([at(0), at(1), at(2)])
   const order = events.map(({ type }) => type)
   expect(order.indexOf('guards')).toBe(order.indexOf('turn_start') + 1)
-  // They are pure, so a replay asks them again.
-  const replayed = await replay(steps.records, { ...given, model: { ...(await run([])).model } })
-  expect(json(told(replayed.events))).toEqual(json(told(events)))
+  // They are pure, so a replay evaluates them again.
+  const replayed = await replay(steps.records, { ...runOptions, model: { ...(await run([])).model } })
+  expect(json(guardFigures(replayed.events))).toEqual(json(guardFigures(events)))
 })
 
-test('a guard that cannot say, fails or gives something else says nothing, and stops nothing', async () => {
+test('a guard that fails, reports nothing or an invalid figure is omitted, and stops nothing', async () => {
   const guard = (name: string, remaining?: () => unknown): Guard => ({
     name,
     evaluate: () => undefined,
-    // What plain JavaScript may give.
+    // Values that plain JavaScript code can return.
     ...(remaining !== undefined && { remaining: remaining as NonNullable<Guard['remaining']> }),
   })
   const throws = (): never => {
@@ -60,5 +60,5 @@ test('a guard that cannot say, fails or gives something else says nothing, and s
       guard('a word', () => 'soon'),
     ],
   })
-  expect([terminal.reason, told(events)]).toEqual(['completed', []])
+  expect([terminal.reason, guardFigures(events)]).toEqual(['completed', []])
 })

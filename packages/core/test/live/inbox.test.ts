@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-IN-1 to R-IN-6.
+// Tests R-IN-1 to R-IN-6.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -13,12 +13,12 @@ import { type InboxMessage } from '../../src/entries/steps.ts'
 import { foldRun } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
-import { begin, calls, json, reader, said, type Going } from '../support/harness.ts'
+import { begin, calls, json, reader, loopMessages, type RunningRun } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 
-/** Messages that the events tell as taken: their ids, and what kind they were. */
-const taken = (events: readonly RunEvent[]): readonly (readonly [id: string, origin: string])[] =>
+/** Messages that the events report as taken: their ids, and their kinds. */
+const takenMessages = (events: readonly RunEvent[]): readonly (readonly [id: string, origin: string])[] =>
   events.flatMap((event) =>
     event.type === 'message' && event.entry.kind === 'user' && event.entry.inboxId !== undefined
       ? [[event.entry.inboxId, event.entry.origin] as const]
@@ -29,14 +29,14 @@ const taken = (events: readonly RunEvent[]): readonly (readonly [id: string, ori
 const onRecord = (records: readonly StepRecord[]): readonly InboxMessage[] =>
   records.flatMap((record) => (record.type === 'control' ? (record.control.messages ?? []) : []))
 
-/** A turn with a call, in which something is done, then an answer. */
+/** A turn with a call, during which something is done, and then an answer. */
 const inFirstTurn =
   (what: () => unknown, then: readonly ScriptedReply[] = ['done']) =>
   (_request: unknown, index: number): ScriptedReply =>
     index === 0 ? { ...calls('Look'), before: what } : (then[index - 1] ?? 'done')
 
-describe('a message that is handed in', () => {
-  test('has the id that it was given, or a derived one: in what is returned, in the record, and in the event that tells that it is taken', async () => {
+describe('a submitted message', () => {
+  test('has its own id or a derived one: in the return value, in the record, and in the event for the taken message', async () => {
     const ids: string[] = []
     const script = inFirstTurn(() => {
       ids.push(going.loop.steer('left', 'mine'), going.loop.steer('right'), going.loop.followUp('and then?'))
@@ -49,7 +49,7 @@ describe('a message that is handed in', () => {
       { id: 'message1', kind: 'steer', content: 'right' },
       { id: 'message2', kind: 'follow_up', content: 'and then?' },
     ])
-    expect(taken(events)).toEqual([
+    expect(takenMessages(events)).toEqual([
       ['mine', 'steer'],
       ['message1', 'steer'],
       ['message2', 'follow_up'],
@@ -58,7 +58,7 @@ describe('a message that is handed in', () => {
 
   test('waits until it is taken', async () => {
     const seen: (readonly string[])[] = []
-    const look = (going: Going): void => void seen.push(going.loop.waiting.map(({ id }) => id))
+    const look = (going: RunningRun): void => void seen.push(going.loop.waiting.map(({ id }) => id))
     const script = (_request: unknown, index: number): ScriptedReply => {
       look(going)
       if (index > 0) return 'done'
@@ -72,41 +72,41 @@ describe('a message that is handed in', () => {
     const going = begin(script, { tools })
     await going.end()
     look(going)
-    // Before the first request; when handed in; before the second; when the answer was sent back; at the end.
+    // Before the first request; on submission; before the second; when the answer was sent back; at the end.
     expect(seen).toEqual([[], ['b', 'a'], ['b'], [], []])
   })
 
-  test('can be taken back until then, and is never heard of', async () => {
-    const told: boolean[] = []
+  test('can be retracted until then, and leaves no trace', async () => {
+    const retracted: boolean[] = []
     const script = inFirstTurn(() => {
       going.loop.steer('no', 'no')
       going.loop.steer('yes', 'yes')
-      told.push(going.loop.retract('no'), going.loop.retract('no'))
+      retracted.push(going.loop.retract('no'), going.loop.retract('no'))
     })
     const going = begin(script, { tools })
     const ended = await going.end()
-    expect(told).toEqual([true, false])
-    expect(said(ended)).toEqual([['steer', 'yes']])
+    expect(retracted).toEqual([true, false])
+    expect(loopMessages(ended)).toEqual([['steer', 'yes']])
     expect(onRecord(ended.steps.records).map(({ id }) => id)).toEqual(['yes'])
   })
 
-  test('cannot be taken back once it is taken, or when there is none', async () => {
-    const told: boolean[] = []
+  test('cannot be retracted once it is taken, or when it does not exist', async () => {
+    const retracted: boolean[] = []
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { ...calls('Look'), before: () => going.loop.steer('now', 'a') }
-      told.push(going.loop.retract('a'), going.loop.retract('b'))
+      retracted.push(going.loop.retract('a'), going.loop.retract('b'))
       return 'done'
     }
     const going = begin(script, { tools })
-    expect(said(await going.end())).toEqual([['steer', 'now']])
-    expect(told).toEqual([false, false])
+    expect(loopMessages(await going.end())).toEqual([['steer', 'now']])
+    expect(retracted).toEqual([false, false])
   })
 
-  test('waits until it is on record that it was taken, and cannot be taken back meanwhile', async () => {
+  test('waits until its taking is on record, and cannot be retracted meanwhile', async () => {
     const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
     const recorded = steps.control.bind(steps)
     const seen: unknown[] = []
-    // A driver that has to wait for its disk.
+    // A step engine that has to wait for its disk.
     steps.control = async (key, poll, options) => {
       const control = await recorded(key, poll, options)
       if (control?.messages !== undefined)
@@ -120,11 +120,11 @@ describe('a message that is handed in', () => {
       inFirstTurn(() => going.loop.steer('now', 'a')),
       { tools, steps },
     )
-    expect(said(await going.end())).toEqual([['steer', 'now']])
+    expect(loopMessages(await going.end())).toEqual([['steer', 'now']])
     expect([...seen, going.loop.waiting]).toEqual([['a'], false, []])
   })
 
-  test('is taken once, however often it is handed in', async () => {
+  test('is taken once, however often it is submitted', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => {
       const again = (): void => {
         expect(going.loop.steer('once', 'a')).toBe('a')
@@ -134,10 +134,10 @@ describe('a message that is handed in', () => {
     }
     const going = begin(script, { tools })
     const ended = await going.end()
-    expect(said(ended)).toEqual([['steer', 'once']])
+    expect(loopMessages(ended)).toEqual([['steer', 'once']])
   })
 
-  test('stays where it is when the run ends before it is taken', async () => {
+  test('stays in the inbox when the run ends before it is taken', async () => {
     const script = (): ScriptedReply => ({ ...calls('Look'), before: () => going.loop.steer('too late', 'a') })
     const going = begin(script, { tools, maxTurns: 1 })
     const { terminal } = await going.end()
@@ -153,7 +153,7 @@ describe('over a crash', () => {
     clock: createFakeClock({ autoAdvance: true }),
   })
 
-  /** A run in which a message came in each of the first two turns: its records, as JSON. */
+  /** A run in which a message arrived in each of the first two turns: its records, as JSON. */
   async function recorded(): Promise<readonly StepRecord[]> {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 2 ? { ...calls('Look'), before: () => going.loop.steer(`said ${index}`) } : 'done'
@@ -162,7 +162,7 @@ describe('over a crash', () => {
     return steps.records.map((record) => json(record) as unknown as StepRecord)
   }
 
-  /** The place behind the n-th control record. */
+  /** The index after the n-th control record. */
   const after = (records: readonly StepRecord[], nth: number): readonly StepRecord[] => {
     const controls = records.flatMap(({ type }, index) => (type === 'control' ? [index] : []))
     return records.slice(0, controls[nth]! + 1)
@@ -174,7 +174,7 @@ describe('over a crash', () => {
   test.each([
     ['in a past turn', 1],
     ['in the open turn', 0],
-  ])('a message that was taken %s is passed over when it is handed in again', async (_where, nth) => {
+  ])('a message that was taken %s is ignored when it is submitted again', async (_where, nth) => {
     const records = after(await recorded(), nth)
     const { loop: resumed } = resume(
       records,
@@ -182,25 +182,25 @@ describe('over a crash', () => {
     )
     resumed.steer('said 0', 'message1')
     const { state } = await resumed.ended
-    expect(said({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
+    expect(loopMessages({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
     expect(resumed.waiting).toEqual([])
   })
 
   test('a derived id is never that of a message that was taken before', async () => {
-    const whole = await recorded()
+    const completeRun = await recorded()
     for (const nth of [0, 1]) {
       const { loop: resumed } = resume(
-        after(whole, nth),
+        after(completeRun, nth),
         options(({ messages }) => going(messages)),
       )
       const id = resumed.steer('new')
       const { state } = await resumed.ended
       expect([nth, id]).toEqual([nth, `message${nth + 2}`])
-      expect(said({ state }).filter(([, text]) => text === 'new')).toHaveLength(1)
+      expect(loopMessages({ state }).filter(([, text]) => text === 'new')).toHaveLength(1)
     }
   })
 
-  test('a message that waits when a record shows it as taken waits no longer', async () => {
+  test('a queued message is removed when a record shows it as taken', async () => {
     const folded = foldRun(after(await recorded(), 0))
     if (folded.kind === 'ended') throw new Error('The record was to be cut before its end.')
     const { clock, ...rest } = options(({ messages }) => going(messages))
@@ -209,17 +209,17 @@ describe('over a crash', () => {
     // This inbox was made without the record.
     running.steer('said 0', 'message1')
     const { state } = await running.ended
-    expect(said({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
+    expect(loopMessages({ state }).filter(([, text]) => text === 'said 0')).toHaveLength(1)
     expect(running.waiting).toEqual([])
   })
 
-  test('a replay tells the same ids', async () => {
+  test('a replay has the same ids', async () => {
     const script = inFirstTurn(() => handing.loop.steer('left', 'mine'))
     const handing = begin(script, { tools })
     const { events, steps } = await handing.end()
     const replayed = await replay(steps.records, options([]))
-    expect(taken(replayed.events)).toEqual(taken(events))
-    expect(taken(replayed.events)).toEqual([['mine', 'steer']])
+    expect(takenMessages(replayed.events)).toEqual(takenMessages(events))
+    expect(takenMessages(replayed.events)).toEqual([['mine', 'steer']])
   })
 
   const full = () =>
@@ -230,7 +230,7 @@ describe('over a crash', () => {
       },
     })
 
-  test('what a driver took and could not record waits again, and can be taken back', async () => {
+  test('a message that a step engine took and could not record is queued again, and can be retracted', async () => {
     const running = streamRun(startRun({ prompt: 'go' }), { ...options(() => 'done'), steps: full() })
     running.steer('keep me', 'a')
     expect((await running.result).reason).toBe('error')
@@ -238,15 +238,15 @@ describe('over a crash', () => {
     expect([running.retract('a'), running.waiting]).toEqual([true, []])
   })
 
-  test('what a driver took and could not record is taken by the next run of the session', async () => {
+  test('a message that a step engine took and could not record is taken by the next run of the session', async () => {
     const { engine, events } = engineOf(() => 'done', {
       stepsFor: (runId) => (runId === 'run1' ? full() : createMemorySteps({ clock: createFakeClock() })),
     })
     engine.steer('keep me', 'a')
     await all(engine.submit('go'))
-    expect([engine.lastTerminal?.reason, taken(events)]).toEqual(['error', []])
+    expect([engine.lastTerminal?.reason, takenMessages(events)]).toEqual(['error', []])
     await all(engine.submit('go on'))
-    expect([engine.lastTerminal?.reason, taken(events)]).toEqual(['completed', [['a', 'steer']]])
+    expect([engine.lastTerminal?.reason, takenMessages(events)]).toEqual(['completed', [['a', 'steer']]])
   })
 })
 
@@ -257,11 +257,11 @@ async function all(messages: AsyncIterable<unknown>): Promise<void> {
 }
 
 describe('an engine', () => {
-  test('gives ids, lists what waits, takes back, and hands what no run took to the next', async () => {
+  test('returns ids, lists queued messages, retracts them, and passes the rest to the next run', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
-      index === 0 ? { ...calls('Look'), before: () => made.engine.followUp('later', 'b') } : 'done'
-    const made = engineOf(script, { tools, maxTurns: 1 })
-    const { engine, events } = made
+      index === 0 ? { ...calls('Look'), before: () => engineParts.engine.followUp('later', 'b') } : 'done'
+    const engineParts = engineOf(script, { tools, maxTurns: 1 })
+    const { engine, events } = engineParts
     expect([engine.steer('first'), engine.steer('second', 'mine'), engine.retract('message1')]).toEqual([
       'message1',
       'mine',
@@ -271,14 +271,14 @@ describe('an engine', () => {
     expect(engine.lastTerminal?.reason).toBe('max_turns')
     expect(engine.waiting).toEqual([{ id: 'b', kind: 'follow_up', content: 'later' }])
     await all(engine.submit('go on'))
-    expect(taken(events)).toEqual([
+    expect(takenMessages(events)).toEqual([
       ['mine', 'steer'],
       ['b', 'follow_up'],
     ])
     expect([engine.waiting, engine.retract('b'), engine.retract('mine')]).toEqual([[], false, false])
   })
 
-  test('over a session that was kept passes over what that session has taken', async () => {
+  test('over a stored session ignores what that session has taken', async () => {
     const first = engineOf(() => 'done')
     first.engine.steer('only once', 'a')
     await all(first.engine.submit('go'))
@@ -288,7 +288,7 @@ describe('an engine', () => {
   })
 })
 
-test('a subagent takes nothing of what is handed in', async () => {
+test('does not pass submitted messages to a subagent', async () => {
   const agent = { ...reader('Task'), concurrencySafe: true, spawn: () => ({ prompt: 'a part of it' }) }
   const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply => {
     if (messages[0]?.content === 'a part of it') {
@@ -299,6 +299,6 @@ test('a subagent takes nothing of what is handed in', async () => {
   }
   const going = begin(script, { tools: [agent] })
   const { events } = await going.end()
-  expect(taken(events)).toEqual([['a', 'steer']])
-  expect(taken(events.flatMap((event) => (event.type === 'agent' ? [event.event] : [])))).toEqual([])
+  expect(takenMessages(events)).toEqual([['a', 'steer']])
+  expect(takenMessages(events.flatMap((event) => (event.type === 'agent' ? [event.event] : [])))).toEqual([])
 })

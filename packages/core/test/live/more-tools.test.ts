@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SET-11 to R-SET-11b, R-SET-2.
+// Tests R-SET-11 to R-SET-11b, R-SET-2.
 import { expect, test } from 'vitest'
 import { agentTool, ConfigurationError, resume, type AnyTool } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -7,18 +7,18 @@ import { begin, calls, json, reader, resultTexts } from '../support/harness.ts'
 
 const late = reader('Late', () => 'late answer')
 const others: ReadonlyMap<string, AnyTool> = new Map([['Late', late]])
-const given = { tools: [reader('Look')], moreTools: (name: string) => others.get(name) }
+const runOptions = { tools: [reader('Look')], moreTools: (name: string) => others.get(name) }
 const names = (requests: readonly { readonly tools?: readonly { readonly name: string }[] }[]) =>
   requests.map(({ tools = [] }) => tools.map(({ name }) => name))
 
-test('tools that are added while a run goes on are shown from the next request on, and can be called', async () => {
+test('tools added during a run are shown from the next request on, and can be called', async () => {
   const going = begin(
     [
       { ...calls('Look'), before: () => going.loop.set({ tools: ['Late', 'Gone', 'Look'] }) },
       calls('Late'),
       { text: 'done' },
     ],
-    given,
+    runOptions,
   )
   const run = await going.end()
   const { model, state, steps } = run
@@ -28,7 +28,7 @@ test('tools that are added while a run goes on are shown from the next request o
   expect(steps.records.some((record) => record.type === 'control' && record.control.settings !== undefined)).toBe(true)
 })
 
-test('they are taken away by a shorter list and by null; a call of one that is gone is told so', async () => {
+test('a shorter list or null removes them, and a call of a removed one gets an error', async () => {
   const going = begin(
     [
       { ...calls('Look'), before: () => going.loop.set({ tools: ['Late'] }) },
@@ -36,7 +36,7 @@ test('they are taken away by a shorter list and by null; a call of one that is g
       calls('Late'),
       { text: 'done' },
     ],
-    given,
+    runOptions,
   )
   const run = await going.end()
   const { model } = run
@@ -44,22 +44,24 @@ test('they are taken away by a shorter list and by null; a call of one that is g
   expect(resultTexts(run).at(-1)).toBe('There is no tool named "Late". Available tools: Look.')
 })
 
-test('a resume knows which there were without being told', async () => {
+test('a resume knows the added tools from the record', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const going = begin(
     [{ ...calls('Look'), before: () => going.loop.set({ tools: ['Late'] }) }, calls('Look'), { text: 'done' }],
-    { ...given, clock },
+    { ...runOptions, clock },
   )
   const { steps } = await going.end()
   const set = steps.records.findIndex((record) => record.type === 'control' && record.control.settings !== undefined)
   const first = steps.records.findIndex((record, index) => index > set && record.type === 'lap')
-  const kept = steps.records.slice(0, first + 1).map((record) => json(record) as unknown as (typeof steps.records)[0])
+  const cutRecords = steps.records
+    .slice(0, first + 1)
+    .map((record) => json(record) as unknown as (typeof steps.records)[0])
   const model = scriptedModel([{ text: 'done' }])
-  await resume(kept, { ...given, model, clock }).loop.result
+  await resume(cutRecords, { ...runOptions, model, clock }).loop.result
   expect(names(model.requests)).toEqual([['Look', 'Late']])
 })
 
-test('a subagent has those that there were when it began', async () => {
+test('a subagent has the tools of the moment when it began', async () => {
   const tools = [agentTool({ name: 'Agent', description: 'Agent', spawn: () => ({ prompt: 'look' }) }), reader('Look')]
   const going = begin(
     [
@@ -68,28 +70,28 @@ test('a subagent has those that there were when it began', async () => {
       { text: 'found' },
       { text: 'done' },
     ],
-    { ...given, tools },
+    { ...runOptions, tools },
   )
   const { model } = await going.end()
   expect(names(model.requests)[2]).toEqual(['Agent', 'Look', 'Late'])
 })
 
-test('what are no names, and what is no tool or has another name, is an error', async () => {
-  const going = begin([{ text: 'done' }], given)
-  // Plain JavaScript may give anything.
+test('rejects invalid names, invalid tools and tools with another name', async () => {
+  const going = begin([{ text: 'done' }], runOptions)
+  // Plain JavaScript code can pass any value.
   expect(() => going.loop.set({ tools: 'Late' as unknown as string[] })).toThrow(ConfigurationError)
   expect(() => going.loop.set({ tools: [''] })).toThrow(ConfigurationError)
   await going.end()
-  const strange = begin([{ text: 'done' }], { ...given, moreTools: () => late })
+  const strange = begin([{ text: 'done' }], { ...runOptions, moreTools: () => late })
   expect(() => strange.loop.set({ tools: ['Other'] })).toThrow('The name of moreTools')
   await strange.end()
 })
 
-test('an engine that begins with some tells of them in init', async () => {
-  const { engine } = engineOf([{ text: 'done' }], given)
+test('an engine that begins with some lists them in init', async () => {
+  const { engine } = engineOf([{ text: 'done' }], runOptions)
   engine.set({ tools: ['Late'] })
-  const told: unknown[] = []
+  const toolLists: unknown[] = []
   for await (const message of engine.submit('go'))
-    if (message.type === 'system' && message.subtype === 'init') told.push(message.tools)
-  expect(told).toEqual([['Look', 'Late']])
+    if (message.type === 'system' && message.subtype === 'init') toolLists.push(message.tools)
+  expect(toolLists).toEqual([['Look', 'Late']])
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SET-1 to R-SET-10.
+// Tests R-SET-1 to R-SET-10.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -32,8 +32,8 @@ import {
   reader,
   resultTexts,
   tool,
-  type Given,
-  type Going,
+  type RunTestOptions,
+  type RunningRun,
   type Run,
   isLive,
 } from '../support/harness.ts'
@@ -50,7 +50,7 @@ const onRecord = (records: readonly StepRecord[]): readonly (readonly [key: stri
       : [],
   )
 
-/** Calls a tool in every turn up to the last; in the turns named, something is done when the reply is written. */
+/** Calls a tool in every turn up to the last. In the given turns, something is done when the reply is written. */
 function turns(last: number, during: { readonly [turn: number]: () => unknown } = {}) {
   return ({ messages }: Pick<ModelRequest, 'messages'>): ScriptedReply => {
     const turn = messages.filter(({ role }) => role === 'assistant').length + 1
@@ -60,17 +60,21 @@ function turns(last: number, during: { readonly [turn: number]: () => unknown } 
   }
 }
 
-/** A run that is told something in mid-run, by its own model. */
-function told(last: number, during: { readonly [turn: number]: (going: Going) => unknown }, given: Given = {}): Going {
+/** A run whose own model changes settings during the run. */
+function beginChanged(
+  last: number,
+  during: { readonly [turn: number]: (going: RunningRun) => unknown },
+  overrides: RunTestOptions = {},
+): RunningRun {
   const script = turns(
     last,
     Object.fromEntries(Object.entries(during).map(([turn, what]) => [turn, (): unknown => what(going)])),
   )
-  const going: Going = begin(script, { tools, ...given })
+  const going: RunningRun = begin(script, { tools, ...overrides })
   return going
 }
 
-/** The record as another process would read it, up to and with the n-th record that fits. */
+/** The record as another process would read it, up to and including the n-th matching record. */
 function cut(records: readonly StepRecord[], fits: (record: StepRecord) => boolean, more = 0): readonly StepRecord[] {
   const index = records.findIndex(fits)
   if (index < 0) throw new Error('There is no such record.')
@@ -79,8 +83,8 @@ function cut(records: readonly StepRecord[], fits: (record: StepRecord) => boole
 
 const isSettings = (record: StepRecord): boolean => record.type === 'control' && record.control.settings !== undefined
 
-describe('what is set while a run goes on', () => {
-  test('is on record, is told, and counts from the next request on', async () => {
+describe('a setting that is changed during the run', () => {
+  test('is recorded and reported, and applies from the next request on', async () => {
     const script = turns(3, { 1: () => going.loop.set({ thinking: { type: 'enabled', budgetTokens: 2_000 } }) })
     const going = begin(script, { tools, thinking: { type: 'adaptive' } })
     const { events, steps, model } = await going.end()
@@ -94,8 +98,8 @@ describe('what is set while a run goes on', () => {
     ])
   })
 
-  test('several times before it is taken is one record; the last word counts', async () => {
-    const going = told(2, {
+  test('is one record when it is set several times before it is taken; the last value counts', async () => {
+    const going = beginChanged(2, {
       1: ({ loop }) => {
         loop.set({ thinking: { type: 'disabled' }, limits: { maxTurns: 7, maxTotalTokens: 9_000 } })
         loop.set({ limits: { maxTurns: 8 } })
@@ -107,7 +111,7 @@ describe('what is set while a run goes on', () => {
     ])
   })
 
-  test('before the run begins counts from its first request', async () => {
+  test('applies from the first request when it is set before the run', async () => {
     const going = begin(turns(1), { tools })
     going.loop.set({ thinking: { type: 'adaptive' } })
     const { model, steps } = await going.end()
@@ -115,8 +119,8 @@ describe('what is set while a run goes on', () => {
     expect(onRecord(steps.records).map(([key]) => key)).toEqual(['run1/control:before_turn:1'])
   })
 
-  test('and taken back with null is as the options say', async () => {
-    const going = told(3, {
+  test('returns to the value of the options with null', async () => {
+    const going = beginChanged(3, {
       1: ({ loop }) => loop.set({ thinking: { type: 'disabled' } }),
       2: ({ loop }) => loop.set({ thinking: null }),
     })
@@ -126,7 +130,7 @@ describe('what is set while a run goes on', () => {
 })
 
 describe('a model', () => {
-  /** Three models of one script, which tell who was asked. */
+  /** Three models with one script, each of which shows that it was asked. */
   function three(script: Parameters<typeof scriptedModel>[0]) {
     const asked: string[] = []
     const named = (id: string): ScriptedModel =>
@@ -152,7 +156,7 @@ describe('a model', () => {
     expect(Object.keys(state.spent.modelUsage)).toEqual(['first', 'second'])
   })
 
-  test('set after the fallback took over goes before it; one set before it falls back like any', async () => {
+  test('overrides the fallback when set after it took over; one set earlier falls back like any other', async () => {
     const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'too many', status: 529 } }
     const isFallback = ({ events }: Pick<Run, 'events'>): boolean =>
       events.some((event) => event.type === 'lap' && event.transition === 'model_fallback')
@@ -184,7 +188,7 @@ describe('a model', () => {
     }
   })
 
-  test('counts in tokens of its own: what the other counted is not what is reserved by', async () => {
+  test('counts in its own tokens: the count of the other is not used for reservations', async () => {
     const script = turns(3, { 1: () => going.loop.set({ model: 'second' }) })
     const { first, second } = three(script)
     const going = begin([], {
@@ -198,13 +202,13 @@ describe('a model', () => {
     const reserved = steps.records.flatMap((record) =>
       record.type === 'intent' && record.key.includes('model:') ? [(record.intent as { tokens: number }).tokens] : [],
     )
-    // The second request is bounded by bytes again; the third by what the second model counted.
+    // The second request is bounded by bytes again; the third by the count of the second model.
     expect(reserved.map((tokens) => tokens > 69_000)).toEqual([true, true, false])
   })
 
-  test('that the options do not have is an error at once, and nothing happens', async () => {
+  test('that is not in the options is an error at once, and changes nothing', async () => {
     const errors: unknown[] = []
-    const going = told(3, {
+    const going = beginChanged(3, {
       1: ({ loop }) => {
         try {
           loop.set({ model: 'nobody', thinking: { type: 'disabled' } })
@@ -223,7 +227,7 @@ describe('a model', () => {
     ])
   })
 
-  test('must be one of its id', () => {
+  test('must be named by its id', () => {
     const model = scriptedModel([])
     expect(() => begin([], { model, models: [scriptedModel([])] })).toThrow(
       'There are two models scripted: one could not be chosen.',
@@ -233,7 +237,7 @@ describe('a model', () => {
 })
 
 describe('a permission mode', () => {
-  /** Rules that know two modes and allow in one of them. */
+  /** Rules with two modes that allow calls in one of them. */
   function ruled(): { readonly permissions: Permissions; readonly modes: (string | undefined)[] } {
     const modes: (string | undefined)[] = []
     const behavior = ({ mode }: PermissionRequest) =>
@@ -252,9 +256,9 @@ describe('a permission mode', () => {
   }
   const write = tool('Look')
 
-  test('is told to the rules with every call from then on', async () => {
+  test('is passed to the rules with every call from then on', async () => {
     const { permissions, modes } = ruled()
-    const going = told(
+    const going = beginChanged(
       4,
       { 2: ({ loop }) => loop.set({ permissionMode: 'open' }), 3: ({ loop }) => loop.set({ permissionMode: null }) },
       { tools: [write], permissions },
@@ -279,8 +283,8 @@ describe('a limit', () => {
   const usage = { input_tokens: 1, output_tokens: 1 }
   const paid = { prices: dollarATokenPrices, maxBudgetUsd: 1_000_000 }
 
-  test('on turns that is raised lets the run go on', async () => {
-    const going = told(6, { 1: ({ loop }) => loop.set({ limits: { maxTurns: 10 } }) }, { maxTurns: 2 })
+  test('on turns that is raised lets the run continue', async () => {
+    const going = beginChanged(6, { 1: ({ loop }) => loop.set({ limits: { maxTurns: 10 } }) }, { maxTurns: 2 })
     const { terminal, events } = await going.end()
     expect([terminal.reason, terminal.summary.turns]).toEqual(['completed', 6])
     const rankings = events.flatMap((event) => (event.type === 'lap' ? [[event.before[0], event.after[0]]] : []))
@@ -293,8 +297,8 @@ describe('a limit', () => {
     ])
   })
 
-  test('on turns that is lowered ends the run with its own ending, at that many turns', async () => {
-    const going = told(9, { 2: ({ loop }) => loop.set({ limits: { maxTurns: 3 } }) }, { maxTurns: 50 })
+  test('on turns that is lowered ends the run under that limit, at that many turns', async () => {
+    const going = beginChanged(9, { 2: ({ loop }) => loop.set({ limits: { maxTurns: 3 } }) }, { maxTurns: 50 })
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.summary.turns, terminal.signal.message]).toEqual([
       'max_turns',
@@ -309,10 +313,10 @@ describe('a limit', () => {
     ['tokens', { maxTotalTokens: 5 }, 'token_limit'],
     ['time', { maxDurationMs: 3_000 }, 'time_limit'],
   ] as const)(
-    'on %s that is lowered below what is spent ends the run at the next checkpoint',
+    'on %s that is lowered below the spent amount ends the run at the next cancellation point',
     async (_what, limits, reason) => {
       const clock = createFakeClock({ autoAdvance: true })
-      // In the third turn a tool is at work, and time passes.
+      // In the third turn a tool runs, and time passes.
       const work = reader('Look', async () => {
         await new Promise<void>((resolve) => void clock.after(2_000, resolve))
         if (going.events.filter(({ type }) => type === 'turn_start').length === 3) going.loop.set({ limits })
@@ -326,7 +330,7 @@ describe('a limit', () => {
     },
   )
 
-  test('on turns that is lowered while a turn is granted ends the run before the turn', async () => {
+  test('on turns that is lowered after a turn was granted ends the run before the turn', async () => {
     const lower = hook('afterStep', () => {
       if (going.model.requests.length === 2) going.loop.set({ limits: { maxTurns: 1 } })
     })
@@ -339,7 +343,7 @@ describe('a limit', () => {
     ])
   })
 
-  test('of dollars is kept by the ledger: nothing is asked that it cannot pay', async () => {
+  test('of dollars is enforced by the ledger: no unaffordable request is made', async () => {
     const script = turns(9, { 2: () => going.loop.set({ limits: { maxBudgetUsd: 1_100 } }) })
     const going = begin((request) => ({ ...(script(request) as object), usage }), { tools, ...paid })
     const { terminal, model, steps } = await going.end()
@@ -354,7 +358,7 @@ describe('a limit', () => {
     expect(folded.spent.settled.tokens).toBe(4)
   })
 
-  test('of a run that had none counts what was spent before', async () => {
+  test('of a run without limits counts what was spent before', async () => {
     const script = turns(9, { 3: () => going.loop.set({ limits: { maxTotalTokens: 70_000 } }) })
     const going = begin(
       (request) => ({ ...(script(request) as object), usage: { input_tokens: 20_000, output_tokens: 1_000 } }),
@@ -369,7 +373,7 @@ describe('a limit', () => {
     ])
   })
 
-  test('on time that is raised moves the deadline, and one that is lowered is kept', async () => {
+  test('on time that is raised moves the deadline, and one that is lowered is enforced', async () => {
     const timed = async (limits: NonNullable<SettingsChange['limits']>) => {
       const clock = createFakeClock({ autoAdvance: true })
       const work = reader('Look', async (_input, { signal }) => {
@@ -380,7 +384,7 @@ describe('a limit', () => {
         return 'looked'
       })
       const script = turns(4, { 1: () => going.loop.set({ limits }) })
-      const going: Going = begin(script, { tools: [work], clock, maxDurationMs: 10_000 })
+      const going: RunningRun = begin(script, { tools: [work], clock, maxDurationMs: 10_000 })
       const { terminal } = await going.end()
       return [terminal.reason, terminal.durationMs, terminal.signal.context['limitMs']]
     }
@@ -389,18 +393,18 @@ describe('a limit', () => {
     expect(await timed({ maxDurationMs: 6_000 })).toEqual(['time_limit', 6_000, 6_000])
   })
 
-  test('on time that is lowered below what is spent ends the run also when the model has answered', async () => {
+  test('on time that is lowered below the used time ends the run even after the model has answered', async () => {
     const clock = createFakeClock()
     const answer = async (): Promise<void> => {
       await clock.advance(5_000)
       going.loop.set({ limits: { maxDurationMs: 4_000 } })
     }
-    const going: Going = begin([{ text: 'done', before: answer }], { clock })
+    const going: RunningRun = begin([{ text: 'done', before: answer }], { clock })
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 5_000])
   })
 
-  test('that a guard sets stays, and is kept by the ledger: the guard would stop the run there in any case', async () => {
+  test('that a guard sets remains, and the ledger enforces it: the guard would stop the run there anyway', async () => {
     const script = turns(9, { 1: () => going.loop.set({ limits: { maxTotalTokens: 900_000 } }) })
     const large = { input_tokens: 60_000, output_tokens: 1_000 }
     const going = begin((request) => ({ ...(script(request) as object), usage: large }), {
@@ -411,7 +415,7 @@ describe('a limit', () => {
     expect([terminal.reason, model.requests.length, state.spent.totalTokens]).toEqual(['token_limit', 2, 122_000])
   })
 
-  test('that is none, or that nobody could keep, is an error at once', () => {
+  test('that is invalid or unenforceable is an error at once', () => {
     const { loop } = begin([])
     const message = (limits: NonNullable<SettingsChange['limits']>): string => {
       try {
@@ -441,24 +445,24 @@ describe('a limit', () => {
   test.each<[what: string, change: unknown]>([
     ['nothing', null],
     ['a text', 'faster'],
-    ['limits that are none', { limits: null }],
+    ['invalid limits', { limits: null }],
     ['a limit that is a text', { limits: { maxTurns: '5' } }],
     ['a limit that is true', { limits: { maxTotalTokens: true } }],
     ['a limit that is a list', { limits: { maxDurationMs: [3] } }],
     ['a mode that is a number', { permissionMode: 5 }],
     ['a model that is a number', { model: 5 }],
     ['thinking that is a text', { thinking: 'hard' }],
-    ['thinking of no known type', { thinking: { type: 'hard' } }],
+    ['thinking of an unknown type', { thinking: { type: 'hard' } }],
     ['thinking without a number', { thinking: { type: 'enabled' } }],
   ])('garbage is an error at once, too: %s', async (_what, change) => {
     const permissions: Permissions = { modes: ['plan'], denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
     const going = begin(['done'], { permissions })
-    // Plain JavaScript may hand in anything.
+    // Plain JavaScript code can pass any value.
     expect(() => going.loop.set(change as SettingsChange)).toThrow(ConfigurationError)
     expect(settingsOf((await going.end()).events)).toEqual([])
   })
 
-  test('thinking is put on record as it was when it was set', async () => {
+  test('records thinking as it was when it was set', async () => {
     const thinking = { type: 'enabled' as const, budgetTokens: 2_000 }
     const going = begin(['done'])
     going.loop.set({ thinking })
@@ -468,7 +472,7 @@ describe('a limit', () => {
     expect(onRecord(steps.records)[0]?.[1]).toEqual({ thinking: { type: 'enabled', budgetTokens: 2_000 } })
   })
 
-  test('in dollars and a model without a price exclude each other, also when both are yet to be taken', () => {
+  test('rejects a dollar limit with a model without a price, also when both are not yet taken', () => {
     const free = scriptedModel([], { id: 'free' })
     const prices = {
       cost: (model: string) => (model === 'free' ? undefined : 1),
@@ -489,7 +493,7 @@ describe('a subagent', () => {
     spawn: () => ({ prompt: 'sub' }),
   }
 
-  test('goes on with the settings it began with', async () => {
+  test('continues with the settings it began with', async () => {
     const modes: (string | undefined)[] = []
     const permissions: Permissions = {
       modes: ['open', 'closed'],
@@ -508,13 +512,13 @@ describe('a subagent', () => {
     }
     const going = begin(script, { tools: [agent, tool('Look')], permissions })
     await going.end()
-    // The main loop looks and calls the agent, which looks twice; what was set meanwhile is the main loop's alone.
+    // The main loop looks and calls the agent, which looks twice. New settings apply to the main loop only.
     expect(modes).toEqual(['open', 'open', 'open', 'open', 'closed'])
   })
 })
 
 describe('over a crash', () => {
-  const options = (models: readonly Model[], more: Given = {}) => ({
+  const options = (models: readonly Model[], more: RunTestOptions = {}) => ({
     model: models[0]!,
     models: models.slice(1),
     tools,
@@ -532,11 +536,11 @@ describe('over a crash', () => {
   }
 
   async function whole(): Promise<Run> {
-    const going: Going = begin([], options(two(turns(9, { 2: () => going.loop.set(change) })), { maxTurns: 3 }))
+    const going: RunningRun = begin([], options(two(turns(9, { 2: () => going.loop.set(change) })), { maxTurns: 3 }))
     return going.end()
   }
 
-  test('a resume after any record comes to the same end', async () => {
+  test('a resume after any record ends the same', async () => {
     const { steps, terminal } = await whole()
     expect([terminal.reason, terminal.summary.turns]).toEqual(['max_turns', 5])
     const from = steps.records.findIndex(isSettings) + 1
@@ -556,7 +560,7 @@ describe('over a crash', () => {
     }
   })
 
-  test('limits that were set in a past turn hold: dollars and tokens on the ledger, time on the clock', async () => {
+  test('limits that were set in a past turn apply: dollars and tokens on the ledger, time on the clock', async () => {
     const work = (clock: FakeClock) =>
       reader('Look', async (_input, { signal }) => {
         await new Promise<void>((resolve) => {
@@ -565,7 +569,7 @@ describe('over a crash', () => {
         })
         return 'looked'
       })
-    const given = () => {
+    const runOptions = () => {
       const clock = createFakeClock({ autoAdvance: true })
       return { clock, tools: [work(clock)] }
     }
@@ -575,12 +579,12 @@ describe('over a crash', () => {
       [{ maxDurationMs: 14_000 }, 'time_limit', 4],
     ] as const) {
       const script = turns(9, { 1: () => going.loop.set({ limits }) })
-      const going = begin((request) => ({ ...(script(request) as object), usage }), given())
+      const going = begin((request) => ({ ...(script(request) as object), usage }), runOptions())
       const { steps, terminal, model } = await going.end()
       expect([terminal.reason, model.requests.length]).toEqual([reason, requests])
       const records = cut(steps.records, (record) => record.type === 'lap' && record.lap.spent.request === 3)
       const again = scriptedModel((request) => ({ ...(turns(9)(request) as object), usage }))
-      const resumed = await resume(records, { model: again, ...given() }).loop.result
+      const resumed = await resume(records, { model: again, ...runOptions() }).loop.result
       expect([resumed.reason, resumed.durationMs, again.requests.length]).toEqual([
         reason,
         terminal.durationMs,
@@ -589,7 +593,7 @@ describe('over a crash', () => {
     }
   })
 
-  test('more time that was set in the open turn holds for all of that turn', async () => {
+  test('a longer time limit set in the open turn applies to all of that turn', async () => {
     const clock = createFakeClock()
     const slow = tool('Slow', async () => {
       await clock.advance(5_000)
@@ -599,17 +603,17 @@ describe('over a crash', () => {
       await clock.advance(8_000)
       going.loop.set({ limits: { maxDurationMs: 20_000 } })
     }
-    const given = { tools: [slow], maxDurationMs: 10_000 }
-    const going: Going = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...given, clock })
+    const runOptions = { tools: [slow], maxDurationMs: 10_000 }
+    const going: RunningRun = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...runOptions, clock })
     const { steps } = await going.end()
     // 13 s are on record, in a turn that began with a limit of 10 s.
     const records = cut(steps.records, (record) => record.type === 'result' && record.key.startsWith('run1/tool:'))
-    const again = { model: scriptedModel(['done']), clock: createFakeClock({ start: 1_000_000 }), ...given }
+    const again = { model: scriptedModel(['done']), clock: createFakeClock({ start: 1_000_000 }), ...runOptions }
     const { reason, durationMs } = await resume(records, again).loop.result
     expect([reason, durationMs]).toEqual(['completed', 13_000])
   })
 
-  test('a replay tells the same', async () => {
+  test('a replay has the same events', async () => {
     const { steps, events, terminal } = await whole()
     const replayed = await replay(steps.records, options(two([]), { maxTurns: 3 }))
     expect(json(replayed.events)).toEqual(json(events.filter((event) => !isLive(event))))
@@ -619,27 +623,24 @@ describe('over a crash', () => {
   test.each([
     ['in the open turn', 0],
     ['in a past turn', 8],
-  ])(
-    'a model that was chosen %s and is no longer there is an error before anything is written',
-    async (_when, more) => {
-      const { steps } = await whole()
-      const records = cut(steps.records, isSettings, more)
-      const message = 'There is no model second to choose; there is first. Give it in the option models.'
-      const written: StepRecord[] = []
-      const alone = {
-        ...options(two([]).slice(0, 1)),
-        steps: createMemorySteps({ onRecord: (each) => written.push(each) }),
-      }
-      expect(() => resume(records, alone)).toThrow(new ConfigurationError(message))
-      await expect(replay(steps.records, alone)).rejects.toThrow(new ConfigurationError(message))
-      expect(written).toEqual([])
-    },
-  )
+  ])('a model that was chosen %s and no longer exists is an error before anything is written', async (_when, more) => {
+    const { steps } = await whole()
+    const records = cut(steps.records, isSettings, more)
+    const message = 'There is no model second to choose; there is first. Give it in the option models.'
+    const written: StepRecord[] = []
+    const alone = {
+      ...options(two([]).slice(0, 1)),
+      steps: createMemorySteps({ onRecord: (each) => written.push(each) }),
+    }
+    expect(() => resume(records, alone)).toThrow(new ConfigurationError(message))
+    await expect(replay(steps.records, alone)).rejects.toThrow(new ConfigurationError(message))
+    expect(written).toEqual([])
+  })
 
-  test('what is set after a resume is held against what the record shows as set', async () => {
+  test('a setting after a resume is validated against the recorded settings', async () => {
     const { steps } = await whole()
     const { loop } = resume(cut(steps.records, isSettings), options(two(turns(9))))
-    // Tokens are limited by the record alone.
+    // Only the record limits the tokens.
     const endless = { ...scriptedModel([], { id: 'endless' }), maxServerToolUses: Infinity }
     const other = resume(cut(steps.records, isSettings), options([...two(turns(9)), endless]))
     expect(() => other.loop.set({ model: 'endless' })).toThrow('so a budget cannot be kept')

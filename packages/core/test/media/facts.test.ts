@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-MEDIA-1 to R-MEDIA-2a.
+// Tests R-MEDIA-1 to R-MEDIA-2a.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mediaProblem, type MediaLimits } from '../../src/entries/adapters.ts'
@@ -12,7 +12,7 @@ import { gifHead, imageOf, jpegHead, pdf, png, pngHead, webpHead } from '../supp
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 describe('bytes of base64', () => {
-  test('are those that it stands for, wherever they are asked for', () => {
+  test('are the decoded bytes, at every offset', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const read = bytesOfBase64(base64(bytes))
@@ -27,7 +27,7 @@ describe('bytes of base64', () => {
     )
   })
 
-  test('are unknown where the text is no base64', () => {
+  test('are unknown when the text is not base64', () => {
     expect([bytesOfBase64('!!!!').at(0), bytesOfBase64('éé').at(0), bytesOfBase64('').at(0)]).toEqual([
       undefined,
       undefined,
@@ -36,12 +36,12 @@ describe('bytes of base64', () => {
   })
 })
 
-describe('an image is known by its own bytes', () => {
+describe('an image is recognized by its own bytes', () => {
   test.each([
     ['png', png(3, 5), 'image/png'],
     ['gif', gifHead(3, 5), 'image/gif'],
     ['jpeg', jpegHead(3, 5), 'image/jpeg'],
-    ['jpeg behind a long profile', jpegHead(3, 5, 65_000), 'image/jpeg'],
+    ['jpeg after a long profile', jpegHead(3, 5, 65_000), 'image/jpeg'],
     ['webp', webpHead('VP8 ', 3, 5), 'image/webp'],
     ['lossless webp', webpHead('VP8L', 3, 5), 'image/webp'],
     ['extended webp', webpHead('VP8X', 3, 5), 'image/webp'],
@@ -50,13 +50,13 @@ describe('an image is known by its own bytes', () => {
     expect([imageFactsOf(bytes), imageFactsOf(bytesOfBase64(base64(bytes)))]).toEqual([facts, facts])
   })
 
-  test('with a size of its own at the limits of each kind', () => {
+  test('with its own size at the limits of each kind', () => {
     expect(imageFactsOf(webpHead('VP8L', 16_383, 16_383))?.size).toEqual({ width: 16_383, height: 16_383 })
     expect(imageFactsOf(webpHead('VP8X', 16_777_216, 1))?.size).toEqual({ width: 16_777_216, height: 1 })
     expect(imageFactsOf(pngHead(4_294_967_295, 1))?.size).toEqual({ width: 4_294_967_295, height: 1 })
   })
 
-  test('cut anywhere it is still of its kind, or unknown, and nothing breaks', () => {
+  test('cut anywhere, keeps its kind or is unknown, without an error', () => {
     for (const bytes of [png(3, 5), gifHead(3, 5), jpegHead(3, 5), webpHead('VP8L', 3, 5)]) {
       const whole = imageFactsOf(bytes)
       for (let length = 0; length < bytes.length; length++) {
@@ -68,7 +68,7 @@ describe('an image is known by its own bytes', () => {
   })
 })
 
-/** Heads of every kind, followed by anything. */
+/** Headers of every kind, followed by anything. */
 const anything = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc
@@ -99,7 +99,7 @@ function counted(bytes: Uint8Array, length: number): { reads: number; length: nu
 }
 
 describe('any bytes', () => {
-  test('are read without a throw', () => {
+  test('are read without an error', () => {
     fc.assert(
       fc.property(anything, fc.boolean(), (bytes, isPng) => {
         const data = base64(bytes)
@@ -130,7 +130,7 @@ describe('any bytes', () => {
     expect(document.reads).toBe(2 * 1024 * 1024)
   })
 
-  test('that are no content are told nothing about', () => {
+  test('have no facts when they are not media', () => {
     const blocks: unknown[] = [
       { type: 'image' },
       { type: 'image', source: null },
@@ -154,15 +154,15 @@ describe('the pages of a PDF', () => {
     ['the highest of its trees', text('<</Type/Pages/Count 20>> <</Type/Pages /Count 300>>'), 300],
     ['its linearized head', text('<< /Linearized 1 /L 9 /N 42 >>'), 42],
     ['no count of an outline', text('<< /Type /Outlines /Count 900 >> << /Type /Page >>'), 1],
-    ['no count behind its own dictionary', text('<< /Type /Pages >> << /Count 900 >> << /Type /Page >>'), 1],
-    ['nothing that is compressed', text('7 0 obj << /Type /ObjStm >> stream'), undefined],
+    ['no count after its own dictionary', text('<< /Type /Pages >> << /Count 900 >> << /Type /Page >>'), 1],
+    ['no compressed object', text('7 0 obj << /Type /ObjStm >> stream'), undefined],
     ['a tree at the end of a large file', Buffer.concat([text(''), Buffer.alloc(5_000_000), pdf(7)]), 7],
-  ])('are told by %s', (_name, bytes, pages) => {
+  ])('are counted for %s', (_name, bytes, pages) => {
     expect([isPdf(bytes), pdfPagesOf(bytes), pdfPagesOf(bytesOfBase64(base64(bytes)))]).toEqual([true, pages, pages])
   })
 })
 
-describe('what a service would refuse is told with what would be right', () => {
+describe('reports what a service would refuse, with the fix', () => {
   const document = (bytes: Buffer): ContentBlock => ({
     type: 'document',
     source: { type: 'base64', media_type: 'application/pdf', data: bytes.toString('base64') },

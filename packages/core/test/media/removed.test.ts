@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-MEDIA-8 to R-MEDIA-10, R-REQ-9.
+// Tests R-MEDIA-8 to R-MEDIA-10, R-REQ-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../../src/index.ts'
@@ -15,7 +15,7 @@ const result = (content: readonly ContentBlock[], id = 't'): ContentBlock => ({
 })
 const user = (content: readonly ContentBlock[]): ModelMessage => ({ role: 'user', content })
 
-describe('an entry that names what is removed', () => {
+describe('an entry that names removed media', () => {
   const entries: TranscriptEntry[] = [
     { kind: 'user', id: 'a', message: { role: 'user', content: [image, text('x'), image] }, origin: 'prompt' },
     { kind: 'user', id: 'b', message: { role: 'user', content: [result([image, image])] }, origin: 'hook' },
@@ -30,7 +30,7 @@ describe('an entry that names what is removed', () => {
     },
   ]
 
-  test('puts the note there alone; the rest stays the object that it is', () => {
+  test('puts the note there only; the rest stays the same object', () => {
     const transcript = Transcript.of(entries)
     const before = Transcript.of(entries.slice(0, 2)).messages()
     const after = transcript.messages()
@@ -44,7 +44,7 @@ describe('an entry that names what is removed', () => {
     expect(before).toEqual([entries[0], entries[1]].map((entry) => entry?.kind === 'user' && entry.message))
   })
 
-  test('is read back from storage; a place that is none is refused', () => {
+  test('is read back from storage; an invalid place is rejected', () => {
     expect(Transcript.fromJSON(json(entries)).messages()).toEqual(Transcript.of(entries).messages())
     const [, , removed] = entries
     expect(() => Transcript.fromJSON([{ ...removed, at: [0] }])).toThrow(
@@ -54,7 +54,7 @@ describe('an entry that names what is removed', () => {
     expect(() => Transcript.fromJSON([{ ...removed, at: undefined }])).not.toThrow()
   })
 
-  test('that names anything changes nothing but images and documents', () => {
+  test('changes only images and documents, whatever it names', () => {
     const messages = Transcript.of(entries.slice(0, 2)).messages()
     const place = fc.array(fc.integer({ min: -2, max: 4 }), { maxLength: 4 })
     fc.assert(
@@ -98,7 +98,7 @@ describe('the place that a refusal names', () => {
     expect(namedMedia(refusal, conversation)).toEqual(at)
   })
 
-  test('is looked for in any text, and found where there is media alone', () => {
+  test('is parsed from any text, and found only where there is media', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(9), fc.nat(9), (words, turn, place) => {
         for (const refusal of [words, `${words} messages.${turn}.content.${place}.image ${words}`]) {
@@ -115,21 +115,21 @@ describe('an image that the service refuses', () => {
   const refusal = (message: string): ScriptedReply => ({ error: { kind: 'image', message, status: 400 } })
   const named = 'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum'
   const prompt = [image, image, text('what is this?')]
-  const gone = text(`[An image was removed here: the service rejected it (${named}).]`)
+  const notice = text(`[An image was removed here: the service rejected it (${named}).]`)
 
-  test('and names gives way alone', async () => {
+  test('is removed alone when the refusal names it', async () => {
     const { terminal, model } = await run([refusal(named), 'a dot'], {}, { prompt })
     expect(terminal.reason).toBe('completed')
-    expect(model.requests[1]?.messages).toEqual([user([image, gone, text('what is this?')])])
+    expect(model.requests[1]?.messages).toEqual([user([image, notice, text('what is this?')])])
   })
 
-  test('and names again ends the run with all of them gone, so that the next run goes on', async () => {
+  test('ends the run with all images removed when one is named again, so that the next run continues', async () => {
     const { terminal, state, transitions } = await run(() => refusal(named), {}, { prompt })
     expect([terminal.reason, transitions]).toEqual(['image_error', ['media_recovery']])
     expect(state.transcript.messages().some(holdsMedia)).toBe(false)
   })
 
-  test('as one of too many ends no later run of the session', async () => {
+  test('does not end a later run of the session when there were too many', async () => {
     const most = 3
     const count = (messages: readonly ModelMessage[]): number =>
       messages.flatMap((message, index) => mediaIn(message, index)).length
@@ -140,8 +140,8 @@ describe('an image that the service refuses', () => {
         return index === 0 && turn % 2 === 0 ? calls('Look') : 'seen'
       })
       const camera = tool('Look', () => ({ content: [image] }), { readOnly: true })
-      const given = { model, tools: [camera, reader('Other')] }
-      const { terminal, state } = await run([], given, { prompt: [image, text(`${turn}`)], transcript })
+      const runOptions = { model, tools: [camera, reader('Other')] }
+      const { terminal, state } = await run([], runOptions, { prompt: [image, text(`${turn}`)], transcript })
       expect([turn, terminal.reason]).toEqual([turn, 'completed'])
       ;({ transcript } = state)
     }

@@ -1,4 +1,4 @@
-// A history in the shape of the Messages API: what is none is refused with the message, the reason and what to do.
+// Tests a history in the shape of the Messages API: an invalid one is rejected with the message, the reason and the fix.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { historyEntries } from '../../src/conversation/history.ts'
@@ -20,7 +20,7 @@ function refusal(messages: unknown): string {
   return 'taken'
 }
 
-describe('a history that is none', () => {
+describe('an invalid history', () => {
   test.each<[string, unknown, string]>([
     ['a text', 'hello', 'messages must be a list of messages of the Messages API, but it is "hello".'],
     [
@@ -34,7 +34,7 @@ describe('a history that is none', () => {
       'messages[0] has the role system. Give its text as the option `system`, and leave the message out.',
     ],
     [
-      'a message of a developer',
+      'a developer message',
       [{ role: 'developer', content: 'Be brief.' }],
       'messages[0] has the role developer. Give its text as the option `system`, and leave the message out.',
     ],
@@ -76,7 +76,7 @@ describe('a history that is none', () => {
       'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
     ],
     [
-      'a remark in its place',
+      'a text in place of a result',
       [user, call, user],
       'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
     ],
@@ -86,17 +86,17 @@ describe('a history that is none', () => {
       'messages[1] has a result of the call "c1", which no message before it made. Leave it out, or give the message with the call.',
     ],
     [
-      'two results of a call',
+      'two results for one call',
       [user, call, result, result],
       'messages[3] has a second result of the call "c1", or one that comes too late. A call has one result, in the message behind it.',
     ],
     [
-      'a result behind a remark',
+      'a result after a text',
       [user, call, { role: 'user', content: [{ type: 'text', text: 'so' }, resultOf('c1')] }],
       'messages[2] has the result of the call "c1" behind other content. Results come first.',
     ],
     [
-      'an id of a call again',
+      'a repeated call id',
       [user, call, result, call],
       'messages[3] calls a tool under the id "c1" again. Each call of a conversation has an id of its own.',
     ],
@@ -171,7 +171,7 @@ describe('a history that cannot be read', () => {
     ['content', [{ role: 'user', content: revoked }], 'messages[0] could not be read: '],
     ['content that throws', [{ role: 'user', content: closed }], 'messages[0] must have a text or a list of blocks'],
     ['a date', [{ role: 'user', content: new Date(0) }], 'messages[0] must have a text or a list of blocks'],
-  ])('%s is refused as a wrong option', (_what, messages, message) => {
+  ])('%s is rejected as a wrong option', (_what, messages, message) => {
     expect(refusal(messages)).toContain(message)
   })
 })
@@ -199,20 +199,20 @@ describe('a block that a service would refuse', () => {
       'is no document block',
     ],
     ['an image of a result', resultWith({ content: [image({})] }), 'is no tool_result block'],
-    ['a failure that is no yes or no', resultWith({ is_error: 'yes' }), 'is no tool_result block'],
-  ])('%s is refused', (_what, messages, problem) => {
+    ['is_error that is not a boolean', resultWith({ is_error: 'yes' }), 'is no tool_result block'],
+  ])('%s is rejected', (_what, messages, problem) => {
     expect(refusal(messages)).toContain(problem)
   })
 
-  test('an image that is one is taken', () => {
+  test('accepts a valid image', () => {
     expect(refusal([{ role: 'user', content: [image(png), image({ type: 'file', file_id: 'f' })] }])).toBe('taken')
     expect(refusal(resultWith({ content: [image(png)], is_error: true }))).toBe('taken')
   })
 })
 
-describe('a history that is one', () => {
+describe('a valid history', () => {
   test.each<[string, readonly unknown[]]>([
-    ['ends with calls that wait', [user, call]],
+    ['ends with pending calls', [user, call]],
     [
       'ends with a part of the results',
       [user, { role: 'assistant', content: [...call.content, { ...call.content[0], id: 'c2' }] }, result],
@@ -232,7 +232,7 @@ describe('a history that is one', () => {
       [user, call, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1' }] }],
     ],
     [
-      'is a reply of the service as it came',
+      'is an unchanged reply of the service',
       [
         user,
         {
@@ -247,14 +247,14 @@ describe('a history that is one', () => {
       ],
     ],
     [
-      'has blocks that only the service knows',
+      'has server-side blocks',
       [user, { role: 'assistant', content: [{ type: 'server_tool_use', id: 's1', name: 'web_search', input: {} }] }],
     ],
   ])('%s', (_what, messages) => {
     expect(refusal(messages)).toBe('taken')
   })
 
-  test('keeps content apart from what the caller changes later, and knows results from words', () => {
+  test('is independent of later changes by the caller, and distinguishes results from text', () => {
     const content = [{ ...resultOf('c1') }, { type: 'text', text: 'go on' }]
     const entries = historyEntries([user, call, { role: 'user', content }], String)
     content.length = 0
@@ -274,7 +274,7 @@ type Message = { readonly role: 'user' | 'assistant'; readonly content: readonly
 const words = { type: 'text', text: 'words' }
 const callOf = (id: string): Block => ({ type: 'tool_use', id, name: 'Look', input: {} })
 
-/** A conversation: in each turn the user says something, the model makes so many calls, and gets their results. */
+/** A conversation: in each turn the user writes, the model makes this many calls, and gets their results. */
 const conversation = fc
   .array(fc.record({ calls: fc.nat(2), speaks: fc.boolean() }), { minLength: 1, maxLength: 4 })
   .map((turns) =>
@@ -290,7 +290,7 @@ const conversation = fc
     }),
   )
 
-/** The same with one thing changed: a message or a block is left out, told twice, or in another place. */
+/** The same with one change: a message or a block is missing, repeated or moved. */
 const changed = fc
   .record({
     messages: conversation,
@@ -321,7 +321,7 @@ const changed = fc
   })
   .filter((messages) => messages.length > 0)
 
-/** With results for the calls of the last answer that have none: those may wait. */
+/** Adds results for the open calls of the last answer, which may be pending. */
 function closed(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const answered = messages.slice(last + 1).flatMap(({ content }) => content.map((block) => block['tool_use_id']))
@@ -330,7 +330,7 @@ function closed(messages: readonly Message[]): readonly Message[] {
   return results.length === 0 ? messages : [...messages, { role: 'user', content: results }]
 }
 
-/** To the API neighbours of one role are one message. Here results come right behind the message that calls. */
+/** The API merges adjacent messages of one role. Here results come right after the message with the calls. */
 function callsBeforeAnswer(messages: readonly Message[]): readonly string[] {
   const isCalling = ({ role, content }: Message): boolean =>
     role === 'assistant' && content.some(({ type }) => type === 'tool_use')
@@ -339,7 +339,7 @@ function callsBeforeAnswer(messages: readonly Message[]): readonly string[] {
   )
 }
 
-test('takes exactly what the Messages API takes, but for the last calls, which may wait', () => {
+test('accepts exactly what the Messages API accepts, except that the last calls may be pending', () => {
   const seen = { taken: 0, refused: 0 }
   fc.assert(
     fc.property(changed, (messages) => {
@@ -348,10 +348,10 @@ test('takes exactly what the Messages API takes, but for the last calls, which m
       const refused = refusal(messages)
       seen[refused === 'taken' ? 'taken' : 'refused']++
       expect([refused === 'taken', problems, refused]).toEqual([problems.length === 0, problems, refused])
-      // What is taken is shown as it was given.
-      const shown = refused === 'taken' ? Transcript.of(historyEntries(messages, String)).messages() : messages
+      // An accepted history is shown unchanged.
+      const messagesShown = refused === 'taken' ? Transcript.of(historyEntries(messages, String)).messages() : messages
       const blocks = (of: readonly { readonly content: unknown }[]): unknown => of.flatMap(({ content }) => content)
-      expect(blocks(shown)).toEqual(blocks(messages))
+      expect(blocks(messagesShown)).toEqual(blocks(messages))
     }),
     { numRuns: 2_000 },
   )

@@ -1,4 +1,4 @@
-// `run` and `streamRun` of a prompt: what a program gets of a run (docs/decisions/0075-the-public-api-as-types.md).
+// Tests `run` and `streamRun` of a prompt: the result that a program gets (docs/decisions/0075-the-public-api-as-types.md).
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -54,17 +54,17 @@ describe('the outcome of a run', () => {
     expect([outcome.output, outcome.turns]).toEqual([{ city: 'Bern', celsius: 4 }, 2])
   })
 
-  test('has no output where the run did not complete, and the last words as text', async () => {
+  test('has no output when the run did not complete, and the last words as text', async () => {
     const model = scriptedModel([{ text: 'Wait …', toolCalls: [{ name: 'Look' }] }, 'never'])
     const outcome = await run({ model, tools: [look], prompt: 'go', maxTurns: 1 })
     expect([outcome.reason, outcome.output, outcome.text]).toEqual(['max_turns', undefined, 'Wait …'])
   })
 
-  test('is the same from the stream, in both of its forms, and the record keeps to the ending', async () => {
-    const told: object[] = []
+  test('is the same from the stream, in both of its forms, and the record keeps its ending', async () => {
+    const runResults: object[] = []
     const options = {
       model: scriptedModel(() => 'Hello.'),
-      onResult: (terminal: object) => void told.push(terminal),
+      onResult: (terminal: object) => void runResults.push(terminal),
     }
     const stream = streamRun({ ...options, prompt: 'Hi.' })
     const events: RunEvent[] = []
@@ -74,13 +74,13 @@ describe('the outcome of a run', () => {
     expectTypeOf(outcome.output).toEqualTypeOf<string | undefined>()
     expect(await streamRun(startRun({ prompt: 'Hi.' }), options).result).toMatchObject({ text: 'Hello.', goal: null })
     const { terminal } = await stream.ended
-    expect(told[0]).toBe(terminal)
+    expect(runResults[0]).toBe(terminal)
     expect(events.at(-1)).toEqual({ type: 'run_end', terminal })
     expect(Object.keys(terminal)).not.toContain('text')
   })
 })
 
-describe('what cannot be run', () => {
+describe('an invalid run', () => {
   const model = scriptedModel(() => 'never')
   test.each<[string, object | undefined, RegExp]>([
     ['nothing', undefined, /^A run is given an object with model and prompt/],
@@ -89,17 +89,17 @@ describe('what cannot be run', () => {
     ['no messages', { model, messages: [] }, /^messages is empty/],
     ['an empty prompt', { model, prompt: [] }, /^The prompt is an empty list/],
     ['a blank prompt', { model, prompt: ' \n' }, /^The prompt is empty, and services refuse an empty text/],
-    ['a prompt that is none', { model, prompt: 7 }, /^prompt must be a text or a list of blocks, but it is 7/],
+    ['an invalid prompt', { model, prompt: 7 }, /^prompt must be a text or a list of blocks, but it is 7/],
     ['an unknown option', { model, prompt: 'go', maxSteps: 3 }, /^Unknown option maxSteps. Use maxTurns/],
     ['an empty name', { model, prompt: 'go', sessionId: '' }, /^sessionId must be a text that is not empty/],
     ['a prompt with approvals', { model, prompt: 'go', approvals: {} }, /^Give a prompt or approvals, not both/],
     [
-      'approvals of nothing',
+      'approvals without pending calls',
       { model, messages: [{ role: 'user', content: 'go' }], approvals: {} },
       /no call that waits/,
     ],
   ])('rejects %s with a ConfigurationError', async (_what, options, message) => {
-    // Plain JavaScript may give anything.
+    // Plain JavaScript code can pass any value.
     const rejected = await run(options as Parameters<typeof run>[0]).catch((error: unknown) => error)
     expect(rejected).toBeInstanceOf(ConfigurationError)
     expect((rejected as Error).message).toMatch(message)
@@ -119,7 +119,7 @@ describe('a history', () => {
     { role: 'assistant', content: 'Hello Ada.' },
   ] as const
 
-  test('is shown to the model before the prompt, and is no part of the answer', async () => {
+  test('is shown to the model before the prompt, and is not part of the answer', async () => {
     const model = scriptedModel([{ text: '' }, 'Ada.'])
     const events: RunEvent[] = []
     const stream = streamRun({ model, messages: history, prompt: 'What is my name?' })
@@ -129,9 +129,9 @@ describe('a history', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'Hello Ada.' }] },
       { role: 'user', content: 'What is my name?' },
     ])
-    const said = events.flatMap((event) => (event.type === 'message' ? [event.entry.kind] : []))
-    expect(said[0]).toBe('user')
-    expect(said.filter((kind) => kind === 'user')).toHaveLength(1)
+    const entryKinds = events.flatMap((event) => (event.type === 'message' ? [event.entry.kind] : []))
+    expect(entryKinds[0]).toBe('user')
+    expect(entryKinds.filter((kind) => kind === 'user')).toHaveLength(1)
     const aborted = await run({
       model: scriptedModel(() => 'x'),
       messages: history,
@@ -141,22 +141,22 @@ describe('a history', () => {
     expect([aborted.text, aborted.output]).toEqual(['', undefined])
   })
 
-  test('that ends with the user needs no prompt, and its end is of the run', async () => {
+  test('that ends with the user needs no prompt, and its end belongs to the run', async () => {
     const model = scriptedModel(['Ada.'])
     const stream = streamRun({ model, messages: [...history, { role: 'user', content: 'What is my name?' }] })
     const events: RunEvent[] = []
     for await (const event of stream) events.push(event)
-    const said = events.flatMap((event) =>
+    const userMessages = events.flatMap((event) =>
       event.type === 'message' && event.entry.kind === 'user' ? [event.entry.message.content] : [],
     )
-    expect(said).toEqual(['What is my name?'])
+    expect(userMessages).toEqual(['What is my name?'])
     expect((await stream.result).output).toBe('Ada.')
   })
 
-  test('goes on from the messages of an outcome, which went through JSON', async () => {
+  test('continues from the messages of an outcome, after a JSON round trip', async () => {
     const first = await run({ model: scriptedModel(['Hello Ada.']), prompt: 'My name is Ada.' })
     const model = scriptedModel(['Ada.'])
-    // JSON gives what it was given.
+    // A JSON round trip returns the same value.
     const messages = JSON.parse(JSON.stringify(first.messages)) as typeof first.messages
     const second = await run({ model, messages, prompt: 'What is my name?' })
     expect(second.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
@@ -192,16 +192,16 @@ describe('a history', () => {
     const events: RunEvent[] = []
     for await (const event of stream) events.push(event)
     const whole = await stream.result
-    // JSON gives what it was given.
+    // A JSON round trip returns the same value.
     const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
-    // With what the run was about, too: the record says that.
-    const given: PromptOptions = { ...options, prompt: 'What else is there?', messages: [] }
-    const replayed = await replay(records, given)
+    // The record includes the subject of the run.
+    const runOptions: PromptOptions = { ...options, prompt: 'What else is there?', messages: [] }
+    const replayed = await replay(records, runOptions)
     expect(replayed.events.filter(({ type }) => type === 'message')).toEqual(
       events.filter(({ type }) => type === 'message'),
     )
-    const kept = records.findIndex(({ type }) => type === 'lap')
-    for (let cut = 1; cut <= kept + 1; cut++) {
+    const iterationIndex = records.findIndex(({ type }) => type === 'lap')
+    for (let cut = 1; cut <= iterationIndex + 1; cut++) {
       const model = scriptedModel(({ messages }) =>
         messages.length === 3 ? { toolCalls: [{ name: 'Look', id: 'c1' }] } : 'A door, Ada.',
       )
@@ -212,7 +212,7 @@ describe('a history', () => {
     }
   })
 
-  test('of 50,000 messages is taken at once', async () => {
+  test('of 50,000 messages is accepted at once', async () => {
     const messages = Array.from({ length: 25_000 }, (_, index) => [
       { role: 'user', content: `question ${index}` } as const,
       { role: 'assistant', content: [{ type: 'text', text: `answer ${index}` }] } as const,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
+// Tests R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
 import { describe, expect, test } from 'vitest'
 import {
   resume,
@@ -11,20 +11,29 @@ import {
 import { CostLimitHook, StepsLimitHook } from '../../src/compat/index.ts'
 import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, dollarATokenPrices as prices, hook, json, reader, resultTexts, said, tool } from '../support/harness.ts'
-import { killedBefore, killedBeforeLap } from '../support/killed.ts'
+import {
+  calls,
+  dollarATokenPrices as prices,
+  hook,
+  json,
+  reader,
+  resultTexts,
+  loopMessages,
+  tool,
+} from '../support/harness.ts'
+import { killedBefore, killedBeforeIteration } from '../support/killed.ts'
 
-/** Looks, then writes; looks and writes again; then says that it is done. */
+/** Looks, then writes; looks and writes again; then finishes. */
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
   const turn = messages.filter(({ role }) => role === 'assistant').length
   return turn < 2 ? calls('Look', 'Write') : 'done'
 }
 
-/** A hook that says something before every request. */
+/** A hook that adds a message before every request. */
 const saying = (text: string, id: string) =>
   hook('beforeStep', (context) => context.withState(context.state().withUserMessage(text)), { id })
 
-/** What the run was made with: with hooks, or without. `written` holds what the tool that writes has done. */
+/** The options of the run, with hooks or without. `written` lists the writes of the tool. */
 function world(hooked = true) {
   const written: string[] = []
   const write = tool('Write', (_input, { idempotencyKey }) => (written.push(idempotencyKey), 'written'))
@@ -52,11 +61,11 @@ const compacts: Compaction['run'] = async () => ({
   postTokens: 10,
 })
 
-/** Programs that differ from the one that made the record. All of them can go on with it. */
+/** Programs that differ from the one that made the record. All of them can continue it. */
 const others: readonly (readonly [what: string, change: Partial<RunOptions>])[] = [
   ['the same', {}],
   ['another system prompt', { system: 'a much longer system prompt than the first one was' }],
-  ['one tool more', { tools: [reader('Look'), tool('Write'), reader('Extra')] }],
+  ['one more tool', { tools: [reader('Look'), tool('Write'), reader('Extra')] }],
   ['the tools in another order', { tools: [tool('Write'), reader('Look')] }],
   ['without the tool that wrote', { tools: [reader('Look')] }],
   ['without any tool', { tools: [] }],
@@ -72,7 +81,7 @@ const others: readonly (readonly [what: string, change: Partial<RunOptions>])[] 
   ['another model', { model: scriptedModel(script, { id: 'another' }) }],
   ['another cap', { model: scriptedModel(script, { maxOutputTokens: 5_000, defaultOutputTokens: 2_000 }) }],
   ['no hooks', { hooks: [] }],
-  ['a hook that says more', { hooks: [saying('new', 'new')] }],
+  ['a hook that adds a message', { hooks: [saying('new', 'new')] }],
   ['a hook that denies', { hooks: [hook('beforeToolUse', (context) => context.withBlocked('no'))] }],
   [
     'a hook that changes inputs',
@@ -103,9 +112,9 @@ const cases = others.flatMap(([what, change]) =>
 )
 
 describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, change, hooked) => {
-  test('keeps what is on record: a write that was done is done once, and told', async () => {
+  test('keeps what is on record: a completed write is done once, and reported', async () => {
     const { written, options } = world(hooked)
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     expect(written).toHaveLength(2)
     const { state, terminal } = await resume(records, { ...options(), ...change }).loop.ended
     expect(terminal.error?.code).not.toBe('step_mismatch')
@@ -114,7 +123,7 @@ describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, chang
     expect(transcriptProblems(state.transcript.messages())).toEqual([])
   })
 
-  test('a call that had begun is told as unknown, and not run again', async () => {
+  test('reports a call that had begun as unknown, and does not run it again', async () => {
     const { written, options } = world(hooked)
     const records = await killedBefore(
       (record) => record.type === 'result' && record.key.startsWith('run1/tool:2:1:'),
@@ -132,10 +141,10 @@ describe.each(cases)('a resume with %s, of a run with %s', (_what, _hooks, chang
   })
 })
 
-describe('what is new', () => {
-  test('acts from the first live step: system prompt, tools, model', async () => {
+describe('the difference', () => {
+  test('takes effect from the first live step: system prompt, tools, model', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const model = scriptedModel(script, { id: 'another' })
     const { terminal } = await resume(records, { ...options(), model, system: 'new', tools: [reader('Extra')] }).loop
       .ended
@@ -145,9 +154,9 @@ describe('what is new', () => {
     ])
   })
 
-  test('acts from the first live step: hooks', async () => {
+  test('takes effect from the first live step: hooks', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const asked: string[] = []
     const watching = hook(
       ['beforeStep', 'beforeInference', 'afterInference', 'beforeToolUse', 'afterToolUse', 'afterStep'],
@@ -155,20 +164,20 @@ describe('what is new', () => {
       { id: 'watching' },
     )
     await resume(records, { ...options(), hooks: [watching] }).loop.ended
-    // Behind the write there is nothing on record.
+    // Nothing is on record after the write.
     expect(asked).toEqual(['afterToolUse Write', 'afterStep', 'beforeStep', 'beforeInference', 'afterInference'])
   })
 
-  test('hears a stop at the first live checkpoint, also when hooks that are on record are gone', async () => {
+  test('obeys a stop at the first live cancellation point, also when recorded hooks are gone', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const model = scriptedModel(script)
     const { loop } = resume(records, { ...options(), model, hooks: [] })
     loop.stop()
     expect([(await loop.result).reason, model.requests.length]).toEqual(['user_requested', 0])
   })
 
-  test('acts on a call that had not begun', async () => {
+  test('affects a call that had not begun', async () => {
     const { written, options } = world()
     const records = await killedBefore(
       (record) => record.type === 'result' && record.key.startsWith('run1/permission:2:1:'),
@@ -179,7 +188,7 @@ describe('what is new', () => {
     expect(resultTexts({ state: { ...state, startLength: 0 } })).toEqual(['read', 'written', 'read', 'a new rule'])
   })
 
-  test('asks the rules about a call that had not begun, also when it comes to stand in one batch with a call that had', async () => {
+  test('asks the rules about a call that had not begun, also when it is now in one batch with a call that had', async () => {
     const ran: string[] = []
     const noteRan = (_input: unknown, { toolName }: { readonly toolName: string }) => (ran.push(toolName), toolName)
     const permissions: Permissions = {
@@ -201,7 +210,7 @@ describe('what is new', () => {
     expect(ran).not.toContain('Secret')
   })
 
-  test('has hooks see the results of calls that ran beside each other, also when these would run one by one now', async () => {
+  test('shows hooks the results of calls that ran in parallel, also when these would now run one by one', async () => {
     const options = (toolConcurrency: number): RunOptions => ({
       model: scriptedModel(({ messages }) => (messages.length === 1 ? calls('Look', 'Look', 'Look') : 'done')),
       tools: [reader('Look', 'a secret')],
@@ -218,18 +227,18 @@ describe('what is new', () => {
 
   test('stops after the turn that is on record, not in it', async () => {
     const { options } = world()
-    const records = await killedBeforeLap(2, options())
+    const records = await killedBeforeIteration(2, options())
     const { terminal, state } = await resume(records, { ...options(), stopWhen: new StepsLimitHook(1) }).loop.ended
     expect([terminal.reason, terminal.signal.message]).toEqual(['max_turns', 'Step limit reached: 2/1'])
     expect(terminal.summary.turns).toBe(2)
-    expect(said({ state: { ...state, startLength: 0 } })).toEqual([
+    expect(loopMessages({ state: { ...state, startLength: 0 } })).toEqual([
       ['hook', 'a word of the first program'],
       ['hook', 'a word of the first program'],
     ])
   })
 })
 
-describe('a subagent on record', () => {
+describe('a recorded subagent', () => {
   const agent = (system: string, wrap = (prompt: string) => prompt): AgentTool => ({
     name: 'Agent',
     description: 'a subagent',
@@ -265,7 +274,7 @@ describe('a subagent on record', () => {
     ['fewer tools', () => ({ tools: [agent('one')] })],
     ['another model', () => ({ model: scriptedModel(both, { id: 'another' }) })],
     ['a guard on costs', () => ({ stopWhen: new CostLimitHook(1) }), expect.stringContaining('The agent was stopped')],
-  ])('is gone on with by %s', async (_what, change, answer = 'found') => {
+  ])('is resumed by %s', async (_what, change, answer = 'found') => {
     const written: string[] = []
     const records = await killedInChild(written)
     expect(written).toHaveLength(2)
@@ -286,7 +295,7 @@ describe('a subagent on record', () => {
   })
 })
 
-describe('a true mismatch writes nothing, and the right program can go on', () => {
+describe('a true mismatch writes nothing, and the right program can continue', () => {
   const before = Transcript.of([
     { kind: 'user', id: 'old', message: { role: 'user', content: 'an older prompt' }, origin: 'prompt' },
     {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
+// Tests R-STEP-6, R-STEP-13: the checks accept a correct step engine, and detect one that breaks a promise.
 import { describe, expect, test } from 'vitest'
 import {
   DurableStepEngine,
@@ -13,19 +13,19 @@ import { HaltingError, type Json } from '../../src/index.ts'
 
 /** How a store in memory breaks its promises. */
 interface Sabotage {
-  /** What is kept of a record; nothing when undefined. */
+  /** The stored form of a record; undefined stores nothing. */
   readonly keep?: (text: string, index: number) => string | undefined
-  /** What is there when the process is gone, of what was flushed and what was not. */
+  /** The records that remain when the process is gone, of flushed and unflushed ones. */
   readonly left?: (flushed: readonly string[], pending: readonly string[]) => readonly string[]
-  /** What is there when the process closed the session. */
+  /** The records that remain when the process closed the session. */
   readonly closed?: (texts: readonly string[]) => readonly string[]
   readonly takesAnyVersion?: boolean
   readonly drive?: CheckedSession['drive']
-  /** Records stand in another order. */
+  /** Records are in another order. */
   readonly order?: (texts: readonly string[]) => readonly string[]
 }
 
-/** A session in memory. What was not flushed is gone with its process. */
+/** A session in memory. Unflushed records are lost with their process. */
 function memoryStore({
   keep = (text) => text,
   left = (flushed) => flushed,
@@ -67,8 +67,8 @@ function memoryStore({
   }
 }
 
-describe('a driver that conforms', () => {
-  test('loses what was not flushed, or nothing', async () => {
+describe('a step engine that conforms', () => {
+  test('loses unflushed records, or nothing', async () => {
     expect(await checkStepEngine(() => memoryStore())).toEqual([])
     expect(await checkStepEngine(() => memoryStore({ left: (flushed, pending) => [...flushed, ...pending] }))).toEqual(
       [],
@@ -76,43 +76,43 @@ describe('a driver that conforms', () => {
   })
 })
 
-describe('a driver that breaks one promise is seen', () => {
+describe('a step engine that breaks one promise is detected', () => {
   const isOf = (text: string, type: string): boolean => text.includes(`"type":"${type}"`)
   const all = { left: (flushed: readonly string[], pending: readonly string[]) => [...flushed, ...pending] }
   const broken: { readonly [name: string]: readonly [Sabotage, string] } = {
-    'loses the last record that was flushed': [
-      { left: (flushed) => flushed.slice(0, -1) },
-      'kill between every two records',
-    ],
+    'loses the last flushed record': [{ left: (flushed) => flushed.slice(0, -1) }, 'kill between every two records'],
     'loses everything': [{ left: () => [] }, 'kill between every two records'],
-    'keeps no results': [
+    'does not store results': [
       { ...all, keep: (text) => (isOf(text, 'result') ? undefined : text) },
       'kill between every two records',
     ],
-    'keeps no intents': [
+    'does not store intents': [
       { ...all, keep: (text) => (isOf(text, 'intent') ? undefined : text) },
       'kill between every two records',
     ],
-    'keeps no laps': [
+    'does not store iterations': [
       { ...all, keep: (text) => (isOf(text, 'lap') ? undefined : text) },
       'kill between every two records',
     ],
-    'keeps no end': [
+    'does not store the end': [
       { ...all, keep: (text) => (isOf(text, 'end') ? undefined : text) },
       'counts of effects and order of results',
     ],
-    'keeps no aborts': [{ ...all, keep: (text) => (isOf(text, 'control') ? undefined : text) }, 'cancel in mid-call'],
-    'cuts what is long': [
+    'does not store aborts': [
+      { ...all, keep: (text) => (isOf(text, 'control') ? undefined : text) },
+      'cancel in mid-call',
+    ],
+    'cuts long records': [
       { ...all, keep: (text) => text.replace(/(oversized ){200000,}/g, 'oversized ') },
       'oversized result',
     ],
-    'gives records back in another order': [
+    'returns records in another order': [
       { ...all, order: (texts) => [...texts.slice(0, 2), ...texts.slice(2).toReversed()] },
       'kill between every two records',
     ],
-    'takes any version': [{ ...all, takesAnyVersion: true }, 'wrong version'],
+    'accepts any version': [{ ...all, takesAnyVersion: true }, 'wrong version'],
     'writes when nothing was recorded': [{ ...all, closed: (texts) => [...texts, texts.at(-1) ?? ''] }, 'mismatch'],
-    'does not keep what was asked': [
+    'does not store digests': [
       { ...all, keep: (text) => text.replaceAll(/"digest":"[^"]*"/g, '"digest":null') },
       'kill between every two records',
     ],
@@ -122,7 +122,7 @@ describe('a driver that breaks one promise is seen', () => {
     expect(problems.map((problem) => problem.check)).toContain(check)
   })
 
-  test('of its own making: it calls before it synced, runs what is unknown again, answers what was not asked, takes the last answer, hears nobody', async () => {
+  test('a custom one: it calls before it synced, repeats unknown steps, answers unasked, takes the last answer, notifies nobody', async () => {
     class Hasty extends DurableStepEngine {
       override run<T>(
         ...[key, effect, options, scope]: Parameters<DurableStepEngine['run']>

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: the kit for stores of sessions finds what a store does wrong.
+// Tests R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: the test kit for session stores detects a faulty store.
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { OpenSession, SessionStore } from '../../src/entries/steps.ts'
@@ -15,7 +15,7 @@ interface Database {
   readonly alive: Set<string>
 }
 
-/** What examples/own-store.mjs exports. */
+/** The exports of examples/own-store.mjs. */
 interface Example {
   readonly newDatabase: () => Database
   readonly connect: (db: Database) => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   log.mockRestore()
 })
 
-/** The names of the checks that find something wrong with this change of the example, of which nothing is wrong. */
+/** The names of the checks that fail for this change of the example, which itself passes all of them. */
 async function findings(
   change: (store: SessionStore, db: Database) => Partial<SessionStore>,
 ): Promise<readonly string[]> {
@@ -55,7 +55,7 @@ async function findings(
   return [...new Set(problems.map(({ check }) => check))]
 }
 
-/** The same session with a log that hides what the store says. */
+/** The same session with a log that hides the properties of the store. */
 function deaf(session: OpenSession): OpenSession {
   const { log } = session
   return {
@@ -80,7 +80,7 @@ const wrong: {
     }),
     'order and durability',
   ],
-  'heeds no lock': [(store, db) => ({ open: (id, head) => (db.alive.clear(), store.open(id, head)) }), 'two openers'],
+  'ignores locks': [(store, db) => ({ open: (id, head) => (db.alive.clear(), store.open(id, head)) }), 'two openers'],
   'hides that the lock is lost': [
     (store) => ({ open: async (id, head) => deaf(await store.open(id, head)) }),
     'fencing',
@@ -89,9 +89,9 @@ const wrong: {
     (store) => ({ list: async (options) => (await store.list(options)).toReversed() }),
     'list',
   ],
-  'removes what is open': [(_store, db) => ({ remove: async (id) => db.rows.delete(id) }), 'remove'],
-  'removes nothing that is old': [() => ({ removeOlderThan: async () => 0 }), 'retention'],
-  'reads what a later version wrote': [
+  'removes open sessions': [(_store, db) => ({ remove: async (id) => db.rows.delete(id) }), 'remove'],
+  'removes no old sessions': [() => ({ removeOlderThan: async () => 0 }), 'retention'],
+  'reads records of a later version': [
     (store, db) => ({
       open: (id, head) => {
         for (const row of db.rows.values()) row.format = 1
@@ -100,7 +100,7 @@ const wrong: {
     }),
     'later version',
   ],
-  'passes over what is damaged': [
+  'skips damaged records': [
     (store, db) => ({
       read: async (id) => {
         const row = db.rows.get(id)

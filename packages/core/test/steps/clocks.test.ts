@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
+// Tests R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: clocks that show a wrong time.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/entries/steps.ts'
@@ -6,7 +6,7 @@ import { accountOf, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
 
-/** A clock that is moved by hand, forward or back, and whose timers come too late: as where the machine slept. */
+/** A clock that is set manually, forward or back, and whose timers fire too late, as on a machine that slept. */
 function handClock(): Clock & { move(ms: number): void } {
   let time = 1_000_000
   return {
@@ -19,17 +19,17 @@ function handClock(): Clock & { move(ms: number): void } {
 }
 
 const usage = { input_tokens: 1_000, output_tokens: 100 }
-/** A reply during which the clock is moved. */
-const moving = (
+/** A reply during which the clock is set. */
+const replyThatMovesClock = (
   clock: { move(ms: number): void },
   ms: number,
   reply: ReturnType<typeof calls> | { readonly text: string } = { text: 'done' },
 ): ScriptedReply => ({ ...reply, usage, before: () => clock.move(ms) })
 
-async function ran(clock: Clock, script: readonly ScriptedReply[], given: Partial<RunOptions> = {}) {
+async function runWithClock(clock: Clock, script: readonly ScriptedReply[], overrides: Partial<RunOptions> = {}) {
   const steps = createMemorySteps({ clock })
   const model = scriptedModel(script)
-  const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, clock, ...given, steps }).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, clock, ...overrides, steps }).ended
   return { terminal, model, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 
@@ -52,21 +52,21 @@ describe('the clock of the host', () => {
   })
 
   test('names sessions by the time of day: two processes may have run equally long', () => {
-    let asked = 0
-    const wallTime = (): number => 1_000 + asked++
+    let callCount = 0
+    const wallTime = (): number => 1_000 + callCount++
     const engine = new QueryEngine({
       model: scriptedModel([]),
       clock: { now: () => 5, wallTime, after: () => () => {} },
     })
-    expect([asked, engine.sessionId]).toEqual([1, expect.stringMatching(/^[\da-f-]{36}$/)])
+    expect([callCount, engine.sessionId]).toEqual([1, expect.stringMatching(/^[\da-f-]{36}$/)])
   })
 })
 
 describe('a clock that is set back', () => {
-  test('takes no time from what is under way, and the time goes on behind it', async () => {
+  test('takes no time from work in flight, and time continues after it', async () => {
     const clock = handClock()
-    const script = [moving(clock, -700, calls('Look')), moving(clock, 300)]
-    const { terminal, records } = await ran(clock, script, { tools: [reader('Look')] })
+    const script = [replyThatMovesClock(clock, -700, calls('Look')), replyThatMovesClock(clock, 300)]
+    const { terminal, records } = await runWithClock(clock, script, { tools: [reader('Look')] })
     const results = records.flatMap((record) => (record.type === 'result' ? [[record.at, record.durationMs]] : []))
     expect(results).toEqual([
       [0, 0],
@@ -79,17 +79,17 @@ describe('a clock that is set back', () => {
 
   test('does not stretch the time limit', async () => {
     const clock = handClock()
-    const script = [moving(clock, 400, calls('Look')), moving(clock, -5_000, calls('Look'))]
-    const last = moving(clock, 700)
-    const { terminal } = await ran(clock, [...script, last], { tools: [reader('Look')], maxDurationMs: 1_000 })
+    const script = [replyThatMovesClock(clock, 400, calls('Look')), replyThatMovesClock(clock, -5_000, calls('Look'))]
+    const last = replyThatMovesClock(clock, 700)
+    const { terminal } = await runWithClock(clock, [...script, last], { tools: [reader('Look')], maxDurationMs: 1_000 })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 1_100])
   })
 
-  test('that shows no number stands still', async () => {
-    const shown = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
+  test('that returns no number stands still', async () => {
+    const times = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
     let reads = 0
-    const clock: Clock = { now: () => shown[Math.min(reads++, shown.length - 1)] ?? 0, after: () => () => {} }
-    const { terminal } = await ran(clock, [{ text: 'done', usage }])
+    const clock: Clock = { now: () => times[Math.min(reads++, times.length - 1)] ?? 0, after: () => () => {} }
+    const { terminal } = await runWithClock(clock, [{ text: 'done', usage }])
     expect([terminal.reason, terminal.durationMs <= 250]).toEqual(['completed', true])
   })
 })
@@ -97,16 +97,20 @@ describe('a clock that is set back', () => {
 describe('a record of a clock that was set back', () => {
   const setBack = async (): Promise<readonly StepRecord[]> => {
     const clock = handClock()
-    const { records } = await ran(clock, [moving(clock, 500, calls('Look')), moving(clock, 200)], {
-      tools: [reader('Look')],
-    })
-    // As versions wrote it that measured by the time of day.
+    const { records } = await runWithClock(
+      clock,
+      [replyThatMovesClock(clock, 500, calls('Look')), replyThatMovesClock(clock, 200)],
+      {
+        tools: [reader('Look')],
+      },
+    )
+    // As written by versions that measured by the time of day.
     return records.map((record) =>
       record.type === 'result' && record.key.includes('model:1.') ? { ...record, durationMs: -200 } : record,
     )
   }
 
-  test('fits, and its durations below zero are read as none', async () => {
+  test('is valid, and its negative durations are read as none', async () => {
     const records = await setBack()
     expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
     const [run = []] = runsOf(records)
@@ -115,7 +119,7 @@ describe('a record of a clock that was set back', () => {
     expect(runsOf([...records, stage])[0]?.at(-1)).toMatchObject({ stage: { durationMs: 0 } })
   })
 
-  test('has an account, an answer to what-if and a replay, also where nobody read it through a session', async () => {
+  test('has an account, a what-if result and a replay, also when it was not read through a session', async () => {
     const records = await setBack()
     const account = accountOf(records)
     expect(account.slowest.map(({ ms }) => ms)).toEqual([200])
@@ -126,19 +130,21 @@ describe('a record of a clock that was set back', () => {
   })
 })
 
-describe('a clock that jumps ahead, as where the machine slept on and its timers come late', () => {
+describe('a clock that jumps ahead, as on a machine that slept and whose timers fire late', () => {
   const hour = 3_600_000
 
-  test('the limit is compared with the time after a reply', async () => {
+  test('compares the limit with the time after a reply', async () => {
     const clock = handClock()
-    const { terminal, records } = await ran(clock, [moving(clock, hour)], { maxDurationMs: 60_000 })
+    const { terminal, records } = await runWithClock(clock, [replyThatMovesClock(clock, hour)], {
+      maxDurationMs: 60_000,
+    })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', hour])
-    // What ended it is on record: a replay comes to the same.
+    // The cause of the end is on record: a replay has the same result.
     const replayed = await replay(records, { model: scriptedModel([]), maxDurationMs: 60_000 })
     expect(replayed.terminal.reason).toBe('time_limit')
   })
 
-  test('no tool starts after it, and no request is made', async () => {
+  test('starts no tool and makes no request after it', async () => {
     const clock = handClock()
     const ranTools: string[] = []
     const slow = { ...reader('Slow'), execute: () => (ranTools.push('Slow'), clock.move(hour), 'seen') }
@@ -150,14 +156,14 @@ describe('a clock that jumps ahead, as where the machine slept on and its timers
       ],
       usage,
     } as ScriptedReply
-    const { terminal, model } = await ran(clock, [both, { text: 'done', usage }], {
+    const { terminal, model } = await runWithClock(clock, [both, { text: 'done', usage }], {
       tools: [slow, next],
       maxDurationMs: 60_000,
     })
     expect([terminal.reason, ranTools, model.requests.length]).toEqual(['time_limit', ['Slow'], 1])
   })
 
-  test('no attempt is made after a wait for the next one', async () => {
+  test('makes no attempt after a wait for the next one', async () => {
     const clock = handClock()
     const sleepy: Clock = {
       now: () => clock.now(),
@@ -171,25 +177,33 @@ describe('a clock that jumps ahead, as where the machine slept on and its timers
       },
     }
     const failing = { error: { kind: 'overloaded', message: 'busy', retryable: true } } as unknown as ScriptedReply
-    const { terminal, model } = await ran(sleepy, [failing, { text: 'done', usage }], { maxDurationMs: 60_000 })
+    const { terminal, model } = await runWithClock(sleepy, [failing, { text: 'done', usage }], {
+      maxDurationMs: 60_000,
+    })
     expect([terminal.reason, model.requests.length]).toEqual(['time_limit', 1])
   })
 
-  test('a limit that passes in a wait for the next attempt ends the run, also where the budget has no room for it', async () => {
+  test('ends the run when the limit passes in a wait for the next attempt, even without budget for it', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const failing: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', retryAfterMs: 500 } }
     const prices = { cost: () => 0, worstCase: () => 6 }
-    const given = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
-    const { terminal } = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 100 })
+    const runOptions = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
+    const { terminal } = await runWithClock(clock, [failing, { text: 'done', usage }], {
+      ...runOptions,
+      maxDurationMs: 100,
+    })
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 100])
-    // With time enough it is the budget: what nobody told of the first attempt was charged at its worst case.
-    const longer = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 60_000 })
+    // With enough time it is the budget: the unreported cost of the first attempt was charged at its worst case.
+    const longer = await runWithClock(clock, [failing, { text: 'done', usage }], {
+      ...runOptions,
+      maxDurationMs: 60_000,
+    })
     expect(longer.terminal.reason).toBe('max_budget_usd')
   })
 
-  test('it does not touch a run without a limit', async () => {
+  test('does not affect a run without a limit', async () => {
     const clock = handClock()
-    const { terminal } = await ran(clock, [moving(clock, hour)])
+    const { terminal } = await runWithClock(clock, [replyThatMovesClock(clock, hour)])
     expect(terminal.reason).toBe('completed')
   })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-6, R-LOOP-4: what a driver is asked for, and what is told when it fails.
+// Tests R-STEP-6 and R-LOOP-4: what a step engine is asked for, and what is reported when it fails.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, type MemorySteps, type Permissions } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
@@ -13,14 +13,14 @@ import {
   tick,
   tool,
   until,
-  type Given,
+  type RunTestOptions,
   type Run,
 } from '../support/harness.ts'
 
 const unknown = expect.stringMatching(/^The outcome of this call is unknown/)
 
-/** A driver that notes what it was to have on disk before an effect is called. */
-function synced(): { readonly steps: MemorySteps; readonly sync: { [key: string]: string } } {
+/** A step engine that records what had to be on disk before each side effect. */
+function syncRecordingSteps(): { readonly steps: MemorySteps; readonly sync: { [key: string]: string } } {
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
   const sync: { [key: string]: string } = {}
   const inner = steps.run.bind(steps)
@@ -31,12 +31,12 @@ function synced(): { readonly steps: MemorySteps; readonly sync: { [key: string]
   return { steps, sync }
 }
 
-describe('on disk before its effect is called is the intent', () => {
+describe('writes the intent to disk before its side effect is called', () => {
   const tools = [reader('Look'), tool('Write', 'written'), tool('Fetch', 'got', { onUnknownOutcome: 'rerun' })]
   const script = [calls('Look', 'Write', 'Fetch'), 'done']
 
   test('of every call that is not read-only, and of nothing else in a run without a limit', async () => {
-    const { steps, sync } = synced()
+    const { steps, sync } = syncRecordingSteps()
     const hooks = [hook(['beforeToolUse', 'afterToolUse', 'afterStep'], () => {}, { id: 'watch', tools: ['Look'] })]
     await run(script, { steps, tools, hooks })
     expect(sync).toEqual({
@@ -53,9 +53,9 @@ describe('on disk before its effect is called is the intent', () => {
   })
 
   test('of a request under a limit: its reservation must not be lost', async () => {
-    const kept = async (given: Given) => {
-      const { steps, sync } = synced()
-      await run(script, { steps, tools, ...given })
+    const keptIntents = async (overrides: RunTestOptions) => {
+      const { steps, sync } = syncRecordingSteps()
+      await run(script, { steps, tools, ...overrides })
       return sync
     }
     const expected = {
@@ -65,12 +65,12 @@ describe('on disk before its effect is called is the intent', () => {
       'tool:1:2:call_0_2': 'intent',
       'model:2.1': 'intent',
     }
-    expect(await kept({ maxTotalTokens: 1_000_000 })).toEqual(expected)
-    expect(await kept({ maxBudgetUsd: 1_000_000, prices: dollarATokenPrices })).toEqual(expected)
+    expect(await keptIntents({ maxTotalTokens: 1_000_000 })).toEqual(expected)
+    expect(await keptIntents({ maxBudgetUsd: 1_000_000, prices: dollarATokenPrices })).toEqual(expected)
   })
 
   test('of a wait for a person', async () => {
-    const { steps, sync } = synced()
+    const { steps, sync } = syncRecordingSteps()
     const permissions: Permissions = {
       denies: () => undefined,
       decide: () => ({ behavior: 'ask', message: 'May I?' }),
@@ -90,7 +90,7 @@ describe('on disk before its effect is called is the intent', () => {
   })
 })
 
-describe('a driver that fails', () => {
+describe('a step engine that fails', () => {
   /** Breaks at the record of this type and key. */
   const failing = (type: 'intent' | 'result', key: string): MemorySteps =>
     createMemorySteps({
@@ -100,7 +100,7 @@ describe('a driver that fails', () => {
       },
     })
 
-  test('leaves each call with what is known of it: its result, an unknown outcome, or that it was not run', async () => {
+  test('leaves each call with its known outcome: its result, an unknown outcome, or not run', async () => {
     const ran: string[] = []
     const tools = ['Look', 'Write', 'Other'].map((name) => tool(name, () => (ran.push(name), `${name} done`)))
     const result = await run([calls('Look', 'Write', 'Other')], {
@@ -115,7 +115,7 @@ describe('a driver that fails', () => {
     expect(result.terminal.summary.toolResults).toBe(3)
   })
 
-  test('leaves nothing of the turn before it: a call id that a service uses twice is told anew', async () => {
+  test('leaves nothing of the previous turn: a repeated call id is reported anew', async () => {
     const again = { name: 'Write', id: 'again' }
     const result = await run([calls(again), calls('Other', again)], {
       tools: [tool('Write', 'first'), tool('Other', 'x')],
@@ -124,7 +124,7 @@ describe('a driver that fails', () => {
     expect(resultTexts(result)).toEqual(['first', unknown, 'Not run: the run failed before this call'])
   })
 
-  test('leaves calls that ran together with their own results, also the one beside the record that failed', async () => {
+  test('leaves the results of calls that ran in parallel, also next to the record that failed', async () => {
     const result = await run([calls('Look', 'Other')], {
       tools: [reader('Look', 'looked'), reader('Other', async () => (await tick(), 'late'))],
       steps: failing('result', 'tool:1:1:call_0_1'),
@@ -132,7 +132,7 @@ describe('a driver that fails', () => {
     expect(resultTexts(result)).toEqual(['looked', unknown])
   })
 
-  test('before the calls of a message, leaves them as not run, whatever a call with the same id came to before', async () => {
+  test('leaves the calls of a message as not run when it fails before them, whatever an earlier call with the same id returned', async () => {
     const again = { name: 'Write', id: 'again' }
     const result = await run([calls(again), calls(again)], {
       tools: [tool('Write', 'first')],
@@ -142,24 +142,26 @@ describe('a driver that fails', () => {
     expect(resultTexts(result)).toEqual(['first', 'Not run: the run failed before this call'])
   })
 
-  test('tells what hooks said beside calls that had ended, behind the results and once', async () => {
+  test('reports messages of hooks about calls that had ended, after the results and once', async () => {
     const hooks = [
-      hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('looked')), { id: 'tells' }),
+      hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('looked')), {
+        id: 'reports',
+      }),
       hook('afterInference', () => {}, { id: 'watch' }),
     ]
-    const given = { tools: [tool('Look'), tool('Write')], hooks }
+    const runOptions = { tools: [tool('Look'), tool('Write')], hooks }
     const written = ({ messages }: Run) =>
       messages.map(({ content }) => (typeof content === 'string' ? content : content.map(({ type }) => type)))
-    const within = await run([calls('Look', 'Write')], { ...given, steps: failing('result', 'tool:1:1:call_0_1') })
+    const within = await run([calls('Look', 'Write')], { ...runOptions, steps: failing('result', 'tool:1:1:call_0_1') })
     expect(written(within)).toEqual(['go', ['tool_use', 'tool_use'], ['tool_result', 'tool_result'], 'looked'])
     const later = await run([calls('Look'), calls('Write')], {
-      ...given,
+      ...runOptions,
       steps: failing('result', 'hook:afterInference:2::watch'),
     })
     expect(written(later)).toEqual(['go', ['tool_use'], ['tool_result'], 'looked', ['tool_use'], ['tool_result']])
   })
 
-  test('at a lap, leaves a run that has not gone round again: nothing is paid that is not on record', async () => {
+  test('leaves a run without its iteration at a failed iteration record: nothing unrecorded is paid', async () => {
     const steps = createMemorySteps({
       clock: createFakeClock({ autoAdvance: true }),
       onRecord({ type }) {

@@ -1,4 +1,4 @@
-// Spec R-STEP-15b: clocks that keep to no contract end no run the wrong way, and keep none from its end.
+// Tests R-STEP-15b: clocks that break their contract never end a run wrongly, and never prevent its end.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { steadyClock, type Clock } from '../../src/values/clock.ts'
@@ -9,22 +9,22 @@ const busy = { error: { kind: 'overloaded', message: 'busy', retryable: true } }
 const model = () => scriptedModel([calls('Look'), busy, 'answer'])
 const options = { tools: [reader('Look')], maxDurationMs: 60_000 }
 
-/** A run under a clock that is none of the harness: that hands it on, and advances nothing by itself. */
-const under = (clock: unknown, more: object = {}) =>
+/** A run under a custom clock, not that of the harness, which does not advance it. */
+const runUnder = (clock: unknown, more: object = {}) =>
   run([], { ...options, ...more, model: model(), clock: clock as FakeClock })
 
-/** A clock whose timers fire when the host has nothing else to do. */
+/** A clock whose timers fire when the host is idle. */
 const quick = (): Clock => createFakeClock({ autoAdvance: true })
 
 describe('a pause', () => {
   const never = new Promise<void>(() => undefined)
-  /** What another realm, or plain JavaScript, may give. */
+  /** Values that another realm or plain JavaScript code can return. */
   const thenable = (then: () => unknown): object =>
     new Proxy({}, { get: (_target, name) => (name === 'then' ? then() : undefined) })
   test.each<[string, () => unknown]>([
     ['that never resolves', () => never],
     ['that rejects', () => Promise.reject(new Error('no pause'))],
-    ['that is a thenable of a stranger', () => thenable(() => (resolve: () => void) => void setTimeout(resolve, 0))],
+    ['that is a foreign thenable', () => thenable(() => (resolve: () => void) => void setTimeout(resolve, 0))],
     [
       'whose then throws',
       () =>
@@ -38,24 +38,24 @@ describe('a pause', () => {
         throw new Error('no pause')
       },
     ],
-    ['that is no promise', () => 7],
-  ])('%s holds up no run', async (_name, pause) => {
+    ['that is not a promise', () => 7],
+  ])('%s does not delay a run', async (_name, pause) => {
     const fine = quick()
     const clock = { now: () => fine.now(), after: fine.after.bind(fine), pause }
-    expect((await under(clock)).terminal.reason).toBe('completed')
+    expect((await runUnder(clock)).terminal.reason).toBe('completed')
   })
 })
 
 describe('a timer', () => {
   test('that fires at once ends waits, and breaks nothing', async () => {
     const clock: Clock = { now: () => 0, after: (_ms, callback) => (callback(), () => undefined) }
-    expect((await under(clock, { maxDurationMs: Infinity })).terminal.reason).toBe('completed')
+    expect((await runUnder(clock, { maxDurationMs: Infinity })).terminal.reason).toBe('completed')
     // A time limit that is over at once has passed.
-    expect((await under(clock)).terminal.reason).toBe('time_limit')
+    expect((await runUnder(clock)).terminal.reason).toBe('time_limit')
   })
 
   const deed = fc.constantFrom('fire', 'cancel')
-  test('calls back once, behind `after`, and not after it was cancelled, whatever the clock does', () =>
+  test('calls back once, after `after`, and not after it was cancelled, whatever the clock does', () =>
     fc.assert(
       fc.asyncProperty(fc.nat(3), fc.array(deed, { maxLength: 6 }), fc.boolean(), async (atOnce, deeds, hasCancel) => {
         let fire = (): void => undefined
@@ -70,7 +70,7 @@ describe('a timer', () => {
         let isBehind = false
         let isCancelled = false
         const seen: boolean[] = []
-        // A clock of plain JavaScript may give nothing.
+        // A clock in plain JavaScript may return nothing.
         const cancel = steadyClock(clock as unknown as Clock).after(5, () => void seen.push(isBehind && !isCancelled))
         isBehind = true
         for (const each of deeds) {

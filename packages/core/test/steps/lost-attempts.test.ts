@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
+// Tests R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process does not count as a failure of the model.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf } from '@halting/analysis'
@@ -14,14 +14,14 @@ const prices = { cost: () => 1, worstCase: () => 5 }
 
 type Made = Partial<RunOptions>
 
-/** The process dies before it records what the model said to this attempt. */
+/** The process dies before it records the model's reply to this attempt. */
 const lost = (name: string) => (record: StepRecord) => record.type === 'result' && record.key.endsWith(name)
 
-const optionsOf = (script: readonly ScriptedReply[], given: Made): RunOptions => ({
+const optionsOf = (script: readonly ScriptedReply[], overrides: Made): RunOptions => ({
   clock: createFakeClock({ autoAdvance: true }),
   model: scriptedModel(script),
   prices,
-  ...given,
+  ...overrides,
 })
 
 /** A resume that dies again before it records this. */
@@ -30,7 +30,7 @@ async function resumedUntil(
   isFatal: (record: StepRecord) => boolean,
   options: RunOptions,
 ): Promise<readonly StepRecord[]> {
-  const kept: StepRecord[] = []
+  const storedRecords: StepRecord[] = []
   let isDead = false
   await new Promise<void>((dead) => {
     const log = {
@@ -41,13 +41,13 @@ async function resumedUntil(
           dead()
           throw new Error('died')
         }
-        kept.push(json(record) as unknown as StepRecord)
+        storedRecords.push(json(record) as unknown as StepRecord)
       },
       flush: () => undefined,
     }
     void resume(records, options, undefined, log).loop.ended.then(() => dead())
   })
-  return [...records, ...kept]
+  return [...records, ...storedRecords]
 }
 
 async function resumed(records: readonly StepRecord[], options: RunOptions) {
@@ -58,83 +58,83 @@ async function resumed(records: readonly StepRecord[], options: RunOptions) {
 }
 
 describe('a request whose reply was lost with its process', () => {
-  test('is asked again, also with no retries, and its money counts', async () => {
-    const given = { maxRetries: 0 }
-    const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
-    const { terminal, model, records: all } = await resumed(records, optionsOf([done], given))
+  test('is asked again, also with no retries, and its cost counts', async () => {
+    const runOptions = { maxRetries: 0 }
+    const records = await killedBefore(lost('model:1.1'), optionsOf([done], runOptions))
+    const { terminal, model, records: all } = await resumed(records, optionsOf([done], runOptions))
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
     expect([terminal.costUsd, terminal.committedUsd]).toEqual([1, 6])
     expect(accountOf(all).totals.committedUsd).toBe(6)
-    const replayed = await replay(all, optionsOf([], given))
+    const replayed = await replay(all, optionsOf([], runOptions))
     expect([replayed.terminal.reason, replayed.terminal.committedUsd]).toEqual(['completed', 6])
   })
 
   test('ended the run in earlier versions, whose records are replayed to the same end', async () => {
-    const given = { maxRetries: 0 }
-    const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
-    const { terminal } = await replay(records, optionsOf([], given))
+    const runOptions = { maxRetries: 0 }
+    const records = await killedBefore(lost('model:1.1'), optionsOf([done], runOptions))
+    const { terminal } = await replay(records, optionsOf([], runOptions))
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'model_error',
       expect.stringContaining('ended repeatedly'),
     ])
   })
 
-  test('leaves the retries that the model has: two kills, then a failure that is retried', async () => {
-    const given = { maxRetries: 1 }
-    const first = await killedBefore(lost('model:1.1'), optionsOf([done], given))
-    const second = await resumedUntil(first, lost('model:1.2'), optionsOf([done], given))
-    const { terminal, model } = await resumed(second, optionsOf([reset, done], given))
+  test('does not use up retries: two kills, then a failure that is retried', async () => {
+    const runOptions = { maxRetries: 1 }
+    const first = await killedBefore(lost('model:1.1'), optionsOf([done], runOptions))
+    const second = await resumedUntil(first, lost('model:1.2'), optionsOf([done], runOptions))
+    const { terminal, model } = await resumed(second, optionsOf([reset, done], runOptions))
     expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['completed', 2, 16])
-    const failing = await resumed(second, optionsOf([reset, reset, done], given))
+    const failing = await resumed(second, optionsOf([reset, reset, done], runOptions))
     expect([failing.terminal.reason, failing.model.requests.length]).toEqual(['model_error', 2])
     expect([...failing.terminal.signals].map(({ context }) => context['attempts'])).toEqual([2])
   })
 
-  test('lies between failures that count', async () => {
-    const given = { maxRetries: 2 }
-    const first = await killedBefore(lost('model:1.2'), optionsOf([reset, done], given))
-    const { terminal, model } = await resumed(first, optionsOf([reset, done], given))
+  test('may lie between failures that count', async () => {
+    const runOptions = { maxRetries: 2 }
+    const first = await killedBefore(lost('model:1.2'), optionsOf([reset, done], runOptions))
+    const { terminal, model } = await resumed(first, optionsOf([reset, done], runOptions))
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
   })
 
-  test('of a tool’s turn is no failure, and the turn goes on', async () => {
-    const given = { maxRetries: 0, tools: [reader('Look')] }
-    const records = await killedBefore(lost('model:2.1'), optionsOf([{ ...calls('Look'), usage }, done], given))
-    const { terminal, model } = await resumed(records, optionsOf([done], given))
+  test('of a tool’s turn is no failure, and the turn continues', async () => {
+    const runOptions = { maxRetries: 0, tools: [reader('Look')] }
+    const records = await killedBefore(lost('model:2.1'), optionsOf([{ ...calls('Look'), usage }, done], runOptions))
+    const { terminal, model } = await resumed(records, optionsOf([done], runOptions))
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
   })
 
-  test('does not keep the fallback model from taking over', async () => {
+  test('does not prevent the fallback model from taking over', async () => {
     const fallbackModel = scriptedModel([done], { id: 'fallback' })
-    const given = { maxRetries: 0, fallbackModel }
-    const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
-    const { terminal, model } = await resumed(records, optionsOf([busy], given))
+    const runOptions = { maxRetries: 0, fallbackModel }
+    const records = await killedBefore(lost('model:1.1'), optionsOf([done], runOptions))
+    const { terminal, model } = await resumed(records, optionsOf([busy], runOptions))
     expect([terminal.reason, model.requests.length, fallbackModel.requests.length]).toEqual(['completed', 1, 1])
   })
 
-  test('is neither an overload of three in a row nor an end of them', async () => {
+  test('neither counts as one of three overloads in a row nor interrupts them', async () => {
     const fallbackModel = scriptedModel([done], { id: 'fallback' })
-    const given = { maxRetries: 9, fallbackModel }
-    const records = await killedBefore(lost('model:1.3'), optionsOf([busy, busy, done], given))
-    const { model } = await resumed(records, optionsOf([busy, 'never'], given))
+    const runOptions = { maxRetries: 9, fallbackModel }
+    const records = await killedBefore(lost('model:1.3'), optionsOf([busy, busy, done], runOptions))
+    const { model } = await resumed(records, optionsOf([busy, 'never'], runOptions))
     expect([model.requests.length, fallbackModel.requests.length]).toEqual([1, 1])
   })
 
-  test('leaves an empty reply its second request', async () => {
-    const given = { maxRetries: 1 }
-    const first = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+  test('does not take the second request of an empty reply', async () => {
+    const runOptions = { maxRetries: 1 }
+    const first = await killedBefore(lost('model:1.1'), optionsOf([done], runOptions))
     const empty: ScriptedReply = { text: '', usage }
-    const { terminal, model } = await resumed(first, optionsOf([empty, done], given))
+    const { terminal, model } = await resumed(first, optionsOf([empty, done], runOptions))
     expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
   })
 
-  test('is not asked for ever: a request that ends the process each time ends the run', async () => {
-    const given = { maxRetries: 0 }
-    let records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+  test('is not repeated forever: a request that kills the process each time ends the run', async () => {
+    const runOptions = { maxRetries: 0 }
+    let records = await killedBefore(lost('model:1.1'), optionsOf([done], runOptions))
     let kills = 1
     for (let attempt = 2; ; attempt++) {
       const before = records.length
-      const next = await resumedUntil(records, lost(`model:1.${attempt}`), optionsOf([done], given))
+      const next = await resumedUntil(records, lost(`model:1.${attempt}`), optionsOf([done], runOptions))
       records = next
       if (next.at(-1)?.type === 'end') break
       expect(next.length).toBeGreaterThan(before)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
+// Tests R-RES-10c, R-RES-10d: requests made before a process died, and not repeated after it, are charged in the run that continues.
 import { describe, expect, test } from 'vitest'
 import { agentTool, CallableHook, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
@@ -45,63 +45,63 @@ function world(): RunOptions {
   }
 }
 
-/** What all attempts on record come to, with those whose replies are not. */
+/** The cost of all recorded attempts, including those whose replies are not recorded. */
 const paidIn = (records: readonly StepRecord[]): number =>
   recordedWork(records).requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
 
-interface Way {
+interface ResumeCase {
   readonly name: string
-  /** What the resumed program is, where it is not the same. */
-  readonly over: Partial<RunOptions>
+  /** The options of the resumed program that differ. */
+  readonly overrides: Partial<RunOptions>
   readonly isAborted: boolean
 }
 
-const ways: readonly Way[] = [
-  { name: 'the hook that asked is gone', over: { hooks: [] }, isAborted: false },
-  { name: 'the tools that asked are gone', over: { tools: [] }, isAborted: false },
-  { name: 'it is aborted at once', over: {}, isAborted: true },
-  { name: 'the hook is gone and it is aborted at once', over: { hooks: [] }, isAborted: true },
+const resumeCases: readonly ResumeCase[] = [
+  { name: 'the hook that asked is gone', overrides: { hooks: [] }, isAborted: false },
+  { name: 'the tools that asked are gone', overrides: { tools: [] }, isAborted: false },
+  { name: 'it is aborted at once', overrides: {}, isAborted: true },
+  { name: 'the hook is gone and it is aborted at once', overrides: { hooks: [] }, isAborted: true },
 ]
 
-/** Goes on with a record that was cut, until it ends, or until so many more records are there. */
-async function goOn(records: readonly StepRecord[], { over, isAborted }: Way) {
-  const options = { ...world(), ...over }
+/** Continues a cut record until its end, or until this many more records. */
+async function resumeRun(records: readonly StepRecord[], { overrides, isAborted }: ResumeCase) {
+  const options = { ...world(), ...overrides }
   const { loop, steps } = resume(records, options)
   if (isAborted) loop.abort('user')
   const { terminal } = await loop.ended
   return { terminal, options, records: json(steps.records) as never as readonly StepRecord[] }
 }
 
-describe.each(ways)('after a kill, where $name', (way) => {
-  test('all that was asked is in what the run cost, also after a second kill, and in its replay', async () => {
+describe.each(resumeCases)('after a kill, where $name', (way) => {
+  test('counts everything that was asked in the cost of the run, also after a second kill, and in its replay', async () => {
     const { steps } = await run([], world() as never)
     let lost = 0
     for (const count of sampled([...steps.records.keys()].slice(2), { deep: 6, quick: 6 })) {
       const killed = await killedAfter(count, world())
-      const first = await goOn(killed, way)
+      const first = await resumeRun(killed, way)
       for (let length = killed.length; length <= first.records.length; length++) {
         const isWhole = length === first.records.length
-        const { terminal, options, records } = isWhole ? first : await goOn(first.records.slice(0, length), way)
+        const { terminal, options, records } = isWhole ? first : await resumeRun(first.records.slice(0, length), way)
         expect([count, length, terminal.committedUsd]).toEqual([count, length, paidIn(records)])
         const { kept } = whatIf(trajectoryOf(records), {})
         expect([kept.tokens, kept.costUsd + kept.unknownUsd]).toEqual([terminal.totalTokens, terminal.committedUsd])
         expect(accountOf(records).totals.committedUsd).toBe(terminal.committedUsd)
-        // A record of two programs is replayed by none of them.
-        const isOfOne = Object.keys(way.over).length === 0
+        // A record of two programs is not replayed by either of them.
+        const isOfOne = Object.keys(way.overrides).length === 0
         const replayed = isOfOne ? (await replay(records, options)).terminal : terminal
         expect(json(replayed)).toEqual(json(terminal))
         if (terminal.committedUsd > terminal.costUsd) lost++
       }
     }
-    // It can fail: there were such requests.
+    // The test can fail: there were such requests.
     expect(lost).toBeGreaterThan(3)
   }, 60_000)
 })
 
-const unchanged: Way = { name: 'the program is the same again', over: {}, isAborted: false }
-const broken: Way = {
+const unchanged: ResumeCase = { name: 'the program is the same again', overrides: {}, isAborted: false }
+const broken: ResumeCase = {
   name: 'a guard breaks',
-  over: {
+  overrides: {
     stopWhen: {
       name: 'broken',
       evaluate() {
@@ -112,29 +112,29 @@ const broken: Way = {
   isAborted: false,
 }
 
-/** The moments right behind a record of what was paid, in the order in which they came about. */
+/** The moments right after a paid record, in order. */
 const afterPaying = (records: readonly StepRecord[], from: number): readonly number[] =>
   records.flatMap((record, index) =>
     index >= from && record.type === 'result' && record.key.includes('lost:') ? [index + 1] : [],
   )
 
-// An abort alone leaves nothing unasked here: the hook is called again, and what it had asked is paid with it.
-const leaving = [...ways.filter(({ over }) => Object.keys(over).length > 0), broken]
+// An abort alone skips nothing here: the hook is called again, and its questions are paid with it.
+const leaving = [...resumeCases.filter(({ overrides }) => Object.keys(overrides).length > 0), broken]
 
 describe.each(leaving)('after a kill, where $name, and a kill right after that was paid', (way) => {
-  test.each([unchanged, ...ways])(
-    'it is paid once where $name, and after one more kill',
+  test.each([unchanged, ...resumeCases])(
+    'pays once where $name, and after one more kill',
     async (next) => {
       const { steps } = await run([], world() as never)
       let paid = 0
       for (let count = 2; count < steps.records.length; count += 2) {
         const killed = await killedAfter(count, world())
-        const first = await goOn(killed, way)
+        const first = await resumeRun(killed, way)
         for (const length of afterPaying(first.records, killed.length).filter((end) => end < first.records.length)) {
-          const second = await goOn(first.records.slice(0, length), next)
+          const second = await resumeRun(first.records.slice(0, length), next)
           expect([count, second.terminal.committedUsd]).toEqual([count, paidIn(second.records)])
           const middle = Math.ceil((length + second.records.length) / 2)
-          const third = await goOn(second.records.slice(0, Math.min(middle, second.records.length - 1)), way)
+          const third = await resumeRun(second.records.slice(0, Math.min(middle, second.records.length - 1)), way)
           expect([count, third.terminal.committedUsd]).toEqual([count, paidIn(third.records)])
           paid++
         }

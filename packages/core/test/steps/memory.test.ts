@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-4 to R-STEP-9, R-STEP-12.
+// Tests R-STEP-4 to R-STEP-9, R-STEP-12.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, HaltingError, type StepRecord } from '../../src/index.ts'
 import type { StepKey, StepEngine } from '../../src/entries/steps.ts'
@@ -10,22 +10,24 @@ const base = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'none' } as 
 const value = (steps: StepEngine, key: StepKey, result: string, more: object = {}) =>
   steps.run(key, () => Promise.resolve(result), { ...base, ...more })
 
-describe('the memory driver', () => {
+describe('the step engine in memory', () => {
   test('records a result, when it began and how long it took', async () => {
     const clock = createFakeClock()
     const steps = createMemorySteps({ clock })
     await clock.advance(10)
-    const begun = clock.now()
+    const startedAt = clock.now()
     expect(await steps.run('k', async () => (await clock.advance(5), 'v'), base)).toEqual({
       value: 'v',
       replayed: false,
-      at: begun,
+      at: startedAt,
       durationMs: 5,
     })
-    expect(steps.records).toEqual([{ type: 'result', key: 'k', digest: null, value: 'v', at: begun, durationMs: 5 }])
+    expect(steps.records).toEqual([
+      { type: 'result', key: 'k', digest: null, value: 'v', at: startedAt, durationMs: 5 },
+    ])
   })
 
-  test('puts the intent on record before the effect is called', async () => {
+  test('records the intent before the side effect is called', async () => {
     const seen: string[] = []
     const steps = createMemorySteps({ clock: createFakeClock(), onRecord: ({ type }) => void seen.push(type) })
     await steps.run('k', () => (seen.push('effect'), Promise.resolve('v')), {
@@ -37,7 +39,7 @@ describe('the memory driver', () => {
     expect(steps.records[0]).toEqual({ type: 'intent', key: 'k', digest: 'd', intent: { a: 1 }, at: 0 })
   })
 
-  test('names each effect the same for every try', async () => {
+  test('gives each step the same name for every try', async () => {
     const steps = createMemorySteps({ clock: createFakeClock(), sessionId: 's' })
     expect((await steps.run('run1/k', ({ idempotencyKey }) => Promise.resolve(idempotencyKey), base)).value).toBe(
       's/run1/k',
@@ -52,7 +54,7 @@ describe('answering from a record', () => {
     return steps.records
   }
 
-  test('gives the recorded result and calls nothing', async () => {
+  test('returns the recorded result and calls nothing', async () => {
     const steps = createMemorySteps({ replay: await recorded(), clock: createFakeClock() })
     expect(steps.replaying).toBe(true)
     expect(await value(steps, 'a', 'again', { digest: () => 'd' })).toMatchObject({ value: 'first', replayed: true })
@@ -60,25 +62,25 @@ describe('answering from a record', () => {
     expect(steps.replaying).toBe(false)
   })
 
-  test('another digest under the same key is a mismatch, not an answer', async () => {
+  test('rejects another digest under the same key as a mismatch', async () => {
     const steps = createMemorySteps({ replay: await recorded(), clock: createFakeClock() })
     const mismatch = value(steps, 'a', 'again', { digest: () => 'other' })
     await expect(mismatch).rejects.toThrow(HaltingError)
     await expect(mismatch).rejects.toMatchObject({ code: 'step_mismatch' })
   })
 
-  test('an intent without a result is run again, or is what the step says it means', async () => {
+  test('repeats an intent without a result, or uses the meaning that the step defines', async () => {
     const open: StepRecord = { type: 'intent', key: 'a', digest: null, intent: { cost: 5 }, at: 3 }
     const again = createMemorySteps({ replay: [open], clock: createFakeClock() })
     expect(await value(again, 'a', 'again')).toMatchObject({ value: 'again', replayed: false })
     expect(again.records.map(({ type }) => type)).toEqual(['intent', 'result'])
-    const told = createMemorySteps({ replay: [open], clock: createFakeClock() })
+    const resumed = createMemorySteps({ replay: [open], clock: createFakeClock() })
     expect(
-      await value(told, 'a', 'never', { onUnfinished: (intent: unknown) => `unknown ${JSON.stringify(intent)}` }),
+      await value(resumed, 'a', 'never', { onUnfinished: (intent: unknown) => `unknown ${JSON.stringify(intent)}` }),
     ).toEqual({ value: 'unknown {"cost":5}', replayed: true, at: 3, durationMs: 0 })
   })
 
-  test('a composite that is on record answers for its parts: nothing is left to be replayed', async () => {
+  test('answers the parts of a recorded composite: nothing is left to replay', async () => {
     const done = (key: StepKey): StepRecord => ({ type: 'result', key, digest: null, value: key, at: 0, durationMs: 0 })
     const steps = createMemorySteps({ replay: [done('c/1'), done('c/2'), done('c')], clock: createFakeClock() })
     expect(await value(steps, 'c', 'never', { composite: true })).toMatchObject({ value: 'c', replayed: true })
@@ -92,12 +94,12 @@ describe('answering from a record', () => {
     ])
   })
 
-  test('refuses what is not on record when it may only play back', async () => {
+  test('rejects what is not on record when it may only replay', async () => {
     const steps = createMemorySteps({ replay: await recorded(), recordedOnly: true, clock: createFakeClock() })
     await expect(value(steps, 'b', 'new')).rejects.toMatchObject({ code: 'replay_exhausted' })
   })
 
-  test('delivers what came in where it came in, and polls nothing while it replays', async () => {
+  test('delivers inputs where they were recorded, and polls nothing during a replay', async () => {
     const control: StepRecord = { type: 'control', key: 'c2', control: { abort: 'user' }, at: 0 }
     const steps = createMemorySteps({ replay: [control], clock: createFakeClock() })
     let polled = 0
@@ -112,7 +114,7 @@ describe('answering from a record', () => {
 })
 
 describe('time', () => {
-  test('stands still while nobody runs', async () => {
+  test('stands still between processes', async () => {
     const clock = createFakeClock({ start: 1_000_000 })
     const steps = createMemorySteps({
       clock,
@@ -122,7 +124,7 @@ describe('time', () => {
     expect(await value(steps, 'b', 'x')).toMatchObject({ at: 42 })
   })
 
-  test('stands still while a person is waited for', async () => {
+  test('stands still while the run waits for a person', async () => {
     const clock = createFakeClock()
     const steps = createMemorySteps({ clock })
     const waiting = steps.wait('w', { signal })
@@ -132,7 +134,7 @@ describe('time', () => {
     expect(await value(steps, 'b', 'x')).toMatchObject({ at: 0 })
   })
 
-  test('stands still until nobody is waited for, and once for all who were', async () => {
+  test('stands still until no wait is left, and once for all parallel waits', async () => {
     const clock = createFakeClock()
     const steps = createMemorySteps({ clock })
     const [first, second] = [steps.wait('v', { signal }), steps.wait('w', { signal })]
@@ -147,13 +149,13 @@ describe('time', () => {
     expect(await value(steps, 'b', 'x')).toMatchObject({ at: 10 })
   })
 
-  test('an answer that was given before is there at once', async () => {
+  test('returns an answer that was given before at once', async () => {
     const steps = createMemorySteps({ clock: createFakeClock() })
     steps.answer('w', 'yes')
     expect(await steps.wait('w', { signal })).toMatchObject({ outcome: 'answered', answer: 'yes' })
   })
 
-  test('a wait ends with an abort, without an answer', async () => {
+  test('ends a wait with an abort, without an answer', async () => {
     const controller = new AbortController()
     const steps = createMemorySteps({ clock: createFakeClock() })
     const waiting = steps.wait('w', { signal: controller.signal })
@@ -161,7 +163,7 @@ describe('time', () => {
     expect(await waiting).toEqual({ outcome: 'aborted', waitedMs: 0, endedMs: 0 })
   })
 
-  test('a sleep has its deadline as intent, and ends early with an abort', async () => {
+  test('records the deadline of a sleep as its intent, and ends it early with an abort', async () => {
     const clock = createFakeClock()
     const steps = createMemorySteps({ clock })
     const slept = steps.sleep('s', 500, { signal })
@@ -177,7 +179,7 @@ describe('time', () => {
     expect([clock.pending, clock.now()]).toEqual([0, 500])
   })
 
-  test('a sleep that is resumed lasts until its recorded deadline', async () => {
+  test('resumes a sleep until its recorded deadline', async () => {
     const clock = createFakeClock()
     const first = createMemorySteps({ clock })
     void first.sleep('s', 500, { signal })
@@ -191,7 +193,7 @@ describe('time', () => {
   })
 })
 
-test('nothing is kept when nobody will resume, and everything works the same', async () => {
+test('stores nothing without a future resume, and everything works the same', async () => {
   const steps = createMemorySteps({ clock: createFakeClock(), keep: 'nothing', sessionId: 's' })
   expect(await steps.run('k', ({ idempotencyKey }) => Promise.resolve(idempotencyKey), base)).toEqual({
     value: 's/k',
@@ -199,8 +201,11 @@ test('nothing is kept when nobody will resume, and everything works the same', a
     at: 0,
     durationMs: 0,
   })
-  const kept = await run([calls('Look'), 'answer'], { tools: [reader('Look')] })
-  const given = { tools: [reader('Look')], steps: createMemorySteps({ clock: createFakeClock(), keep: 'nothing' }) }
-  const forgotten = await run([calls('Look'), 'answer'], given)
-  expect([forgotten.steps.records, forgotten.events]).toEqual([[], kept.events])
+  const withRecords = await run([calls('Look'), 'answer'], { tools: [reader('Look')] })
+  const runOptions = {
+    tools: [reader('Look')],
+    steps: createMemorySteps({ clock: createFakeClock(), keep: 'nothing' }),
+  }
+  const forgotten = await run([calls('Look'), 'answer'], runOptions)
+  expect([forgotten.steps.records, forgotten.events]).toEqual([[], withRecords.events])
 })

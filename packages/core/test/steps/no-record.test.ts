@@ -1,29 +1,32 @@
-// Holds R-RES-8 of docs/spec: a record that cannot be one is refused by an error that says what to do.
+// Tests R-RES-8: an invalid record is rejected with an error that names the fix.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, replay, resume, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { calls, json, reader, run, type Given } from '../support/harness.ts'
+import { calls, json, reader, run, type RunTestOptions } from '../support/harness.ts'
 
-const options = (): Given => ({
+const options = (): RunTestOptions => ({
   model: scriptedModel([calls('Look'), 'done']),
   tools: [reader('Look')],
   clock: createFakeClock({ autoAdvance: true }),
 })
 const model = scriptedModel(['never'])
 
-/** What both say to it; neither asks the model. */
+/** The error of both resume and replay; neither asks the model. */
 async function refused(records: unknown): Promise<string> {
-  // Read from a file, anything may come.
-  const given = records as readonly StepRecord[]
+  // A file can contain anything.
+  const stored = records as readonly StepRecord[]
   const messages = new Set<string>()
-  expect(() => resume(given, { ...options(), model })).toThrow(ConfigurationError)
-  for (const ask of [async () => resume(given, { ...options(), model }), () => replay(given, { ...options(), model })])
+  expect(() => resume(stored, { ...options(), model })).toThrow(ConfigurationError)
+  for (const ask of [
+    async () => resume(stored, { ...options(), model }),
+    () => replay(stored, { ...options(), model }),
+  ])
     await ask().catch((error: Error) => messages.add(`${error.name}: ${error.message}`))
   expect(model.requests).toEqual([])
   return [...messages].join(' / ')
 }
 
-describe('a record that is none', () => {
+describe('an invalid record', () => {
   const noBeginning =
     "ConfigurationError: The record has no beginning: its first entry must be the run's own start. Give all records of one run, in the order in which they were written; a run that left none is started with startRun."
 
@@ -38,7 +41,7 @@ describe('a record that is none', () => {
     expect(await refused([{ ...start, scope: 'agent:1:0:a/' }])).toBe(noBeginning)
   })
 
-  test('holds more than one run', async () => {
+  test('contains more than one run', async () => {
     const { steps } = await run([calls('Look'), 'done'], options())
     const records = json(steps.records) as unknown as StepRecord[]
     expect(await refused([...records.slice(0, -1), ...records])).toBe(
@@ -54,7 +57,7 @@ describe('a record that is none', () => {
     expect(await refused(records)).toBe(`ConfigurationError: ${message}`)
   })
 
-  test('has an entry that is none', async () => {
+  test('has an invalid entry', async () => {
     const { steps } = await run([calls('Look'), 'done'], options())
     const [start, ...rest] = json(steps.records) as unknown as StepRecord[]
     const wrong = (what: string) =>

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-16, R-STEP-16c: what stores of many sessions have in common.
+// Tests R-STEP-16, R-STEP-16c: the common part of stores with many sessions.
 import { array, assert, asyncProperty, constantFrom } from 'fast-check'
 import { expect, test } from 'vitest'
 import { HaltingError, streamRun, startRun } from '../../src/index.ts'
@@ -12,8 +12,8 @@ import {
 import type { StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
-/** A session whose store keeps what it is given in a list, and takes as long as it is told. */
-function opened(options: { readonly records?: readonly StepRecord[]; readonly fails?: () => Error } = {}) {
+/** A session whose store collects its records in a list, and takes as long as configured. */
+function openTestSession(options: { readonly records?: readonly StepRecord[]; readonly fails?: () => Error } = {}) {
   const batches: RecordBatch[] = []
   const pending: (() => void)[] = []
   let released = 0
@@ -47,8 +47,8 @@ async function recordsOfRun(): Promise<readonly StepRecord[]> {
   return steps.records
 }
 
-test('hands on what comes together in one batch, and what comes meanwhile in the next', async () => {
-  const { session, batches, go } = opened()
+test('passes on records in one batch, and those that arrive meanwhile in the next', async () => {
+  const { session, batches, go } = openTestSession()
   session.log.append(stage(1))
   session.log.append(stage(2))
   const first = session.log.flush()
@@ -65,8 +65,8 @@ test('hands on what comes together in one batch, and what comes meanwhile in the
   ])
 })
 
-test('writes what nobody flushes, and a flush behind it makes it durable', async () => {
-  const { session, batches, go } = opened()
+test('writes what is never flushed, and a later flush makes it durable', async () => {
+  const { session, batches, go } = openTestSession()
   session.log.append(stage(1))
   await go()
   expect(batches).toEqual([{ first: 0, records: [JSON.stringify(stage(1))], isDurable: false }])
@@ -77,10 +77,10 @@ test('writes what nobody flushes, and a flush behind it makes it durable', async
   expect(session.log.flush()).toBeUndefined()
 })
 
-test('any order of appends, flushes and writes stores every record once and in order, and settles each flush after its records', async () => {
+test('stores every record once and in order, and settles each flush after its records, in any order of operations', async () => {
   await assert(
     asyncProperty(array(constantFrom('append', 'flush', 'turn'), { maxLength: 40 }), async (steps) => {
-      const { session, batches, go } = opened()
+      const { session, batches, go } = openTestSession()
       let appended = 0
       const flushes: Promise<void>[] = []
       const early: boolean[] = []
@@ -110,8 +110,8 @@ test('any order of appends, flushes and writes stores every record once and in o
   )
 })
 
-test('a write that fails rejects its flush and all later ones, refuses records, and the lock is given back', async () => {
-  const { session, batches, go, released } = opened({ fails: () => new Error('the disk is full') })
+test('rejects its flush and all later ones, rejects records, and releases the lock after a failed write', async () => {
+  const { session, batches, go, released } = openTestSession({ fails: () => new Error('the disk is full') })
   session.log.append(stage(1))
   const flushed = Promise.resolve(session.log.flush()).catch((error: unknown) => error)
   await go()
@@ -127,8 +127,8 @@ test('a write that fails rejects its flush and all later ones, refuses records, 
   expect([batches.length, released()]).toEqual([1, 1])
 })
 
-test('tells how the newest run stands after each batch', async () => {
-  const { session, batches, go } = opened()
+test('reports the state of the newest run after each batch', async () => {
+  const { session, batches, go } = openTestSession()
   const records = await recordsOfRun()
   for (const record of records.slice(0, -1)) session.log.append(record)
   await go()
@@ -140,19 +140,19 @@ test('tells how the newest run stands after each batch', async () => {
   expect(() => session.log.append(stage(1))).toThrow('The session s is closed.')
 })
 
-test('folds what is stored', async () => {
+test('folds the stored records', async () => {
   const records = decodeRecords(
     's',
     (await recordsOfRun()).map((record) => JSON.stringify(record)),
   )
-  const ended = opened({ records }).session
+  const ended = openTestSession({ records }).session
   expect([ended.ended.map(({ terminal }) => terminal.reason), ended.open, ended.fence, ended.head]).toEqual([
     ['completed'],
     undefined,
     7,
     { title: 'A title' },
   ])
-  const open = opened({ records: records.slice(0, -1) }).session
+  const open = openTestSession({ records: records.slice(0, -1) }).session
   expect(open.open).toEqual(records.slice(0, -1))
 })
 
@@ -170,11 +170,11 @@ test.each([
   '2026-01-31T24:00:00Z',
   '0000-01-01T00:00:00Z',
   '2026-01-31',
-])('refuses the time %s, which databases store differently', (createdAt) => {
+])('rejects the time %s, which databases store differently', (createdAt) => {
   expect(() => checkSessionGiven('s', { createdAt })).toThrow('createdAt must be a time in ISO 8601')
 })
 
 test.each(['2024-02-29T23:59:59Z', '2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00.123456Z'])(
-  'takes the time %s',
+  'accepts the time %s',
   (createdAt) => expect(() => checkSessionGiven('s', { createdAt })).not.toThrow(),
 )

@@ -1,4 +1,4 @@
-// Holds R-RES-12b of docs/spec: a session that another version recorded with other texts is resumed and replayed by this one.
+// Tests R-RES-12b: a session that another version recorded with other texts is resumed and replayed by this one.
 import { expect, test } from 'vitest'
 import { replay, resume, type Permissions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -7,7 +7,7 @@ import { lastAnswerPrompt, remainingLimits, runEnding } from '../../src/run/turn
 import { calls, json, reader, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** Calls a tool that is missing, one whose input is invalid, one that is denied, and goes on until its turns are used up. */
+/** Calls a missing tool, one with invalid input and one that is denied, and continues until its turns are used up. */
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
   const turn = messages.filter(({ role }) => role === 'assistant').length
   if (turn === 0) return calls('Missing', 'Strict', 'Look')
@@ -31,7 +31,7 @@ const options = () => ({
   limitReminders: true,
 })
 
-/** Texts of this version, and what another one wrote in their place. */
+/** Texts of this version, and those of another one in their place. */
 const others: readonly (readonly [now: string, then: string])[] = [
   [unknownTool('Missing', ['Look', 'Strict', 'Write']), 'Missing is not a tool. Call another one.'],
   ['Invalid input for Strict: ', 'Strict does not take this: '],
@@ -39,7 +39,7 @@ const others: readonly (readonly [now: string, then: string])[] = [
   [runEnding('Reached maximum number of turns (4)'), 'The run ends here. Say what is done.'],
 ]
 
-function byAnotherVersion(records: readonly StepRecord[]): readonly StepRecord[] {
+function asWrittenByAnotherVersion(records: readonly StepRecord[]): readonly StepRecord[] {
   const quoted = (text: string): string => JSON.stringify(text).slice(1, -1)
   const text = others.reduce((all, [now, then]) => all.replaceAll(quoted(now), quoted(then)), JSON.stringify(records))
   return JSON.parse(text) as StepRecord[]
@@ -48,7 +48,7 @@ function byAnotherVersion(records: readonly StepRecord[]): readonly StepRecord[]
 test('a record with other texts of the loop is replayed to the same end', async () => {
   const { terminal, steps } = await run(script, options())
   expect(terminal.reason).toBe('max_turns')
-  const older = byAnotherVersion(json(steps.records) as unknown as StepRecord[])
+  const older = asWrittenByAnotherVersion(json(steps.records) as unknown as StepRecord[])
   for (const [now, then] of others)
     expect([now, JSON.stringify(older).includes(JSON.stringify(then).slice(1, -1))]).toEqual([now, true])
   expect(JSON.stringify(older)).not.toContain(lastAnswerPrompt)
@@ -56,10 +56,10 @@ test('a record with other texts of the loop is replayed to the same end', async 
   expect(json(again.terminal)).toEqual(json(terminal))
 })
 
-test('a run that another version began is resumed from every moment, with what is on record left as it is', async () => {
+test('a run that another version began is resumed from every moment, and the record stays unchanged', async () => {
   const { terminal, steps } = await run(script, options())
   for (let count = 1; count < steps.records.length; count++) {
-    const older = byAnotherVersion(await killedAfter(count, options()))
+    const older = asWrittenByAnotherVersion(await killedAfter(count, options()))
     if (older.some(({ type }) => type === 'end')) continue
     const { terminal: ended } = await resume(older, options()).loop.ended
     expect([count, ended.reason, ended.error]).toEqual([count, terminal.reason, undefined])

@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-RES-10, R-RES-11: calls that are on record, under a program that would treat them otherwise.
+// Tests R-RES-10, R-RES-11: recorded calls in a program that would handle them differently.
 import { describe, expect, test } from 'vitest'
 import { resume, type AgentTool, type RunOptions, type Permissions, type StepRecord } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, resultTexts, tool } from '../support/harness.ts'
-import { killedBefore, killedBeforeLap } from '../support/killed.ts'
+import { killedBefore, killedBeforeIteration } from '../support/killed.ts'
 import { notRunReasons } from '../../src/tools/result-texts.ts'
 
 /** A first turn with these calls, and an answer. */
@@ -13,7 +13,7 @@ const asking =
   ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply =>
     messages.some(({ role }) => role === 'assistant') ? 'done' : calls(...names)
 
-/** What the tools have done so far. */
+/** The calls that the tools have executed so far. */
 function world(names: readonly string[]) {
   const ran: string[] = []
   const doing = (name: string) => tool(name, () => (ran.push(name), `did ${name}`))
@@ -26,7 +26,7 @@ function world(names: readonly string[]) {
   return { ran, options }
 }
 
-async function goOn(records: readonly StepRecord[], options: RunOptions) {
+async function resumeRun(records: readonly StepRecord[], options: RunOptions) {
   const { terminal, state } = await resume(records, options).loop.ended
   expect(transcriptProblems(state.transcript.messages())).toEqual([])
   return { terminal, results: resultTexts({ state: { ...state, startLength: 0 } }) }
@@ -38,38 +38,38 @@ const deny = (name: string) => hook('beforeToolUse', (context) => context.withBl
 const stop = (name: string) =>
   hook('afterToolUse', (context) => context.withContinuationPrevented('enough'), { tools: [name] })
 
-describe('a call before one that is on record', () => {
+describe('a call before a recorded one', () => {
   test('that a hook had denied is not run when the hook is gone', async () => {
     const { ran, options } = world(['First', 'Second'])
-    const records = await killedBeforeLap(1, options({ hooks: [deny('First')] }))
+    const records = await killedBeforeIteration(1, options({ hooks: [deny('First')] }))
     expect(ran).toEqual(['Second'])
-    const { results } = await goOn(records, options())
+    const { results } = await resumeRun(records, options())
     expect([ran, results]).toEqual([['Second'], [expect.stringContaining(notRunReasons.skipped), 'did Second']])
-    expect((await goOn(records, options({ hooks: [deny('First')] }))).results).toEqual(['no', 'did Second'])
+    expect((await resumeRun(records, options({ hooks: [deny('First')] }))).results).toEqual(['no', 'did Second'])
   })
 
-  test('does not stop it, whatever a new hook or error policy makes of it', async () => {
+  test('does not stop it, whatever a new hook or error policy decides', async () => {
     const { ran, options } = world(['Fail', 'Second'])
     const { tools = [] } = options()
     const failing = tool('Fail', () => { throw new Error('it failed') }) // prettier-ignore
-    const records = await killedBeforeLap(1, options({ tools: [...tools, failing] }))
+    const records = await killedBeforeIteration(1, options({ tools: [...tools, failing] }))
     for (const more of [{ hooks: [stop('Fail')] }, { errorPolicy: () => true }]) {
-      const { results, terminal } = await goOn(records, options(more))
+      const { results, terminal } = await resumeRun(records, options(more))
       expect([ran, results, terminal.reason]).toEqual([['Second'], ['it failed', 'did Second'], 'completed'])
     }
   })
 
-  test('that waits for a person now waited for nobody then', async () => {
+  test('that now needs a person did not then', async () => {
     const { ran, options } = world(['First', 'Second'])
-    const records = await killedBeforeLap(1, options())
+    const records = await killedBeforeIteration(1, options())
     const permissions: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may I?' }) }
-    const { results, terminal } = await goOn(records, options({ permissions }))
+    const { results, terminal } = await resumeRun(records, options({ permissions }))
     expect([ran, results, terminal.reason]).toEqual([['First', 'Second'], ['did First', 'did Second'], 'completed'])
   })
 })
 
-describe('calls side by side', () => {
-  test('of which one had ended: the others go on as they were allowed, and run again where they may', async () => {
+describe('parallel calls', () => {
+  test('of which one had ended: the others continue as they were allowed, and run again where they may', async () => {
     const { ran, options } = world(['Look', 'Look', 'Look'])
     const records = await killedBefore(resultOf(1), options())
     expect(records.filter(({ type }) => type === 'intent')).toHaveLength(4)
@@ -78,19 +78,19 @@ describe('calls side by side', () => {
       denies: () => 'a new rule',
       decide: () => ({ behavior: 'deny', message: 'a new rule' }),
     }
-    const { results } = await goOn(records, options({ permissions, hooks: [deny('Look')] }))
+    const { results } = await resumeRun(records, options({ permissions, hooks: [deny('Look')] }))
     expect([ran.length, results]).toEqual([2, ['did Look', 'did Look', 'did Look']])
   })
 })
 
-describe('an approval that is on record', () => {
+describe('a recorded approval', () => {
   const asks: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may I?' }) }
 
-  test('counts for a program that no longer waits for anybody', async () => {
+  test('counts for a program that no longer asks anybody', async () => {
     const { ran, options } = world(['First'])
     const waiting = options({ permissions: asks, onAsk: 'wait' })
     const records: StepRecord[] = []
-    // A person says yes; then the process dies with the result on record.
+    // A person approves; then the process dies with the result on record.
     const { streamRun, startRun, createMemorySteps } = await import('../../src/index.ts')
     const steps = createMemorySteps({
       clock: waiting.clock!,
@@ -101,15 +101,15 @@ describe('an approval that is on record', () => {
       if (event.type === 'approval_needed' && event.key !== null) running.answer(event.key, { behavior: 'allow' })
       if (event.type === 'tool_end') break
     }
-    const lap = records.findIndex(({ type }) => type === 'lap')
+    const iterationIndex = records.findIndex(({ type }) => type === 'lap')
     const cut = records.findIndex(resultOf(0)) + 1
-    expect([ran, cut > 0, lap === -1 || lap >= cut]).toEqual([['First'], true, true])
-    const { results, terminal } = await goOn(records.slice(0, cut), options({ permissions: asks, onAsk: 'end' }))
+    expect([ran, cut > 0, iterationIndex === -1 || iterationIndex >= cut]).toEqual([['First'], true, true])
+    const { results, terminal } = await resumeRun(records.slice(0, cut), options({ permissions: asks, onAsk: 'end' }))
     expect([ran, results, terminal.reason]).toEqual([['First'], ['did First'], 'completed'])
   })
 })
 
-describe('a subagent on record', () => {
+describe('a recorded subagent', () => {
   const agent: AgentTool = {
     name: 'First',
     description: 'a subagent',
@@ -129,9 +129,9 @@ describe('a subagent on record', () => {
   const program = () => {
     const { ran, options } = world([])
     const { tools = [] } = options()
-    const given = (more: Partial<RunOptions> = {}) =>
+    const runOptions = (more: Partial<RunOptions> = {}) =>
       options({ model: scriptedModel(both), tools: [agent, ...tools.slice(1)], ...more })
-    return { ran, options: given, leaf: tools[0]! }
+    return { ran, options: runOptions, leaf: tools[0]! }
   }
   const killedInLastAnswer = (options: RunOptions) =>
     killedBefore((record) => record.type === 'intent' && record.key.endsWith('/model:4.1'), options)
@@ -139,15 +139,15 @@ describe('a subagent on record', () => {
   test.each<[string, Partial<RunOptions>, string]>([
     ['fewer turns', { maxTurns: 2 }, 'Reached maximum number of turns (2)'],
     ['no subagents left', { maxSubagents: 0 }, 'found'],
-  ])('comes to its end with %s', async (_what, more, ended) => {
+  ])('reaches its end with %s', async (_what, more, ended) => {
     const { ran, options } = program()
     const records = await killedInLastAnswer(options())
     expect(ran).toEqual(['Second', 'Second', 'Second'])
-    const { results } = await goOn(records, options(more))
+    const { results } = await resumeRun(records, options(more))
     expect([ran.length, results]).toEqual([3, [expect.stringContaining(ended)]])
   })
 
-  test('is asked about by new hooks from its first live step', async () => {
+  test('is shown to new hooks from its first live step', async () => {
     const { options } = program()
     const records = await killedInLastAnswer(options())
     const asked: string[] = []
@@ -155,7 +155,7 @@ describe('a subagent on record', () => {
       ['beforeStep', 'afterInference', 'beforeToolUse', 'afterToolUse', 'afterStep'],
       (context) => void asked.push(`${context.state().agentId === 'main' ? 'main' : 'child'} ${context.trigger}`),
     )
-    await goOn(records, options({ hooks: [watching] }))
+    await resumeRun(records, options({ hooks: [watching] }))
     const ofChild = asked.filter((each) => each.startsWith('child'))
     expect(ofChild).toEqual(['child afterToolUse', 'child afterStep', 'child beforeStep', 'child afterInference'])
   })
@@ -164,15 +164,15 @@ describe('a subagent on record', () => {
     // The main loop asked twice, the subagent three times.
     ['a limit on turns', { maxTurns: 2 }, 5],
     ['a guard', { stopWhen: new CostLimitHook(2) }, 4],
-  ])('is paid in full when %s stops it that is new', async (_what, more, costUsd) => {
+  ])('is paid in full when it is stopped by a new component: %s', async (_what, more, costUsd) => {
     const { options } = program()
     const prices = { cost: () => 1, worstCase: () => 2 }
     const records = await killedInLastAnswer(options({ prices }))
-    const { terminal } = await goOn(records, options({ prices, ...more }))
+    const { terminal } = await resumeRun(records, options({ prices, ...more }))
     expect(terminal.costUsd).toBe(costUsd)
   })
 
-  test('whose tool is gone, or is another kind of tool, is told as unknown: nothing is run in its place', async () => {
+  test('whose tool is gone, or of another kind, is reported as unknown: nothing runs in its place', async () => {
     const { ran, options, leaf } = program()
     const prices = { cost: () => 1, worstCase: () => 2 }
     const records = await killedInLastAnswer(options({ prices }))
@@ -184,9 +184,9 @@ describe('a subagent on record', () => {
       },
     }
     for (const others of [tools.slice(1), [leaf, ...tools.slice(1)], [nowhere, ...tools.slice(1)]]) {
-      const { results, terminal } = await goOn(records, options({ prices, tools: others }))
+      const { results, terminal } = await resumeRun(records, options({ prices, tools: others }))
       expect([ran.length, results]).toEqual([3, [expect.stringContaining('The outcome of this call is unknown')]])
-      // Two turns of the main loop, and three of the agent: they are paid, whoever can go on with it.
+      // Two turns of the main loop and three of the agent: they are paid, whichever program can continue.
       expect([terminal.costUsd, Object.values(terminal.summary.modelUsage).map(({ costUsd }) => costUsd)]).toEqual([
         5,
         [5],
@@ -194,26 +194,26 @@ describe('a subagent on record', () => {
     }
   })
 
-  test('a leaf call whose tool starts subagents now keeps its result', async () => {
+  test('a leaf call whose tool now starts subagents keeps its result', async () => {
     const { ran, options, leaf } = program()
     const { tools = [] } = options()
-    const records = await killedBeforeLap(1, options({ tools: [leaf, ...tools.slice(1)] }))
-    const { results } = await goOn(records, options())
+    const records = await killedBeforeIteration(1, options({ tools: [leaf, ...tools.slice(1)] }))
+    const { results } = await resumeRun(records, options())
     expect([ran, results]).toEqual([['First'], ['did First']])
   })
 })
 
-describe('attempts on record', () => {
-  test('stand when the resume has fewer retries, or a fallback model', async () => {
+describe('recorded attempts', () => {
+  test('remain when the resume has fewer retries, or a fallback model', async () => {
     const busy: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
     const { ran, options } = world(['First'])
     const model = scriptedModel((request, index) => (index < 2 ? busy : asking('First')(request)))
-    const records = await killedBeforeLap(1, options({ model }))
+    const records = await killedBeforeIteration(1, options({ model }))
     for (const more of [
       { maxRetries: 0 },
       { maxRetries: 0, fallbackModel: scriptedModel(['never'], { id: 'fallback' }) },
     ]) {
-      const { results, terminal } = await goOn(records, options(more))
+      const { results, terminal } = await resumeRun(records, options(more))
       expect([ran, results, terminal.reason]).toEqual([['First'], ['did First'], 'completed'])
     }
   })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-RES-1 to R-RES-7.
+// Tests R-RES-1 to R-RES-7.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
@@ -47,9 +47,9 @@ function world() {
 }
 
 describe('resume', () => {
-  test('after any record comes to the same end; a tool that writes is done, told as unknown, or run once', async () => {
-    const whole = await run(script, world().options() as never)
-    const total = whole.steps.records.length
+  test('after any record ends the same; a writing tool is done, reported as unknown, or run once', async () => {
+    const completeRun = await run(script, world().options() as never)
+    const total = completeRun.steps.records.length
     expect(total).toBeGreaterThan(20)
     for (let count = 1; count < total; count++) {
       const { options, written } = world()
@@ -64,7 +64,7 @@ describe('resume', () => {
       expect(events[0]).toEqual({ type: 'run_start', run, model: 'scripted', isResumed: true })
       expect([count, terminal.reason, terminal.summary.turns]).toEqual([count, 'completed', 3])
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
-      // Nothing runs twice: each call's key is written with at most once, and a call without an effect is told as unknown.
+      // Nothing runs twice: each call's key is written at most once, and a call without an effect is reported as unknown.
       expect(new Set(written).size).toBe(written.length)
       const unknown = resultTexts({ state: { ...state, startLength: 0 } }).filter((text) =>
         String(text).startsWith('The outcome of this call is unknown'),
@@ -74,13 +74,13 @@ describe('resume', () => {
     }
   })
 
-  test('asks nothing again of past turns: no past hook, no past request', async () => {
+  test('repeats nothing of past turns: no past hook, no past request', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
-    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const completeRun = await run(script, options() as never)
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
     const asked: string[] = []
     const model = scriptedModel(script)
-    const resumed = resume(whole.steps.records.slice(0, lap + 1), {
+    const resumed = resume(completeRun.steps.records.slice(0, iterationIndex + 1), {
       ...options(),
       model,
       hooks: [hook(['beforeExecution', 'beforeStep'], ({ trigger }) => void asked.push(trigger))],
@@ -89,15 +89,15 @@ describe('resume', () => {
     expect([terminal.reason, model.requests.length, asked]).toEqual(['completed', 2, ['beforeStep', 'beforeStep']])
   })
 
-  test('heeds other limits from the first live step', async () => {
+  test('obeys other limits from the first live step', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
-    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
-    const resumed = resume(whole.steps.records.slice(0, lap + 1), { ...options(), maxTurns: 2 })
+    const completeRun = await run(script, options() as never)
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
+    const resumed = resume(completeRun.steps.records.slice(0, iterationIndex + 1), { ...options(), maxTurns: 2 })
     expect((await resumed.loop.ended).terminal.reason).toBe('max_turns')
   })
 
-  test('a stop that was acknowledged closes the open calls and ends', async () => {
+  test('closes the open calls and ends after an acknowledged stop', async () => {
     const going = begin([calls('Hang')], { tools: [hanging('Hang')] })
     await until(() => going.events.some(({ type }) => type === 'tool_start'))
     going.loop.abort()
@@ -121,13 +121,13 @@ describe('resume', () => {
     expect(model.requests.at(-1)?.idempotencyKey).toBe('session/run1/model:1.2')
   })
 
-  test('holds an open request against the budget: what is left then is too little to ask again', async () => {
+  test('counts an open request against the budget: the rest is too little to ask again', async () => {
     const model = scriptedModel(() => 'answer', { maxOutputTokens: 2_000 })
     const options = { model, clock: createFakeClock(), prices: dollarATokenPrices, maxBudgetUsd: 5_000 }
     const records = await killedAfter(2, options)
-    const asked = model.requests.length
+    const requestCount = model.requests.length
     const { terminal } = await resume(records, options).loop.ended
-    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length - asked]).toEqual([
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length - requestCount]).toEqual([
       'max_budget_usd',
       0,
       1_020 + 2_000,
@@ -135,7 +135,7 @@ describe('resume', () => {
     ])
   })
 
-  test('holds what past turns cost against the budget', async () => {
+  test('counts the cost of past turns against the budget', async () => {
     const dear: ScriptedReply = { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: 1_900 } }
     const options = () => ({
       model: scriptedModel([dear, 'answer'], { maxOutputTokens: 2_000 }),
@@ -143,10 +143,10 @@ describe('resume', () => {
       tools: [reader('Look')],
       prices: dollarATokenPrices,
     })
-    const whole = await run([], { ...options(), maxBudgetUsd: 100_000 })
-    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const completeRun = await run([], { ...options(), maxBudgetUsd: 100_000 })
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
     const resumed = (maxBudgetUsd: number) =>
-      resume(whole.steps.records.slice(0, lap + 1), {
+      resume(completeRun.steps.records.slice(0, iterationIndex + 1), {
         ...options(),
         model: scriptedModel(['answer'], { maxOutputTokens: 2_000 }),
         maxBudgetUsd,
@@ -156,7 +156,7 @@ describe('resume', () => {
     expect([spent.reason, spent.costUsd]).toEqual(['max_budget_usd', 2_900])
   })
 
-  test('in the middle of an agent comes to the same end: its laps are its own', async () => {
+  test('in the middle of an agent ends the same: its iterations are separate', async () => {
     const agent: AgentTool = {
       name: 'Agent',
       description: 'a subagent',
@@ -174,12 +174,13 @@ describe('resume', () => {
       clock: createFakeClock(),
       tools: [reader('Look'), agent],
     })
-    const whole = await run([], options())
-    const laps = whole.steps.records.flatMap((record, index) => (record.type === 'lap' ? [[index, record.lap.scope]] : [])) // prettier-ignore
-    expect(laps.map(([, scope]) => scope === '')).toEqual([true, false, false, true])
-    for (const [index] of laps) {
-      const { terminal, state } = await resume(whole.steps.records.slice(0, Number(index) + 1), options()).loop.ended
-      expect([index, terminal.reason, state.transcript.messages()]).toEqual([index, 'completed', whole.messages])
+    const completeRun = await run([], options())
+    const iterationIndexes = completeRun.steps.records.flatMap((record, index) => (record.type === 'lap' ? [[index, record.lap.scope]] : [])) // prettier-ignore
+    expect(iterationIndexes.map(([, scope]) => scope === '')).toEqual([true, false, false, true])
+    for (const [index] of iterationIndexes) {
+      const { terminal, state } = await resume(completeRun.steps.records.slice(0, Number(index) + 1), options()).loop
+        .ended
+      expect([index, terminal.reason, state.transcript.messages()]).toEqual([index, 'completed', completeRun.messages])
     }
   })
 
@@ -187,22 +188,26 @@ describe('resume', () => {
     const clock = createFakeClock()
     const slow: ScriptedReply = { ...calls('Look'), before: () => clock.advance(8_000) }
     const options = { clock, tools: [reader('Look')], maxDurationMs: 10_000 }
-    const whole = await run([slow, 'answer'], options)
-    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const completeRun = await run([slow, 'answer'], options)
+    const iterationIndex = completeRun.steps.records.findIndex(({ type }) => type === 'lap')
     await clock.advance(60_000)
     const model = scriptedModel([{ hang: true }])
-    const told: RunResult[] = []
-    const onResult = (terminal: RunResult) => void told.push(terminal)
-    const { ended } = resume(whole.steps.records.slice(0, lap + 1), { ...options, model, onResult }).loop
+    const runResults: RunResult[] = []
+    const onResult = (terminal: RunResult) => void runResults.push(terminal)
+    const { ended } = resume(completeRun.steps.records.slice(0, iterationIndex + 1), {
+      ...options,
+      model,
+      onResult,
+    }).loop
     await until(() => model.requests.length === 1)
     await clock.advance(1_999)
-    expect(told).toEqual([])
+    expect(runResults).toEqual([])
     await clock.advance(1)
     const { terminal } = await ended
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
   })
 
-  test('has the time that was left when the process ended, in the middle of a turn too', async () => {
+  test('has the time that was left when the process ended, also in the middle of a turn', async () => {
     const clock = createFakeClock()
     const slow: ScriptedReply = { ...calls('Look'), before: () => clock.advance(8_000) }
     const options = { clock, tools: [hanging('Look', { readOnly: true })], maxDurationMs: 10_000 }
@@ -232,7 +237,7 @@ describe('resume', () => {
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
   })
 
-  test('of a run that carried counters counts them against the budget', async () => {
+  test('counts the carried counters of a run against the budget', async () => {
     const options = {
       model: scriptedModel(['never'], { maxOutputTokens: 2_000 }),
       clock: createFakeClock(),
@@ -263,7 +268,7 @@ describe('resume', () => {
     expect(() => resume(steps.records, { model: scriptedModel([]) })).toThrow(HaltingError)
   })
 
-  test('the reply to one conversation is none to another', async () => {
+  test('rejects the reply to another conversation', async () => {
     const record = async (prompt: string) => (await run(['answer'], {}, { prompt })).steps.records.slice(0, 3)
     const [one, other] = [await record('one'), await record('other')]
     expect(one.map(({ type }) => type)).toEqual(['start', 'intent', 'result'])
@@ -278,7 +283,7 @@ describe('resume', () => {
     ])
   })
 
-  test('the result of a call is none for a call with another input', async () => {
+  test('rejects the result of a call with another input', async () => {
     const ran: unknown[] = []
     const tools = [tool('Write', (input) => (ran.push(input['at']), 'written'))]
     const record = async (at: string) =>
@@ -314,12 +319,12 @@ describe('replay', () => {
     expect(json(terminal)).toEqual(json(whole.terminal))
   }
 
-  test('tells the same events and the same terminal, and runs nothing', async () => {
+  test('has the same events and the same run result, and runs nothing', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
+    const completeRun = await run(script, options() as never)
     const ran: string[] = []
     const silent = scriptedModel(() => (ran.push('model'), 'never'))
-    await same(whole, {
+    await same(completeRun, {
       ...options(),
       model: silent,
       tools: [reader('Look', () => (ran.push('Look'), 'x')), tool('Write', () => (ran.push('Write'), 'x'))],
@@ -346,7 +351,7 @@ describe('replay', () => {
     })
   })
 
-  test('of calls that ran together, each in its own time: an agent began when the call beside it did', async () => {
+  test('of parallel calls, each in its own time: an agent began when the call next to it did', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const pass = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
     const tools = [reader('Look', async () => (await pass(5_000), 'looked')), subagent]
@@ -357,14 +362,14 @@ describe('replay', () => {
           ? calls('Look', 'Agent', 'Look')
           : 'done',
     )
-    const whole = await run([], { model, tools, clock })
-    expect([whole.terminal.reason, whole.terminal.durationMs]).toEqual(['completed', 5_000])
-    await same(whole, { model: scriptedModel([]), tools })
+    const completeRun = await run([], { model, tools, clock })
+    expect([completeRun.terminal.reason, completeRun.terminal.durationMs]).toEqual(['completed', 5_000])
+    await same(completeRun, { model: scriptedModel([]), tools })
   })
 
-  test('beyond the record is not known', async () => {
-    const whole = await run(script, world().options() as never)
-    const { terminal } = await replay(whole.steps.records.slice(0, 6), world().options())
+  test('fails beyond the record', async () => {
+    const completeRun = await run(script, world().options() as never)
+    const { terminal } = await replay(completeRun.steps.records.slice(0, 6), world().options())
     expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'replay_exhausted'])
   })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-END-10: of a run that waits for what can never come, what began last is broken first.
+// Tests R-END-10: when a run can never continue, the newest pending step is broken first.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StallableSteps } from '../../src/steps/stallable.ts'
@@ -18,26 +18,26 @@ const moves = fc.array(
   { maxLength: 30 },
 )
 
-// The engine hands each step through: only `run` is called.
+// The engine passes each step through: only `run` is called.
 const engine = { run: (_key: string, effect: () => unknown) => effect() } as unknown as StepEngine
 const options = {} as StepOptions<never>
 
-test('whatever settles in between, each break rejects the newest that is pending, and nothing else', async () => {
+test('each break rejects the newest pending step, and nothing else, whatever settles in between', async () => {
   await fc.assert(
     fc.asyncProperty(moves, async (plan) => {
       const steps = new StallableSteps(engine)
-      const came: string[] = []
+      const settled: string[] = []
       const expected: string[] = []
-      let [pending, begun, isBroken]: [{ id: number; settle: () => void }[], number, boolean] = [[], 0, false]
+      let [pending, started, isBroken]: [{ id: number; settle: () => void }[], number, boolean] = [[], 0, false]
       for (const move of plan) {
         if (move.kind === 'begin') {
-          const id = begun++
+          const id = started++
           let settle = (): void => {}
           const work = new Promise<void>((resolve) => (settle = resolve))
           const step = Promise.resolve(steps.run(`step ${id}`, () => work as Promise<never>, options))
           void step.then(
-            () => came.push(`${id} settled`),
-            () => came.push(`${id} rejected`),
+            () => settled.push(`${id} settled`),
+            () => settled.push(`${id} rejected`),
           )
           if (isBroken) expected.push(`${id} rejected`)
           else pending.push({ id, settle })
@@ -49,17 +49,17 @@ test('whatever settles in between, each break rejects the newest that is pending
           expected.push(`${chosen.id} settled`)
         } else {
           const last = pending.pop()
-          came.push(`break: ${String(steps.break())}`)
+          settled.push(`break: ${String(steps.break())}`)
           expected.push(`break: ${String(last !== undefined)}`)
           if (last === undefined) continue
           isBroken = true
-          // What comes too late changes nothing.
+          // A late result changes nothing.
           last.settle()
           expected.push(`${last.id} rejected`)
         }
         await new Promise((resolve) => setImmediate(resolve))
       }
-      expect(came).toEqual(expected)
+      expect(settled).toEqual(expected)
     }),
   )
 })

@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-END-10 to R-END-10c: a process that is about to exit in the middle of a run.
+// Tests R-END-10 to R-END-10c: a process that is about to exit in the middle of a run.
 import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 
 const ended = `
-  const told = ({ terminal, state }) => ({
+  const summary = ({ terminal, state }) => ({
     reason: terminal.reason,
     code: terminal.error?.code,
     results: state.transcript.messages().flatMap(({ content }) => typeof content === 'string' ? [] : content)
@@ -12,10 +12,10 @@ const ended = `
   })
 `
 
-const stuck: readonly (readonly [what: string, options: string, results: readonly string[]])[] = [
+const stuckPrograms: readonly (readonly [what: string, options: string, results: readonly string[]])[] = [
   ['a tool', `{ model: testing.scriptedModel([calls('Stuck')]), tools: [tool('Stuck', never)] }`, ['Stuck0']],
   [
-    'tools side by side',
+    'parallel tools',
     `{ model: testing.scriptedModel([calls('Stuck', 'Stuck', 'Quick')]), tools: [tool('Stuck', never), tool('Quick', () => 'done')] }`,
     ['Stuck0', 'Stuck1', 'Quick2'],
   ],
@@ -43,13 +43,13 @@ const stuck: readonly (readonly [what: string, options: string, results: readonl
   ],
 ]
 
-describe('nothing is left that could wake the process', () => {
-  test.each(stuck)('because of %s: the run ends as error, with a result', async (_what, options, results) => {
+describe('a process that nothing could wake', () => {
+  test.each(stuckPrograms)('because of %s: the run ends as error, with a result', async (_what, options, results) => {
     const end = await runProgram(`${ended}
       const running = core.streamRun(core.startRun({ prompt: 'go' }), ${options})
       const events = []
       for await (const { type } of running) events.push(type)
-      say({ ...told(await running.ended), last: events.at(-1), ends: events.filter((type) => type === 'run_end').length })
+      say({ ...summary(await running.ended), last: events.at(-1), ends: events.filter((type) => type === 'run_end').length })
     `)
     expect({ ...end, stdout: linesIn(end.stdout) }).toEqual({
       exitCode: 0,
@@ -58,7 +58,7 @@ describe('nothing is left that could wake the process', () => {
     })
   })
 
-  test('the end is on record, and a query has its result message', async () => {
+  test('records the end, and a query has its result message', async () => {
     const end = await runProgram(`
       const records = []
       const query = core.query({
@@ -80,7 +80,7 @@ describe('nothing is left that could wake the process', () => {
     })
   })
 
-  test('a run that waits for a person has a result, and another process can go on with its record', async () => {
+  test('has a result for a run that waits for a person, and another process can continue its record', async () => {
     const end = await runProgram(`
       const records = []
       const steps = core.createMemorySteps({ onRecord: (record) => records.push(JSON.parse(JSON.stringify(record))) })
@@ -109,7 +109,7 @@ describe('nothing is left that could wake the process', () => {
     })
   })
 
-  test('a run that has ended keeps no listener on the process', async () => {
+  test('a run that has ended leaves no listener on the process', async () => {
     const end = await runProgram(`
       const before = process.listenerCount('beforeExit')
       const runs = Array.from({ length: 20 }, () =>

@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-STEP-15, R-STEP-15a, R-ABORT-8: a model and tools that answer at once keep no timer from firing.
+// Tests R-STEP-15, R-STEP-15a, R-ABORT-8: a model and tools that answer at once do not prevent timers from firing.
 import { describe, expect, test } from 'vitest'
 import { agentTool, createMemorySteps, streamRun, query, replay, startRun, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
 
-/** More than any machine does until the first timer fires, if it may. */
+/** More turns than any machine makes until its first timer fires, if it may. */
 const maxTurns = 20_000
 
 const endless = (): RunOptions => ({
@@ -15,32 +15,32 @@ const endless = (): RunOptions => ({
 
 const started = (options: RunOptions) => streamRun(startRun({ prompt: 'go' }), options)
 
-describe('with a model and tools that never wait', () => {
-  test('a time limit ends the run', async () => {
+describe('a model and tools that never wait', () => {
+  test('do not block a time limit', async () => {
     const { reason, summary } = await started({ ...endless(), maxDurationMs: 20 }).result
     expect(reason).toBe('time_limit')
     expect(summary.turns).toBeLessThan(maxTurns)
   })
 
-  test('an abort by a timer ends the run', async () => {
+  test('do not block an abort by a timer', async () => {
     const running = started(endless())
     setTimeout(() => running.abort(), 10)
     expect((await running.result).reason).toMatch(/^aborted_/)
   })
 
-  test('a stop by a timer ends the run', async () => {
+  test('do not block a stop by a timer', async () => {
     const running = started(endless())
     setTimeout(() => running.stop('enough'), 10)
     expect((await running.result).reason).toBe('user_requested')
   })
 
-  test("a caller's signal ends the run", async () => {
+  test("do not block a caller's signal", async () => {
     const controller = new AbortController()
     setTimeout(() => controller.abort(), 10)
     expect((await started({ ...endless(), signal: controller.signal }).result).reason).toMatch(/^aborted_/)
   })
 
-  test('a timer interrupts a query', async () => {
+  test('do not block a timer that interrupts a query', async () => {
     const messages = query({ prompt: 'go', options: endless() })
     setTimeout(() => messages.interrupt(), 10)
     let last: unknown
@@ -48,12 +48,12 @@ describe('with a model and tools that never wait', () => {
     expect(last).toMatchObject({ type: 'result', terminal_reason: expect.stringMatching(/^aborted_/) })
   })
 
-  test('many runs at once leave timers their turn', async () => {
+  test('let timers fire during many parallel runs', async () => {
     const runs = Array.from({ length: 10 }, () => started({ ...endless(), maxDurationMs: 20 }).result)
     expect(new Set((await Promise.all(runs)).map(({ reason }) => reason))).toEqual(new Set(['time_limit']))
   })
 
-  test('a time limit ends a run whose subagents never wait', async () => {
+  test('do not block a time limit in subagents', async () => {
     const helper = agentTool({ name: 'Helper', description: 'helps', spawn: () => ({ prompt: 'help' }) })
     const model = scriptedModel((request, index) =>
       request.messages.length === 1 && index > 0
@@ -64,7 +64,7 @@ describe('with a model and tools that never wait', () => {
     expect((await started(options).result).reason).toBe('time_limit')
   })
 
-  test('a replay comes to the same', async () => {
+  test('end the same in a replay', async () => {
     const steps = createMemorySteps()
     const options = endless()
     const { terminal } = await started({ ...options, steps, maxDurationMs: 20 }).ended

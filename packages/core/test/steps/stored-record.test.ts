@@ -1,4 +1,4 @@
-// Holds R-JOUR-4b: what is read of a record that was stored is of its type, or it is told what is not.
+// Tests R-JOUR-4b: a stored record is validated when it is read, and the error names what is invalid.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, tool } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, type StepRecord } from '../../src/entries/steps.ts'
@@ -11,11 +11,11 @@ async function recorded(): Promise<readonly StepRecord[]> {
     tools: [tool({ name: 'Look', description: '', execute: () => 'seen' })],
     steps,
   }).result
-  // What a driver keeps is JSON.
+  // The step engine stores JSON.
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
 
-/** A run with a goal: sent back once, and done then. */
+/** A run with a goal: sent back once, and then done. */
 async function recordedGoal(): Promise<readonly StepRecord[]> {
   let checks = 0
   const steps = createMemorySteps()
@@ -27,21 +27,21 @@ async function recordedGoal(): Promise<readonly StepRecord[]> {
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
 
-/** The first record of this type with another value at a place. */
+/** The first record of this type with another value at a path. */
 function withOther(records: readonly StepRecord[], path: string, value: unknown): unknown {
   const [type, ...names] = path.split('.')
   const record = structuredClone(records.find((each) => each.type === type))
   const last = names.pop() ?? ''
   // The record has these fields.
-  const holder = names.reduce((held, name) => held[name] as never, record as never as { [name: string]: unknown })
+  const holder = names.reduce((parent, name) => parent[name] as never, record as never as { [name: string]: unknown })
   holder[last] = value
   return record
 }
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-describe('a record that was stored', () => {
-  test('of a run fits, also with fields that nobody knows', async () => {
+describe('a stored record', () => {
+  test('of a run is valid, also with unknown fields', async () => {
     const records = await recorded()
     expect(records.map((record) => misfitOfRecord({ ...record, later: { field: 1 } }))).toEqual(
       records.map(() => undefined),
@@ -73,7 +73,7 @@ describe('a record that was stored', () => {
     expect(misfitOfRecord(withOther(await recorded(), path, value))).toContain(misfit)
   })
 
-  test('of a run with a goal fits, and so does one of before there were goals', async () => {
+  test('of a run with a goal is valid, and so is one from before goals existed', async () => {
     const records = await recordedGoal()
     expect(records.some((record) => record.type === 'result' && record.key.endsWith('goal:1:answer'))).toBe(true)
     expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
@@ -96,7 +96,7 @@ describe('a record that was stored', () => {
     ['lap.lap.spent.goal', 'npm test', 'lap.spent.goal must be an object, but it is a text'],
     ['end.terminal.goal.met', 'maybe', 'terminal.goal.met must be true or false, but it is a text'],
     ['end.terminal.goal.checks', {}, 'terminal.goal.checks must be a list, but it is an object'],
-  ])('goals: %s is refused where it is %j', async (path, value, misfit) => {
+  ])('goals: %s is rejected when it is %j', async (path, value, misfit) => {
     const records = await recordedGoal()
     const [type = '', ...names] = path.split('.')
     const isRound = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/goal:')
@@ -106,13 +106,13 @@ describe('a record that was stored', () => {
     )
   })
 
-  test('of a call that a model named as a round of checks is a call', async () => {
+  test('of a call is a call even if the model named it like a round of checks', async () => {
     const result = (await recorded()).find((record) => record.type === 'result' && record.key.includes('/tool:'))
     const key = 'run1/tool:1:0:x/goal:1:answer'
     expect(misfitOfRecord({ ...result, key })).toBeUndefined()
   })
 
-  test.each([null, 1, 'text', [], {}])('is an object with a type: %j is none', (value) => {
+  test.each([null, 1, 'text', [], {}])('is an object with a type: %j is not', (value) => {
     expect(misfitOfRecord(value)).toBeTypeOf('string')
   })
 })

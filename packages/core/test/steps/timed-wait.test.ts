@@ -5,7 +5,7 @@ import { createFakeClock } from '../../src/testing/fake-clock.ts'
 
 const { signal } = new AbortController()
 
-/** A steady clock, and beside it a wall clock that somebody may set. */
+/** A steady clock, and a separate wall clock that can be set. */
 function twoClocks(wallAtFirst = 1_000_000) {
   const steady = createFakeClock()
   const wall = { offset: wallAtFirst }
@@ -17,7 +17,7 @@ function twoClocks(wallAtFirst = 1_000_000) {
   return { steady, wall, clock }
 }
 
-describe('a wait with a longest time', () => {
+describe('a wait with a maximum time', () => {
   test('is over when that has passed, and active time stands still', async () => {
     const { steady, clock } = twoClocks()
     const steps = createMemorySteps({ clock })
@@ -31,16 +31,16 @@ describe('a wait with a longest time', () => {
     expect(steps.records.at(-1)).toMatchObject({ type: 'result', at: 0, durationMs: 0 })
   })
 
-  test('ends by an answer, by a word and by an abort, with the time until then', async () => {
+  test('ends with an answer, a wake-up or an abort, and reports the time until then', async () => {
     const { steady, clock } = twoClocks()
     const steps = createMemorySteps({ clock })
     const controller = new AbortController()
     let wake: (why: string) => void = () => {}
-    let heard = 0
+    let wakeUps = 0
     const wakeOn = (called: typeof wake) => {
       wake = called
-      heard++
-      return () => heard--
+      wakeUps++
+      return () => wakeUps--
     }
     const [answered, woken, aborted] = [
       steps.wait('a', { signal, longestMs: 1_000 }),
@@ -55,10 +55,10 @@ describe('a wait with a longest time', () => {
     expect(await answered).toEqual({ outcome: 'answered', answer: 'yes', waitedMs: 400, endedMs: 1_000_400 })
     expect(await woken).toEqual({ outcome: 'woken', why: 'retry', waitedMs: 400, endedMs: 1_000_400 })
     expect(await aborted).toEqual({ outcome: 'aborted', waitedMs: 400, endedMs: 1_000_400 })
-    expect([heard, steady.pending]).toEqual([0, 0])
+    expect([wakeUps, steady.pending]).toEqual([0, 0])
   })
 
-  test('a word that comes while it is asked for ends it', async () => {
+  test('ends with a wake-up that arrives while it starts', async () => {
     const { steady, clock } = twoClocks()
     const steps = createMemorySteps({ clock })
     let stopped = 0
@@ -70,7 +70,7 @@ describe('a wait with a longest time', () => {
     expect([stopped, steady.pending]).toEqual([1, 0])
   })
 
-  test('a machine that slept goes on at most 15 s after the moment', async () => {
+  test('continues at most 15 s after the moment on a machine that slept', async () => {
     const { steady, wall, clock } = twoClocks()
     const steps = createMemorySteps({ clock })
     const waiting = steps.wait('w', { signal, longestMs: 3_600_000 })
@@ -80,16 +80,16 @@ describe('a wait with a longest time', () => {
     expect(await waiting).toEqual({ outcome: 'over', waitedMs: 3_600_000, endedMs: 4_600_000 })
   })
 
-  test('over kills it is as long as it was meant to be, whatever the clocks do', async () => {
+  test('has its intended length over kills, whatever the clocks do', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 10_000_000 }),
         fc.array(
           fc.record({
-            /** How long each process lives, and how long nobody does after it. */
+            /** How long each process lives, and how long none runs after it. */
             aliveMs: fc.integer({ min: 0, max: 4_000_000 }),
             deadMs: fc.integer({ min: 0, max: 4_000_000 }),
-            /** What somebody sets the wall clock back by. */
+            /** The amount by which the wall clock is set back. */
             setBackMs: fc.constantFrom(0, 0, 0, 3_600_000),
           }),
           { maxLength: 4 },
@@ -108,7 +108,7 @@ interface Life {
   readonly setBackMs: number
 }
 
-/** How the wait ends, how long it took, and whether that was before its moment: by the wall clock, where nobody set that back. */
+/** How the wait ends, how long it took, and whether it ended early by the wall clock, if that was not set back. */
 async function endAfter(longestMs: number, lives: readonly Life[]): Promise<readonly unknown[]> {
   const { steady, wall, clock } = twoClocks()
   let records: readonly StepRecord[] = []

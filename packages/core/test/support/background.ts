@@ -1,10 +1,10 @@
-// Runs beside which something goes on: agents in the background by prompt, and a process with tasks.
+// Runs with background work: background agents by prompt, and a process with tasks.
 import type { Background, TaskEnded, TaskLeft, TaskNote } from '../../src/entries/adapters.ts'
 import type { AgentTool, ChildRun, RunEvent, ModelRequest, StepRecord, Tool, TranscriptEntry } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, tool } from './harness.ts'
 
-/** A tool that starts agents in the background; each is told its prompt. */
+/** A tool that starts background agents; each receives its prompt. */
 export const agent = (more: Partial<ChildRun> = {}): AgentTool<{ readonly prompt: string }> => ({
   name: 'Agent',
   description: 'a subagent',
@@ -33,8 +33,8 @@ export const byPrompt =
 export const ofAgents = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'agent' ? [event] : []))
 
-/** A reply that comes when it is let go. */
-export function held(): { readonly reply: ScriptedReply; readonly free: Promise<void>; let: () => void } {
+/** A reply that arrives when it is released. */
+export function heldReply(): { readonly reply: ScriptedReply; readonly free: Promise<void>; let: () => void } {
   let letGo: () => void = () => {}
   const free = new Promise<void>((resolve) => {
     letGo = resolve
@@ -49,7 +49,7 @@ export const chargesIn = (records: readonly StepRecord[]): number =>
     return sum + ((record.value as { readonly charge?: { readonly tokens: number } } | null)?.charge?.tokens ?? 0)
   }, 0)
 
-/** What requests that were open at a kill may have come to. */
+/** The maximum cost of requests that were open at a kill. */
 export function openTokens(records: readonly StepRecord[]): number {
   const open = new Map<string, number>()
   for (const record of records) {
@@ -61,22 +61,22 @@ export function openTokens(records: readonly StepRecord[]): number {
   return [...open.values()].reduce((sum, each) => sum + each, 0)
 }
 
-/** A process that runs tasks: those of a `Start` tool, ended by hand. */
-export function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>> = {}) {
+/** A process that runs tasks: those of a `Start` tool, which the test ends. */
+export function processWith(overrides: Partial<Pick<Background, 'atEnd' | 'waitMs'>> = {}) {
   const state = new Map<string, TaskEnded | 'running'>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const listeners = new Set<() => void>()
   const left: string[] = []
   const background: Background = {
     atEnd: 'wait',
     waitMs: 600_000,
-    ...given,
+    ...overrides,
     running: () =>
       [...state].flatMap(([id, how]) =>
         how === 'running' ? [{ type: 'started', id, description: `task ${id}` }] : [],
       ),
-    ended: () => [...state].flatMap(([id, how]) => (how !== 'running' && !told.has(id) ? [how] : [])),
-    told: (ids) => ids.forEach((id) => told.add(id)),
+    ended: () => [...state].flatMap(([id, how]) => (how !== 'running' && !reported.has(id) ? [how] : [])),
+    told: (ids) => ids.forEach((id) => reported.add(id)),
     knows: (id) => state.has(id),
     onEnd(listener) {
       listeners.add(listener)
@@ -87,7 +87,7 @@ export function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>>
       const how = background.atEnd === 'keep' && why === 'ended' ? 'kept' : 'stopped'
       return background.running().map(({ id, description }): TaskLeft => {
         if (how === 'stopped') end(id)
-        told.add(id)
+        reported.add(id)
         return { type: 'left', id, how, description: `${id} (${description})` }
       })
     },
@@ -107,7 +107,7 @@ export function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>>
 export const starts = (...ids: readonly string[]): ScriptedReply =>
   calls(...ids.map((id) => ({ name: 'Start', input: { id } })))
 
-/** What entries tell of tasks, in order. */
+/** The notes of entries about tasks, in order. */
 export function notesIn(transcript: Iterable<TranscriptEntry>): readonly TaskNote[] {
   return [...transcript].flatMap((entry) =>
     entry.kind === 'user' || entry.kind === 'attachment' ? (entry.tasks ?? []) : [],

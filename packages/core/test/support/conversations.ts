@@ -8,7 +8,7 @@ import { freshProgress, startState } from '../../src/state/state.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/conversation/transcript.ts'
 
-/** What comes next in a conversation that a service would take. */
+/** The next part of a conversation that a service would accept. */
 type Part =
   | { readonly kind: 'said'; readonly origin: UserOrigin; readonly length: number; readonly media: boolean }
   | {
@@ -17,12 +17,12 @@ type Part =
       readonly text: number
       readonly input: number
       readonly results: readonly ResultPart[]
-      /** A person approved the last call only after something else was said. */
+      /** A person approved the last call only after another message. */
       readonly approvedLate: boolean
       readonly paused: boolean
     }
   | { readonly kind: 'answers'; readonly length: number; readonly paused: boolean }
-  | { readonly kind: 'told'; readonly what: 'failure' | 'attachment' | 'media_removed' }
+  | { readonly kind: 'reported'; readonly what: 'failure' | 'attachment' | 'media_removed' }
 
 interface ResultPart {
   readonly length: number
@@ -64,18 +64,18 @@ const parts: fc.Arbitrary<Part> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant('told' as const),
+      kind: fc.constant('reported' as const),
       what: fc.constantFrom('failure' as const, 'attachment' as const, 'media_removed' as const),
     }),
   },
 )
 
-/** Transcripts as a run leaves them before a request: they begin with a prompt, every call has its result, and they end with the user. */
+/** Transcripts as a run leaves them before a request: they begin with a prompt, every call has a result, and they end with the user. */
 export const transcripts: fc.Arbitrary<Transcript> = fc
   .array(parts, { minLength: 1, maxLength: 24 })
   .map((list) => Transcript.of(entriesOf(list)))
 
-/** Text with characters of one, two and four bytes, and a number that tells it from others. */
+/** Text with characters of one, two and four bytes, and a number that distinguishes it from others. */
 export function textOfLength(length: number, number: number): string {
   return `${number}:${'wort für wört 😀 '.repeat(Math.ceil(length / 17))}`
     .slice(0, Math.max(1, length))
@@ -144,8 +144,8 @@ export function entriesOf(list: readonly Part[]): readonly TranscriptEntry[] {
         }
         break
       }
-      case 'told':
-        entries.push(toldEntry(part.what, id()))
+      case 'reported':
+        entries.push(reportEntry(part.what, id()))
     }
   }
   if (isReplying()) say('prompt', textOfLength(50, ++number))
@@ -174,7 +174,7 @@ function resultOf({ length, form }: ResultPart, tool_use_id: string, number: num
   return { ...base, content: [{ type: 'text', text }, ...(form === 'image' ? [image] : [])] }
 }
 
-function toldEntry(what: 'failure' | 'attachment' | 'media_removed', id: string): TranscriptEntry {
+function reportEntry(what: 'failure' | 'attachment' | 'media_removed', id: string): TranscriptEntry {
   if (what === 'media_removed') return { kind: 'media_removed', id, note: '[An image was removed here.]' }
   if (what === 'attachment') return { kind: 'attachment', id, attachment: { type: 'informational', message: 'so' } }
   return {
@@ -194,7 +194,7 @@ function toldEntry(what: 'failure' | 'attachment' | 'media_removed', id: string)
 
 export const plainTokensOf = (messages: readonly ModelMessage[]): number => estimateMessages(roughTokens, messages)
 
-/** What a layer sees of a run that has come to this transcript. */
+/** The view of a layer on a run with this transcript. */
 export function viewOf(
   transcript: Transcript,
   {
@@ -248,7 +248,7 @@ export const refused = (used: number | null, limit: number | null): CompactionRe
   },
 })
 
-/** What a compaction is handed; each question gets the next of these replies, and the last one from then on. */
+/** The input of a compaction. Each question gets the next of these replies, and the last one from then on. */
 export function scopeOf(
   replies: readonly CompactionReply[],
   asked: CompactionRequest[] = [],
@@ -265,7 +265,7 @@ export function scopeOf(
   }
 }
 
-/** The entry that the loop adds for what a compaction came to. */
+/** The entry that the loop adds for the result of a compaction. */
 export function boundaryOf(messages: readonly ModelMessage[], id = 'compact'): TranscriptEntry {
   return {
     kind: 'compact_boundary',

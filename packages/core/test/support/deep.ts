@@ -1,16 +1,16 @@
-// How much is drawn at random: a twentieth for somebody who waits, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all.
+// The share of random cases: a twentieth by default, a sixteenth with HALTING_DEEP=1, which `.ci/run` sets, and all with HALTING_DEEP=all.
 
 const depth = process.env['HALTING_DEEP']
 
-/** What takes long is tried too. */
+/** Whether slow cases run too. */
 export const isDeep: boolean = depth === '1' || depth === 'all'
-/** Nothing is left out. */
+/** Whether every case runs. */
 export const isWhole: boolean = depth === 'all'
 
-/** How many of so many cases are drawn. */
+/** The number of cases to draw, out of this many. */
 export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 16 : 20)))
 
-/** All cases with HALTING_DEEP=all; of others one in `deep` for `.ci/run`, and one in `quick` for somebody who waits. */
+/** All cases with HALTING_DEEP=all; otherwise one in `deep` for `.ci/run`, and one in `quick` by default. */
 export function sampled<T>(
   cases: readonly T[],
   { deep, quick }: { readonly deep: number; readonly quick: number },

@@ -19,7 +19,7 @@ import {
 import type { Script } from './harness.ts'
 import { Transcript } from '../../src/index.ts'
 
-export interface Asked {
+export interface AskOutcome {
   readonly engine: QueryEngine
   readonly messages: readonly SdkMessage[]
   readonly result: SdkResult
@@ -30,38 +30,38 @@ export interface Asked {
   readonly transitions: readonly IterationReason[]
 }
 
-export type EngineGiven = Partial<QueryOptions>
+export type EngineOverrides = Partial<QueryOptions>
 
-/** An engine over a scripted model and a clock whose timers pass by themselves. */
-export interface Made {
+/** An engine over a scripted model and a clock that advances by itself. */
+export interface EngineParts {
   readonly engine: QueryEngine
   readonly model: ScriptedModel
   readonly events: RunEvent[]
   readonly clock: FakeClock
 }
 
-export function engineOf(script: Script, given: EngineGiven = {}): Made {
-  const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
+export function engineOf(script: Script, overrides: EngineOverrides = {}): EngineParts {
+  const model = overrides.model === undefined ? scriptedModel(script) : (overrides.model as ScriptedModel)
   const clock = createFakeClock({ autoAdvance: true })
   const events: RunEvent[] = []
   const engine = new QueryEngine({
     clock,
     sessionId: 'session',
-    ...given,
+    ...overrides,
     model,
     onEvent: (event) => events.push(event),
   })
   return { engine, model, events, clock }
 }
 
-/** One prompt to its one result, which is the last message. */
+/** Submits one prompt and returns its one result, which is the last message. */
 export async function ask(
   script: Script,
-  given: EngineGiven = {},
+  overrides: EngineOverrides = {},
   during?: (engine: QueryEngine, message: SdkMessage) => void,
-): Promise<Asked> {
-  const { engine, model, events } = engineOf(script, given)
-  const before = given.transcript ?? Transcript.empty()
+): Promise<AskOutcome> {
+  const { engine, model, events } = engineOf(script, overrides)
+  const before = overrides.transcript ?? Transcript.empty()
   const messages: SdkMessage[] = []
   for await (const message of engine.submit('go')) {
     messages.push(message)

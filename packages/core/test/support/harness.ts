@@ -34,16 +34,16 @@ import {
 } from '../../src/testing/index.ts'
 
 export type Script = Parameters<typeof scriptedModel>[0]
-export type Given = Partial<RunOptions> & { readonly clock?: FakeClock }
+export type RunTestOptions = Partial<RunOptions> & { readonly clock?: FakeClock }
 
-/** A run that goes on: everything that a test may want to look at or do in the middle of it. */
-export interface Going {
+/** A run in progress, with everything that a test may inspect or change meanwhile. */
+export interface RunningRun {
   readonly loop: RunStream
   readonly model: ScriptedModel
   readonly clock: FakeClock
   readonly steps: MemorySteps
   readonly events: RunEvent[]
-  /** Waits for the end, and checks what holds at every end. */
+  /** Waits for the end, and checks the invariants of every end. */
   end(): Promise<Run>
 }
 
@@ -54,18 +54,22 @@ export interface Run {
   readonly model: ScriptedModel
   readonly clock: FakeClock
   readonly steps: MemorySteps
-  /** Why it went round again, in order. */
+  /** The reasons for its iterations, in order. */
   readonly transitions: readonly IterationReason[]
-  /** What the model would be shown next. */
+  /** The messages that the model would be shown next. */
   readonly messages: readonly ModelMessage[]
 }
 
-/** Starts a run under a fake clock whose timers pass by themselves. */
-export function begin(script: Script, given: Given = {}, start: StartOptions = { prompt: 'go' }): Going {
-  const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
-  const clock = given.clock ?? createFakeClock({ autoAdvance: true })
-  const steps = (given.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
-  const running = streamRun(startRun(start), { ...given, model, clock, steps })
+/** Starts a run under a fake clock that advances by itself. */
+export function begin(
+  script: Script,
+  overrides: RunTestOptions = {},
+  start: StartOptions = { prompt: 'go' },
+): RunningRun {
+  const model = overrides.model === undefined ? scriptedModel(script) : (overrides.model as ScriptedModel)
+  const clock = overrides.clock ?? createFakeClock({ autoAdvance: true })
+  const steps = (overrides.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
+  const running = streamRun(startRun(start), { ...overrides, model, clock, steps })
   const events: RunEvent[] = []
   const read = (async () => {
     for await (const event of running) events.push(event)
@@ -91,11 +95,11 @@ export function begin(script: Script, given: Given = {}, start: StartOptions = {
   }
 }
 
-/** Whatever hooks, aborts and limits made of a result: `tool_end` has what the model is shown. */
+/** The final result, after hooks, aborts and limits: `tool_end` has what the model is shown. */
 function checkOutputs(events: readonly RunEvent[]): void {
   const ends = new Map(events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event] as const] : [])))
-  const shown = events.flatMap((event) => (event.type === 'message' ? resultsOf(event.entry) : []))
-  for (const { tool_use_id, content, is_error = false } of shown) {
+  const resultsShown = events.flatMap((event) => (event.type === 'message' ? resultsOf(event.entry) : []))
+  for (const { tool_use_id, content, is_error = false } of resultsShown) {
     const end = ends.get(tool_use_id)
     if (end !== undefined) expect([end.output, end.isError]).toEqual([content, is_error])
   }
@@ -106,14 +110,14 @@ function resultsOf(entry: TranscriptEntry): readonly ToolResultBlock[] {
   return entry.message.content.flatMap((block) => (block.type === 'tool_result' ? [block] : []))
 }
 
-export function run(script: Script, given: Given = {}, start?: StartOptions): Promise<Run> {
-  return begin(script, given, start).end()
+export function run(script: Script, overrides: RunTestOptions = {}, start?: StartOptions): Promise<Run> {
+  return begin(script, overrides, start).end()
 }
 
-/** Waits, without time, until something is so. */
-export async function until(holds: () => boolean): Promise<void> {
+/** Waits until a condition is true, without advancing the clock. */
+export async function until(isTrue: () => boolean): Promise<void> {
   for (let turns = 0; turns < 2_000; turns++) {
-    if (holds()) return
+    if (isTrue()) return
     await Promise.resolve()
   }
   throw new Error('It never came to be so.')
@@ -150,7 +154,7 @@ export function tool(name: string, execute: Execute | string = 'ok', parts: Tool
 export const reader = (name: string, execute: Execute | string = 'read', parts: ToolParts = {}): Tool =>
   tool(name, execute, { readOnly: true, ...parts })
 
-/** A tool that never settles unless it heeds its signal. */
+/** A tool that never settles unless it obeys its signal. */
 export function hanging(name: string, parts: ToolParts & { readonly deaf?: boolean } = {}): Tool {
   const { deaf = false, ...rest } = parts
   return tool(
@@ -164,7 +168,7 @@ export function hanging(name: string, parts: ToolParts & { readonly deaf?: boole
   )
 }
 
-/** A reply that calls one tool, or several. */
+/** A reply that calls one or several tools. */
 export function calls(
   ...names: readonly (string | { readonly name: string; readonly id?: string; readonly input?: unknown })[]
 ): Exclude<ScriptedReply, string> {
@@ -179,23 +183,23 @@ export function hook(
   return new CallableHook(handle, { triggers: typeof triggers === 'string' ? [triggers] : triggers, ...more })
 }
 
-/** What a run left in the transcript. */
+/** The entries that a run left in the transcript. */
 export interface Left {
   readonly state: Pick<RunState, 'transcript' | 'startLength'>
 }
 
 /** Entries that the run added after its prompt. */
-function added({ state }: Left): readonly TranscriptEntry[] {
+function entriesAdded({ state }: Left): readonly TranscriptEntry[] {
   return state.transcript.since(state.startLength)
 }
 
 export function attachments(run: Left): readonly Attachment[] {
-  return added(run).flatMap((entry) => (entry.kind === 'attachment' ? [entry.attachment] : []))
+  return entriesAdded(run).flatMap((entry) => (entry.kind === 'attachment' ? [entry.attachment] : []))
 }
 
-/** Texts of user messages that the run wrote by itself, with why they are there. */
-export function said(run: Left): readonly (readonly [origin: string, text: string])[] {
-  return added(run).flatMap((entry) => {
+/** Texts of user messages that the run wrote itself, with their reason. */
+export function loopMessages(run: Left): readonly (readonly [origin: string, text: string])[] {
+  return entriesAdded(run).flatMap((entry) => {
     if (entry.kind !== 'user' || entry.origin === 'tool_results' || entry.origin === 'prompt') return []
     const { content } = entry.message
     return [
@@ -209,9 +213,9 @@ export function said(run: Left): readonly (readonly [origin: string, text: strin
   })
 }
 
-/** Failures told as a message of our own. */
+/** Failures that the loop reported as an assistant message. */
 export function failures(run: Left): readonly (readonly [error: string, text: string])[] {
-  return added(run).flatMap((entry) => {
+  return entriesAdded(run).flatMap((entry) => {
     if (entry.kind !== 'assistant' || entry.error === undefined) return []
     return [
       [
@@ -232,7 +236,7 @@ const liveTypes: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'tool_update',
 ])
 
-/** Events that come live from inside an effect: a replay does not tell them. */
+/** Events that are emitted live during a side effect: a replay does not emit them. */
 export function isLive(event: RunEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
   return liveTypes.has(event.type)
@@ -240,7 +244,7 @@ export function isLive(event: RunEvent): boolean {
 
 /** Every tool result of the run, in order. */
 export function results(run: Left): readonly ToolResultBlock[] {
-  return added(run).flatMap((entry) => {
+  return entriesAdded(run).flatMap((entry) => {
     if (entry.kind !== 'user' || typeof entry.message.content === 'string') return []
     return entry.message.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
   })
@@ -265,7 +269,7 @@ export const subagent: AgentTool = {
   spawn: () => ({ prompt: 'sub' }),
 }
 
-/** One dollar a token, in or out: sums can be done in the head. */
+/** One dollar a token, in or out, for easy sums. */
 export const dollarATokenPrices: Prices = {
   cost: (_model, usage) =>
     usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens,

@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib'
 import type { ImageBlock } from '../../src/entries/adapters.ts'
 
-/** Images that are what they say, made here: a PNG that decoders read, and heads of the other kinds. */
+/** Valid images, made here: a PNG that decoders read, and headers of the other kinds. */
 
 const crcTable = Array.from({ length: 256 }, (_, byte) => {
   let value = byte
@@ -23,7 +23,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, crc])
 }
 
-/** A whole PNG of one grey, a byte a pixel. */
+/** A complete PNG in one grey, a byte a pixel. */
 export function png(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -34,7 +34,7 @@ export function png(width: number, height: number): Buffer {
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** The head of a PNG: what its size is read from, without the pixels. */
+/** The header of a PNG: its size is read from there, without the pixels. */
 export function pngHead(width: number, height: number): Buffer {
   const head = png(1, 1)
   head.writeUInt32BE(width, 16)
@@ -42,7 +42,7 @@ export function pngHead(width: number, height: number): Buffer {
   return head
 }
 
-/** The head of a JPEG whose frame stands behind metadata of this many bytes. */
+/** The header of a JPEG whose frame follows this many bytes of metadata. */
 export function jpegHead(width: number, height: number, metadataBytes = 14): Buffer {
   const metadata = Buffer.alloc(metadataBytes + 4)
   metadata.set([0xff, 0xe1], 0)
@@ -88,5 +88,5 @@ export function imageOf(bytes: Buffer, type = 'image/png'): ImageBlock {
   return { type: 'image', source: { type: 'base64', media_type: type, data: bytes.toString('base64') } }
 }
 
-/** An image that every service takes. */
+/** An image that every service accepts. */
 export const tinyImage: ImageBlock = imageOf(png(1, 1))

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../src/entries/adapters.ts'
 import type { JsonObject } from '../../src/index.ts'
 
-/** The checker as it was before schemas were compiled: it reads the schema anew at every call. What `compileSchema` is compared with. */
+/** The earlier checker, which reads the schema anew at every call. `compileSchema` is compared with it. */
 export function interpretedProblems(schema: JsonObject, value: unknown, path = ''): readonly string[] {
   const where = path === '' ? 'the input' : path
   const choices = schema['anyOf'] ?? schema['oneOf']

@@ -8,10 +8,10 @@ import {
 } from '../../src/index.ts'
 import { json } from './harness.ts'
 
-/** A process that died: what is left is what was on record. */
+/** A process that died: only its record is left. */
 class Died extends Error {}
 
-/** Runs until a record is about to be written that `isFatal` knows, and gives the records of that moment, as JSON. */
+/** Runs until a record is about to be written that matches `isFatal`, and returns the records up to then, as JSON. */
 export async function killedBefore(
   isFatal: (record: StepRecord, count: number) => boolean,
   options: RunOptions,
@@ -28,7 +28,7 @@ export async function killedBefore(
           resolve()
           throw new Died()
         }
-        // A record is JSON: what comes back is what a file would give.
+        // A record is JSON: it returns as from a file.
         records.push(json(record) as unknown as StepRecord)
       },
     })
@@ -37,16 +37,20 @@ export async function killedBefore(
   return records
 }
 
-/** The process died before the lap that would have put the open turn behind it. */
-export const killedBeforeLap = (
+/** The process died before the iteration that would have closed the open turn. */
+export const killedBeforeIteration = (
   number: number,
   options: RunOptions,
   start?: StartOptions,
 ): Promise<readonly StepRecord[]> => {
-  let laps = 0
-  return killedBefore((record) => record.type === 'lap' && record.lap.scope === '' && ++laps === number, options, start)
+  let iterations = 0
+  return killedBefore(
+    (record) => record.type === 'lap' && record.lap.scope === '' && ++iterations === number,
+    options,
+    start,
+  )
 }
 
-/** The process died when so much was on record. */
+/** The process died when this many records were written. */
 export const killedAfter = (count: number, options: RunOptions, start?: StartOptions): Promise<readonly StepRecord[]> =>
   killedBefore((_record, written) => written === count, options, start)

@@ -1,15 +1,15 @@
-// Texts that models read are in files named `*-texts.ts`, each beside the code that uses it. This is what checks that, and what renders them.
+// Texts that models read are in files named `*-texts.ts`, each next to the code that uses it. This module checks that, and renders them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
 
-/** What a texts file exports. */
+/** The exports of a texts file. */
 type Text = string | Readonly<Record<string, string>> | ((...values: never[]) => string)
 
 /**
- * Values for each function of a texts file: at least one call a branch that reads differently. A function without values does not compile.
- * Constants are rendered as they are.
+ * Values for each function of a texts file: at least one call for each branch with a different text. A function without
+ * values does not compile. Constants are rendered as they are.
  */
 export type SamplesOf<Module> = {
   readonly [
@@ -20,7 +20,7 @@ export type SamplesOf<Module> = {
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const packages = ['core', 'models', 'policy', 'agent'] as const
 
-/** All texts files, with what they export and the first lines of their comments. */
+/** All texts files, with their exports and the first lines of their comments. */
 export async function textsFiles(): Promise<readonly TextsFile[]> {
   const files = packages.flatMap((name) =>
     sourcesBelow(join(root, 'packages', name, 'src'))
@@ -42,7 +42,7 @@ export async function textsFiles(): Promise<readonly TextsFile[]> {
 
 export interface TextsFile {
   readonly path: string
-  /** What kind of texts these are, as the file says. */
+  /** The kind of these texts, as the file states it. */
   readonly about: string | undefined
   readonly texts: Readonly<Record<string, Text>>
   readonly samples: Readonly<Record<string, readonly (readonly unknown[])[]>>
@@ -63,7 +63,7 @@ export function renderTexts({ path, about, texts, samples }: TextsFile): string 
   return [`### ${path}`, ...(about === undefined ? [] : [about]), ...parts].join('\n\n')
 }
 
-/** Each text of a file with its name. Samples that ask which tools there are get this answer instead. */
+/** Each text of a file with its name. Samples that ask for the available tools get this answer. */
 export function* textsOfFile({ texts, samples }: TextsFile, has: () => boolean): Iterable<readonly [string, string]> {
   for (const [name, text] of Object.entries(texts)) {
     const calls = (samples[name] ?? []).map((values) =>
@@ -81,9 +81,9 @@ function renderedText(name: string, text: Text, samples: TextsFile['samples']): 
   return calls.map((values) => text(...(values as never[])))
 }
 
-/** Functions that make the field of a tool's input: what they are given describes the field, and is rendered with the tool. */
+/** Functions that describe a field of a tool's input: their argument is the description, which is rendered with the tool. */
 const fieldMakers = new Set([
-  // An error for programmers.
+  // An error for developers.
   'refuse',
   'text',
   'filledText',
@@ -97,7 +97,8 @@ const fieldMakers = new Set([
 ])
 
 /**
- * Prose in the sources below a folder (or in one file) that is no description of a tool or a field, no error thrown at developers, and in no texts file.
+ * Prose in the sources below a folder (or in one file) that is neither a description of a tool or a field, nor an error
+ * for developers, nor in a texts file.
  * @param path from the root of the project
  */
 export function proseOutsideTexts(path: string): readonly string[] {

@@ -13,7 +13,7 @@ export interface ProcessEnd {
   readonly stderr: string
 }
 
-/** Runs a program of its own that uses core as any other program does, and waits for its end. One that hangs is killed. */
+/** Runs a separate program that uses core as any other program does, and waits for its end. A program that hangs is killed. */
 export function runProgram(code: string, flags: readonly string[] = []): Promise<ProcessEnd> {
   const program = `
     import * as core from '${built('index.js')}'

@@ -24,7 +24,7 @@ const code = `export function takeFirstOpen(run: Run, routes: readonly Route[]):
 }
 `
 
-/** Texts of each kind, as they come in conversations with coding agents. */
+/** Texts of each kind, as they occur in conversations with coding agents. */
 export const tokenSamples: Readonly<Record<string, string>> = {
   base64: Buffer.from(bytes(1_500)).toString('base64'),
   'base64 in lines': Buffer.from(bytes(1_500)).toString('base64').replaceAll(/.{76}/g, '$&\n'),

@@ -3,42 +3,42 @@ import type { ModelRequest } from '../../src/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 
 export interface WindowOptions {
-  /** Tokens of input that the service takes, by its own count. */
+  /** Tokens of input that the service accepts, by its own count. */
   readonly window: number
-  /** What it counts for each token that we estimate. */
+  /** Its count for each token of our estimate. */
   readonly factor?: number
-  /** It counts the cap on the reply against the window, and says so where it says how much fits. */
+  /** Whether it counts the output cap against the window, and says so when it reports how much fits. */
   readonly countsOutput?: true
-  /** Whether a refusal says how much fits, and how much there was. */
-  readonly tells?: 'both' | 'limit' | 'nothing'
-  /** The window that we believe it to have. */
+  /** Whether a refusal reports how much fits, and how much was sent. */
+  readonly refusalDetail?: 'both' | 'limit' | 'nothing'
+  /** The window that we assume. */
   readonly believed?: number
   readonly maxOutputTokens?: number
   readonly defaultOutputTokens?: number
-  /** What it answers to a question about the conversation; a short summary when absent. */
+  /** Its answer to a question about the conversation; a short summary by default. */
   readonly summary?: (request: ModelRequest, number: number) => ScriptedReply
-  /** Requests of the run, by their number from 1, that it refuses whatever they have. */
+  /** Requests of the run, by their number from 1, that it refuses whatever their size. */
   readonly refuses?: (request: number) => boolean
-  /** Questions that it refuses whatever they have. */
+  /** Questions that it refuses whatever their size. */
   readonly refusesQuestions?: boolean
   readonly id?: string
 }
 
 export interface WindowedModel extends ScriptedModel {
-  /** Requests that were taken, and those that were refused, with what they had. */
-  readonly taken: readonly number[]
+  /** The accepted and the refused requests, with their sizes. */
+  readonly acceptedTokens: readonly number[]
   readonly refused: readonly number[]
-  /** What is wrong with requests, in words. */
+  /** The problems of requests, as text. */
   readonly problems: readonly string[]
 }
 
 /** Whether a request is about the conversation, and not part of it. */
 export const isQuestion = ({ idempotencyKey }: ModelRequest): boolean => /\/(compact|stage):/.test(idempotencyKey)
 
-/** The number of the run's request; the same for each attempt at it, whoever makes it. */
+/** The number of the run's request; the same for each attempt, whichever process makes it. */
 const numberOf = ({ idempotencyKey }: ModelRequest): number => Number(/model:(\d+)\./.exec(idempotencyKey)?.[1] ?? 0)
 
-/** A scripted model of a service that counts for itself, and refuses what is over its window. */
+/** A scripted model of a service with its own token count, which refuses what exceeds its window. */
 export function windowedModel(
   script: (request: ModelRequest, number: number) => ScriptedReply,
   options: WindowOptions,
@@ -46,12 +46,12 @@ export function windowedModel(
   const {
     window,
     factor = 1,
-    tells = 'both',
+    refusalDetail = 'both',
     believed = window,
     refuses = () => false,
     summary = () => 'A summary.',
   } = options
-  const taken: number[] = []
+  const acceptedTokens: number[] = []
   const refused: number[] = []
   const problems: string[] = []
   let questions = 0
@@ -71,10 +71,11 @@ export function windowedModel(
           error: {
             kind: 'prompt_too_long',
             status: 413,
-            message: tells === 'both' ? `prompt is too long: ${used} tokens > ${window} maximum` : 'Request too large',
-            ...(tells !== 'nothing' && {
+            message:
+              refusalDetail === 'both' ? `prompt is too long: ${used} tokens > ${window} maximum` : 'Request too large',
+            ...(refusalDetail !== 'nothing' && {
               contextLimit: {
-                used: tells === 'both' ? used : null,
+                used: refusalDetail === 'both' ? used : null,
                 limit: window,
                 ...(options.countsOutput === true && { includesOutput: true as const }),
               },
@@ -82,7 +83,7 @@ export function windowedModel(
           },
         }
       }
-      taken.push(used)
+      acceptedTokens.push(used)
       const reply = isAsked ? summary(request, questions++) : script(request, numberOf(request))
       if (typeof reply === 'string') return { text: reply, usage: { input_tokens: used } }
       return 'error' in reply || 'hang' in reply ? reply : { ...reply, usage: { input_tokens: used, ...reply.usage } }
@@ -94,5 +95,5 @@ export function windowedModel(
       ...(options.id !== undefined && { id: options.id }),
     },
   )
-  return Object.assign(model, { taken, refused, problems })
+  return Object.assign(model, { acceptedTokens, refused, problems })
 }

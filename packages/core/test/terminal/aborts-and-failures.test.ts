@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-END-1 to R-END-5, R-ABORT-2.
+// Tests R-END-1 to R-END-5, R-ABORT-2.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, type RunEvent, type RunResult } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
@@ -19,15 +19,15 @@ describe('aborts', () => {
     )
   }
 
-  test('terminal: aborted_streaming keeps what had come and says so', async () => {
-    const asked = await streaming()
-    expectEnding(asked, 'aborted_streaming', {
+  test('terminal: aborted_streaming keeps the received part and says so', async () => {
+    const outcome = await streaming()
+    expectEnding(outcome, 'aborted_streaming', {
       message: 'Interrupted by the user',
       source: 'abort',
       context: { cause: 'user', turn: 1 },
-      said: [['interruption', '[Request interrupted by user]']],
+      loopMessages: [['interruption', '[Request interrupted by user]']],
     })
-    expect(asked.engine.transcript.messages()[1]).toEqual({
+    expect(outcome.engine.transcript.messages()[1]).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'half a' }],
       by: 'scripted',
@@ -43,13 +43,13 @@ describe('aborts', () => {
       {
         message: 'Interrupted by the user',
         source: 'abort',
-        said: [['interruption', '[Request interrupted by user]']],
+        loopMessages: [['interruption', '[Request interrupted by user]']],
         results: ['!Interrupted by user', '!Interrupted by user'],
       },
     )
   })
 
-  test('terminal: aborted_streaming says nothing when a new message is the cause', async () => {
+  test('terminal: aborted_streaming adds no message when a new message is the cause', async () => {
     expectEnding(await streaming('interrupt'), 'aborted_streaming', {
       message: 'Interrupted by a new message',
       source: 'abort',
@@ -71,12 +71,12 @@ describe('aborts', () => {
       message: 'Interrupted by the user',
       source: 'abort',
       context: { cause: 'user', turn: 1 },
-      said: [['interruption', '[Request interrupted by user for tool use]']],
+      loopMessages: [['interruption', '[Request interrupted by user for tool use]']],
       results: ['read', 'stopped it', '!Interrupted by user'],
     })
   })
 
-  test('terminal: aborted_tools says nothing when a new message is the cause', async () => {
+  test('terminal: aborted_tools adds no message when a new message is the cause', async () => {
     expectEnding(await inTools('interrupt'), 'aborted_tools', {
       message: 'Interrupted by a new message',
       source: 'abort',
@@ -84,15 +84,15 @@ describe('aborts', () => {
     })
   })
 
-  test('terminal: abandoned, told by onResult and the record', async () => {
-    const told: RunResult[] = []
+  test('terminal: abandoned, reported by onResult and the record', async () => {
+    const runResults: RunResult[] = []
     const model = scriptedModel([calls('Hang', 'Write')])
     const clock = createFakeClock({ autoAdvance: true })
     const running = streamRun(startRun({ prompt: 'go' }), {
       model,
       clock,
       tools: [hanging('Hang'), tool('Write')],
-      onResult: (terminal) => told.push(terminal),
+      onResult: (terminal) => runResults.push(terminal),
     })
     const seen: RunEvent['type'][] = []
     for await (const event of running) {
@@ -100,7 +100,7 @@ describe('aborts', () => {
       if (event.type === 'tool_start') break
     }
     const { terminal, state } = await running.ended
-    expect(told).toEqual([terminal])
+    expect(runResults).toEqual([terminal])
     expect(table[terminal.reason]).toEqual(table.abandoned)
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'user_requested',
@@ -126,14 +126,14 @@ describe('failures', () => {
   })
 
   test('terminal: model_error', async () => {
-    const asked = await ask(
+    const outcome = await ask(
       [
         calls('Look'),
         { error: { kind: 'authentication_failed', message: 'invalid x-api-key', status: 401, requestId: 'req_1' } },
       ],
       { tools: [reader('Look')] },
     )
-    expectEnding(asked, 'model_error', {
+    expectEnding(outcome, 'model_error', {
       message: 'invalid x-api-key',
       source: 'model',
       context: { kind: 'authentication_failed', status: 401, attempts: 1, requestId: 'req_1' },
@@ -142,19 +142,19 @@ describe('failures', () => {
     })
   })
 
-  test('terminal: model_error has the category retry_limit when retries ran out', async () => {
-    const asked = await ask(() => ({ error: { kind: 'server_error', message: 'oops', status: 500 } }), {
+  test('terminal: model_error has the category retry_limit when retries are used up', async () => {
+    const outcome = await ask(() => ({ error: { kind: 'server_error', message: 'oops', status: 500 } }), {
       maxRetries: 2,
     })
     const message = 'The model service failed 3 times. The last time: oops'
-    expectEnding(asked, 'model_error', {
+    expectEnding(outcome, 'model_error', {
       category: 'retry_limit',
       message,
       source: 'model',
       context: { kind: 'server_error', status: 500, attempts: 3, requestId: null },
       failures: [['server_error', message]],
     })
-    expect(asked.model.requests).toHaveLength(3)
+    expect(outcome.model.requests).toHaveLength(3)
   })
 
   test('terminal: image_error', async () => {
@@ -169,24 +169,24 @@ describe('failures', () => {
 
   test('terminal: error, when a guard throws: calls that ran have their results', async () => {
     const broken = { name: 'broken', evaluate: () => { throw new Error('guard bug') } } // prettier-ignore
-    const asked = await ask([calls('Look')], {
+    const outcome = await ask([calls('Look')], {
       tools: [reader('Look')],
       stopWhen: { ...broken, checkpoints: ['after_tools'] },
     })
-    expectEnding(asked, 'error', {
+    expectEnding(outcome, 'error', {
       message: 'The run failed: guard bug',
       source: 'run',
       context: { code: 'callback' },
       failures: [['unknown', 'The run failed: guard bug']],
       results: ['read'],
     })
-    expect(asked.terminal.error?.code).toBe('callback')
+    expect(outcome.terminal.error?.code).toBe('callback')
   })
 
-  test('terminal: error, when what broke left calls open: each has a synthetic result', async () => {
+  test('terminal: error, when a failure left calls open: each has a synthetic result', async () => {
     const hooks = [{ triggers: ['beforeToolUse'], get handle(): never { throw new Error('no handle') } }] // prettier-ignore
     const permissions = { denies: () => undefined, get decide(): never { throw new Error('no rules') } } // prettier-ignore
-    const asked = await ask([calls('Look', 'Write')], {
+    const outcome = await ask([calls('Look', 'Write')], {
       tools: [
         reader('Look'),
         {
@@ -199,17 +199,17 @@ describe('failures', () => {
       permissions,
       hooks: hooks as never,
     })
-    expect(asked.terminal.reason).toBe('error')
-    expect(results(asked)).toHaveLength(2)
+    expect(outcome.terminal.reason).toBe('error')
+    expect(results(outcome)).toHaveLength(2)
   })
 
   test('terminal: error, by an error policy', async () => {
     const broken = tool('Break', () => { throw new Error('disk full') }) // prettier-ignore
-    const asked = await ask([calls('Look', 'Break', 'Write')], {
+    const outcome = await ask([calls('Look', 'Break', 'Write')], {
       tools: [reader('Look'), broken, tool('Write')],
       errorPolicy: ({ source }) => source === 'tool',
     })
-    expectEnding(asked, 'error', {
+    expectEnding(outcome, 'error', {
       message: 'tool Break failed: disk full',
       source: 'Break',
       context: { source: 'tool', name: 'Break' },

@@ -1,20 +1,20 @@
 import { expect } from 'vitest'
 import { endings, type EndingReason } from '../../src/index.ts'
-import type { Asked } from '../support/engine.ts'
-import { attachments, failures, results, said } from '../support/harness.ts'
+import type { AskOutcome } from '../support/engine.ts'
+import { attachments, failures, results, loopMessages } from '../support/harness.ts'
 import { table, type Row } from './table.ts'
 
-/** What an ending says and leaves behind; what is left out of an expectation is empty. */
-export interface Said {
+/** The messages and effects of an ending; a missing expectation means empty. */
+export interface ExpectedEnding {
   readonly message: string
   readonly source: string | null
   readonly context?: object
-  /** Where the category of the row has two values. */
+  /** For a row whose category has two values. */
   readonly category?: Row['category']
   readonly attachments?: readonly object[]
-  readonly said?: readonly (readonly [string, string])[]
+  readonly loopMessages?: readonly (readonly [string, string])[]
   readonly failures?: readonly (readonly [string, string])[]
-  /** Content of every tool result of the run, with `!` before those that are errors. */
+  /** Content of every tool result of the run, with `!` before errors. */
   readonly results?: readonly string[]
   /** Text of a success. */
   readonly result?: string
@@ -22,22 +22,22 @@ export interface Said {
   readonly errors?: readonly string[]
 }
 
-/** The whole of an ending against its row of the table and what it is to say. */
-export function expectEnding(asked: Asked, reason: EndingReason, expected: Said): void {
+/** Compares a whole ending with its row of the table and with the expectation. */
+export function expectEnding(outcome: AskOutcome, reason: EndingReason, expected: ExpectedEnding): void {
   const row = table[reason]
   const { category, manner, toolResults, subtype, exitCode, nextRound } = endings[reason]
   expect({ category, manner, toolResults, subtype, exitCode, nextRound }).toEqual(row)
-  const { terminal, result } = asked
+  const { terminal, result } = outcome
   expect({
     reason: terminal.reason,
     category: terminal.signal.reason,
     message: terminal.signal.message,
     source: terminal.signal.source,
-    stands: terminal.signals.highest()?.reason,
-    attachments: attachments(asked),
-    said: said(asked),
-    failures: failures(asked),
-    results: results(asked).map(
+    highest: terminal.signals.highest()?.reason,
+    attachments: attachments(outcome),
+    loopMessages: loopMessages(outcome),
+    failures: failures(outcome),
+    results: results(outcome).map(
       ({ content, is_error }) =>
         `${is_error === true ? '!' : ''}${typeof content === 'string' ? content : JSON.stringify(content)}`,
     ),
@@ -46,9 +46,9 @@ export function expectEnding(asked: Asked, reason: EndingReason, expected: Said)
     category: expected.category ?? row.category,
     message: expected.message,
     source: expected.source,
-    stands: expected.category ?? row.category,
+    highest: expected.category ?? row.category,
     attachments: expected.attachments ?? [],
-    said: expected.said ?? [],
+    loopMessages: expected.loopMessages ?? [],
     failures: expected.failures ?? [],
     results: expected.results ?? [],
   })

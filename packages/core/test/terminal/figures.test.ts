@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-LAP-9, R-END-7: the figures of a run.
+// Tests R-LAP-9, R-END-7: the figures of a run.
 import { expect, test } from 'vitest'
 import { createFakeClock, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hook, reader, run, tool, type Going } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, hook, reader, run, tool, type RunningRun } from '../support/harness.ts'
 
-test('apiMs is the time of all requests, durationMs that of everything', async () => {
+test('apiMs is the time of all requests, and durationMs that of everything', async () => {
   const clock = createFakeClock()
   const lasting = (ms: number, reply: Exclude<ScriptedReply, string>): ScriptedReply => ({
     ...reply,
@@ -19,7 +19,7 @@ test('apiMs is the time of all requests, durationMs that of everything', async (
   expect([terminal.reason, terminal.summary.apiMs, terminal.durationMs]).toEqual(['completed', 380, 2_380])
 })
 
-test('calls that run together take the time of the longest', async () => {
+test('parallel calls take the time of the longest', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const lasting = (name: string, ms: number) =>
     reader(name, async () => {
@@ -32,7 +32,7 @@ test('calls that run together take the time of the longest', async () => {
 })
 
 test('an attempt that was aborted before it was made is no turn and no request, and costs nothing', async () => {
-  const going: Going = begin(['never'], {
+  const going: RunningRun = begin(['never'], {
     hooks: [hook('beforeInference', () => going.loop.abort())],
     prices: dollarATokenPrices,
   })

@@ -6,7 +6,7 @@ import { calls, hook, reader, tool } from '../support/harness.ts'
 import { expectEnding } from './ending.ts'
 import { table } from './table.ts'
 
-test('the table of endings is the one of spec R-END-1, row by row', () => {
+test('the table of endings matches spec R-END-1, row by row', () => {
   const rows = Object.entries(endings).map(
     ([reason, { category, manner, toolResults, subtype, exitCode, nextRound }]) => [
       reason,
@@ -18,8 +18,8 @@ test('the table of endings is the one of spec R-END-1, row by row', () => {
 
 describe('graceful endings', () => {
   test('terminal: completed', async () => {
-    const asked = await ask([calls('Look'), 'the answer'], { tools: [reader('Look')] })
-    expectEnding(asked, 'completed', {
+    const outcome = await ask([calls('Look'), 'the answer'], { tools: [reader('Look')] })
+    expectEnding(outcome, 'completed', {
       message: 'The model gave its answer',
       source: 'loop',
       results: ['read'],
@@ -28,10 +28,10 @@ describe('graceful endings', () => {
   })
 
   test('terminal: finish_reason', async () => {
-    const asked = await ask([{ text: 'the answer', stopReason: 'stop_sequence' }], {
+    const outcome = await ask([{ text: 'the answer', stopReason: 'stop_sequence' }], {
       stopWhen: new FinishReasonHook(['stop_sequence']),
     })
-    expectEnding(asked, 'finish_reason', {
+    expectEnding(outcome, 'finish_reason', {
       message: 'Finish reason received: stop_sequence',
       source: 'FinishReasonHook',
       context: { finishReason: 'stop_sequence' },
@@ -39,7 +39,7 @@ describe('graceful endings', () => {
     })
   })
 
-  test('terminal: stop_requested, with results of siblings that ran and "not run" for those that did not', async () => {
+  test('terminal: stop_requested, with results of completed siblings and "not run" for the others', async () => {
     const submit = tool('Submit', () => {
       throw new AgentStopException({
         signal: new StopSignal({
@@ -49,10 +49,10 @@ describe('graceful endings', () => {
         }),
       })
     })
-    const asked = await ask([{ text: 'submitting', ...calls('Look', 'Submit', 'Write') }], {
+    const outcome = await ask([{ text: 'submitting', ...calls('Look', 'Submit', 'Write') }], {
       tools: [reader('Look'), submit, tool('Write')],
     })
-    expectEnding(asked, 'stop_requested', {
+    expectEnding(outcome, 'stop_requested', {
       message: 'Answer submitted: 42',
       source: 'SubmitAnswerTool',
       results: ['read', 'Answer submitted: 42', '!Not run: the run stopped before this call'],
@@ -62,8 +62,11 @@ describe('graceful endings', () => {
 
   test('terminal: hook_stopped', async () => {
     const stop = hook('afterToolUse', (context) => context.withContinuationPrevented('seen enough'), { id: 'watch' })
-    const asked = await ask([{ text: 'looking', ...calls('Look', 'Look') }], { tools: [reader('Look')], hooks: [stop] })
-    expectEnding(asked, 'hook_stopped', {
+    const outcome = await ask([{ text: 'looking', ...calls('Look', 'Look') }], {
+      tools: [reader('Look')],
+      hooks: [stop],
+    })
+    expectEnding(outcome, 'hook_stopped', {
       message: 'seen enough',
       source: 'watch',
       context: { hook: 'watch' },
@@ -74,11 +77,11 @@ describe('graceful endings', () => {
   })
 
   test('terminal: stop_hook_prevented', async () => {
-    const asked = await ask([calls('Look'), 'the answer'], {
+    const outcome = await ask([calls('Look'), 'the answer'], {
       tools: [reader('Look')],
       stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'closed for today' }) }],
     })
-    expectEnding(asked, 'stop_hook_prevented', {
+    expectEnding(outcome, 'stop_hook_prevented', {
       message: 'closed for today',
       source: 'gate',
       context: { hook: 'gate' },
@@ -88,26 +91,26 @@ describe('graceful endings', () => {
   })
 
   test('terminal: stop_hook_unmet, with the hook, how often it sent the model back, and the first line of its reason', async () => {
-    const asked = await ask([calls('Look'), 'the answer', 'still the answer', 'the last answer'], {
+    const outcome = await ask([calls('Look'), 'the answer', 'still the answer', 'the last answer'], {
       tools: [reader('Look')],
       stopHookBlockCap: 2,
       stopHooks: [{ id: 'tests', handle: () => ({ block: '\n3 of 40 tests fail\nsee above' }) }],
     })
     const feedback = ['hook', 'Stop hook feedback: \n3 of 40 tests fail\nsee above'] as const
-    expectEnding(asked, 'stop_hook_unmet', {
+    expectEnding(outcome, 'stop_hook_unmet', {
       message: 'The stop hook tests still blocks the answer, which was sent back 2 times in a row: 3 of 40 tests fail',
       source: 'stop_hook',
       context: { hook: 'tests', sentBack: 2, reason: '\n3 of 40 tests fail\nsee above' },
-      said: [feedback, feedback],
+      loopMessages: [feedback, feedback],
       results: ['read'],
     })
-    expect(asked.result.last_answer).toBe('the last answer')
+    expect(outcome.result.last_answer).toBe('the last answer')
   })
 
-  test('terminal: needs_approval, with results before the first call that waits and nothing after it', async () => {
+  test('terminal: needs_approval, with results before the first pending call and nothing after it', async () => {
     const ran: string[] = []
     const log = (name: string) => tool(name, () => (ran.push(name), 'done'))
-    const asked = await ask([calls('Look', 'First', 'Ask', 'After', 'Look')], {
+    const outcome = await ask([calls('Look', 'First', 'Ask', 'After', 'Look')], {
       tools: [reader('Look'), log('First'), log('Ask'), log('After')],
       permissions: {
         denies: () => undefined,
@@ -115,7 +118,7 @@ describe('graceful endings', () => {
           call.name === 'Ask' ? { behavior: 'ask', message: 'Allow Ask?' } : { behavior: 'allow' },
       },
     })
-    expectEnding(asked, 'needs_approval', {
+    expectEnding(outcome, 'needs_approval', {
       message: 'Waiting for approval: Ask',
       source: 'permissions',
       context: { pending: [{ id: 'call_0_2', name: 'Ask', message: 'Allow Ask?' }] },
@@ -124,14 +127,14 @@ describe('graceful endings', () => {
     expect(ran).toEqual(['First'])
   })
 
-  test('terminal: user_requested, at a checkpoint, with all results', async () => {
+  test('terminal: user_requested, at a cancellation point, with all results', async () => {
     const source = new InMemoryCancellationSource()
     const slow = tool('Slow', () => (source.cancel('user pressed stop'), 'finished all the same'))
-    const asked = await ask([calls('Slow', 'Write')], {
+    const outcome = await ask([calls('Slow', 'Write')], {
       tools: [slow, tool('Write', 'written')],
       cancellation: [source],
     })
-    expectEnding(asked, 'user_requested', {
+    expectEnding(outcome, 'user_requested', {
       message: 'user pressed stop',
       source: 'InMemoryCancellationSource',
       results: ['finished all the same', 'written'],
@@ -139,8 +142,8 @@ describe('graceful endings', () => {
   })
 
   test('terminal: no_answer', async () => {
-    const asked = await ask([calls('Look'), '', ''], { tools: [reader('Look')] })
-    expectEnding(asked, 'no_answer', {
+    const outcome = await ask([calls('Look'), '', ''], { tools: [reader('Look')] })
+    expectEnding(outcome, 'no_answer', {
       message: 'The model gave no answer: none of its 2 replies contains text',
       source: 'answer',
       context: { replies: 2 },
@@ -149,10 +152,10 @@ describe('graceful endings', () => {
   })
 
   test('terminal: refusal', async () => {
-    const asked = await ask([{ text: 'I will not.', ...calls('Write'), stopReason: 'refusal' }], {
+    const outcome = await ask([{ text: 'I will not.', ...calls('Write'), stopReason: 'refusal' }], {
       tools: [tool('Write')],
     })
-    expectEnding(asked, 'refusal', {
+    expectEnding(outcome, 'refusal', {
       message: 'The model refused to answer',
       source: 'model',
       context: { stopReason: 'refusal' },

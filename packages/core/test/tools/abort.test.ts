@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ABORT-1 to R-ABORT-6, R-LOOP-4, R-LOOP-5, R-LOOP-7, R-TOOL-7.
+// Tests R-ABORT-1 to R-ABORT-6, R-LOOP-4, R-LOOP-5, R-LOOP-7, R-TOOL-7.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -21,7 +21,7 @@ import {
   hook,
   reader,
   resultTexts,
-  said,
+  loopMessages,
   tick,
   tool,
   toolEnds,
@@ -31,7 +31,7 @@ import {
 const deafResult =
   'Interrupted by user. The tool did not stop and may still be running. Check the state of what it changes before you rely on it.'
 const causes: readonly (readonly [AbortCause, string, string, string, boolean])[] = [
-  // cause, ends while streaming as, ends in tools as, message, whether an interruption is said
+  // cause, ending while streaming, ending in tools, message, whether an interruption is added
   ['user', 'aborted_streaming', 'aborted_tools', 'Interrupted by the user', true],
   ['interrupt', 'aborted_streaming', 'aborted_tools', 'Interrupted by a new message', false],
   ['time', 'time_limit', 'time_limit', 'Time limit reached: Infinity/Infinity s', false],
@@ -49,7 +49,7 @@ describe('an abort at either point', () => {
       going.loop.abort(cause)
       const { terminal, state } = await going.end()
       expect([terminal.reason, terminal.signal.message]).toEqual([streaming, message])
-      expect(said({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user]']] : [])
+      expect(loopMessages({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user]']] : [])
     },
   )
 
@@ -66,11 +66,13 @@ describe('an abort at either point', () => {
         message,
         ['Interrupted by user', 'Interrupted by user'],
       ])
-      expect(said({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user for tool use]']] : [])
+      expect(loopMessages({ state })).toEqual(
+        speaks ? [['interruption', '[Request interrupted by user for tool use]']] : [],
+      )
     },
   )
 
-  test('the first cause stays', async () => {
+  test('keeps the first cause', async () => {
     const going = begin([{ hang: true }])
     await until(() => going.model.requests.length === 1)
     going.loop.abort('interrupt')
@@ -78,7 +80,7 @@ describe('an abort at either point', () => {
     expect((await going.end()).terminal.signal.context).toEqual({ cause: 'interrupt', turn: 1 })
   })
 
-  test('no tool starts after it', async () => {
+  test('starts no tool after it', async () => {
     const ran: string[] = []
     const going = begin([calls('Hang', 'Read', 'Write')], {
       tools: [
@@ -93,7 +95,7 @@ describe('an abort at either point', () => {
     expect(ran).toEqual([])
   })
 
-  test('no call is looked at any more after it, whether it cut a tool or a hook on one', async () => {
+  test('inspects no call after it, whether it cut a tool or a hook on one', async () => {
     const decided: string[] = []
     const permissions: Permissions = {
       denies: () => undefined,
@@ -116,7 +118,7 @@ describe('an abort at either point', () => {
     expect(decided).toEqual(['Hang', 'Write'])
   })
 
-  test('during the wait before a retry ends at once', async () => {
+  test('ends the wait before a retry at once', async () => {
     const clock = createFakeClock()
     const going = begin(() => ({ error: { kind: 'overloaded', message: 'x', status: 529 } }), { clock })
     await until(() => going.events.some(({ type }) => type === 'retry'))
@@ -131,8 +133,8 @@ describe('an abort at either point', () => {
   })
 })
 
-describe('what does not heed the abort', () => {
-  test('a deaf tool is left behind after the grace time, and named', async () => {
+describe('code that ignores the abort', () => {
+  test('a hanging tool is left behind after the grace time, and named', async () => {
     const clock = createFakeClock()
     const going = begin([calls('Deaf')], { clock, tools: [hanging('Deaf', { deaf: true })], graceMs: 250 })
     await until(() => going.events.some(({ type }) => type === 'tool_start'))
@@ -150,7 +152,7 @@ describe('what does not heed the abort', () => {
     expect([resultTexts(result), toolEnds(result)]).toEqual([[deafResult], { call_0_0: 'interrupted' }])
   })
 
-  test('with graceMs 0 it is not waited for at all', async () => {
+  test('is not awaited at all with graceMs 0', async () => {
     const clock = createFakeClock()
     for (const script of [[calls('Deaf')], [{ hang: true as const, deaf: true, text: 'half' }]]) {
       const going = begin(script, { clock, tools: [hanging('Deaf', { deaf: true })], graceMs: 0 })
@@ -162,7 +164,7 @@ describe('what does not heed the abort', () => {
     }
   })
 
-  test('a deaf model is not heard any more: nothing of what it goes on saying is told, and no call of it begins', async () => {
+  test('a hanging model is ignored: nothing more of its stream is emitted, and none of its calls begins', async () => {
     const began: string[] = []
     let say = (_update: ModelUpdate): void => {}
     const model: ScriptedModel = {
@@ -212,9 +214,9 @@ describe('what does not heed the abort', () => {
 
 describe('a consumer that leaves', () => {
   test.each(['run_start', 'model_start', 'message', 'tool_start', 'tool_end', 'lap', 'run_end'] as const)(
-    'at %s: one terminal, every call has a result, no tool starts after',
+    'at %s: one run result, every call has a result, no tool starts after',
     async (where) => {
-      const told: RunResult[] = []
+      const runResults: RunResult[] = []
       const started: string[] = []
       let left = false
       const tools = [reader('Look', () => (expect(left).toBe(false), started.push('Look'), 'x'))]
@@ -222,7 +224,7 @@ describe('a consumer that leaves', () => {
         model: scriptedModel([calls('Look'), 'done']),
         tools,
         clock: createFakeClock(),
-        onResult: (terminal) => told.push(terminal),
+        onResult: (terminal) => runResults.push(terminal),
       })
       for await (const event of running) {
         if (event.type !== where) continue
@@ -230,11 +232,11 @@ describe('a consumer that leaves', () => {
       }
       left = true
       const { terminal } = await running.ended
-      expect([told, ['abandoned', 'completed'].includes(terminal.reason)]).toEqual([[terminal], true])
+      expect([runResults, ['abandoned', 'completed'].includes(terminal.reason)]).toEqual([[terminal], true])
     },
   )
 
-  test('a slow one never slows the loop', async () => {
+  test('a slow consumer never slows the loop', async () => {
     const running = streamRun(startRun({ prompt: 'go' }), {
       model: scriptedModel([calls('Look'), 'done']),
       tools: [reader('Look')],
@@ -254,7 +256,7 @@ describe('a consumer that leaves', () => {
   })
 })
 
-test('exactly one terminal also when the driver fails, at whichever record', async () => {
+test('has exactly one run result also when the step engine fails, at whichever record', async () => {
   for (let fails = 0; fails < 12; fails++) {
     const clock = createFakeClock()
     let records = 0
@@ -287,11 +289,11 @@ describe('the scope of an abort', () => {
     ])
   })
 
-  test('calls each listener once, also one that comes late, and lets go of the outer signal', () => {
+  test('calls each listener once, also a late one, and unsubscribes from the outer signal', () => {
     const controller = new AbortController()
     const scope = following(controller.signal)
-    const heard: string[] = []
-    const listener = (name: string) => ({ onAbort: (cause: string) => void heard.push(`${name} ${cause}`) })
+    const notified: string[] = []
+    const listener = (name: string) => ({ onAbort: (cause: string) => void notified.push(`${name} ${cause}`) })
     const left = listener('b')
     scope.listen(listener('a'))
     scope.listen(left)
@@ -299,7 +301,11 @@ describe('the scope of an abort', () => {
     controller.abort('terminated')
     scope.abort('user')
     scope.listen(listener('c'))
-    expect([heard, scope.cause, scope.signal.aborted]).toEqual([['a terminated', 'c terminated'], 'terminated', true])
+    expect([notified, scope.cause, scope.signal.aborted]).toEqual([
+      ['a terminated', 'c terminated'],
+      'terminated',
+      true,
+    ])
     const other = following(new AbortController().signal)
     other.dispose()
     expect(other.cause).toBeUndefined()
@@ -313,7 +319,7 @@ describe('the scope of an abort', () => {
 describe('settleWithin', () => {
   const never = () => new Promise<string>(() => {})
 
-  test('gives the value, the error, or leaves', async () => {
+  test('returns the value, throws the error, or leaves', async () => {
     const clock = createFakeClock()
     const scope = new AbortScope()
     const error = new Error('x')
@@ -348,7 +354,7 @@ describe('settleWithin', () => {
     expect([await left, clock.pending]).toEqual([{ kind: 'left', cause: 'time' }, 0])
   })
 
-  test('handles a rejection that comes after it left', async () => {
+  test('handles a rejection that arrives after it left', async () => {
     const clock = createFakeClock()
     const scope = new AbortScope()
     let fail: (error: Error) => void = () => {}
@@ -364,7 +370,7 @@ describe('settleWithin', () => {
   })
 })
 
-test('rules that take time to decide are given the signal of the run in its turn, and none while the message streams', async () => {
+test('async rules get the signal of the run when their call is due, and none while the message streams', async () => {
   const seen: (AbortSignal | undefined)[] = []
   let ended: unknown
   const permissions: Permissions = {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SUB-3e, R-SUB-3f.
+// Tests R-SUB-3e, R-SUB-3f.
 import { describe, expect, test } from 'vitest'
 import {
   resume,
@@ -22,7 +22,7 @@ const agent = (limits: Partial<ChildRun>): AgentTool => ({
 
 const isOfAgent = ({ messages }: ModelRequest): boolean => messages[0]?.content === 'sub'
 
-/** The main loop asks for one agent, which says something and looks, again and again. */
+/** The main loop asks for one agent, which writes some text and looks, repeatedly. */
 const looking =
   (used: Partial<{ readonly input_tokens: number; readonly output_tokens: number }>) =>
   (request: ModelRequest): ScriptedReply => {
@@ -40,7 +40,7 @@ const tokensOfAgents = (records: readonly StepRecord[]): number =>
 const tools = (limits: Partial<ChildRun>) => [agent(limits), reader('Look')]
 
 describe('a limit of one agent', () => {
-  test('on dollars stops it and not its parent; it says by what and what it had found', async () => {
+  test('on dollars stops it and not its parent, and its result names the limit and its findings', async () => {
     const ended = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), {
       tools: tools({ maxBudgetUsd: 20_000 }),
       prices: dollarATokenPrices,
@@ -61,7 +61,7 @@ describe('a limit of one agent', () => {
     expect(requests * 3_100).toBeLessThanOrEqual(20_000)
   })
 
-  test('on tokens stops it the same', async () => {
+  test('on tokens stops it in the same way', async () => {
     const ended = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), {
       tools: tools({ maxTotalTokens: 20_000 }),
     })
@@ -74,7 +74,7 @@ describe('a limit of one agent', () => {
     expect(ended.state.spent.totalTokens).toBe(used + 30)
   })
 
-  test('on time ends what it waits for, and its parent goes on', async () => {
+  test('on time ends what it waits for, and its parent continues', async () => {
     const clock = createFakeClock()
     const going = run(
       (request) => {
@@ -100,13 +100,13 @@ describe('a limit of one agent', () => {
     expect(ended.state.spent.totalTokens).toBeLessThanOrEqual(20_000)
   })
 
-  test('holds after a kill, with what it had spent before', async () => {
+  test('applies after a kill, with what it had spent before', async () => {
     const options = () => ({
       tools: tools({ maxTotalTokens: 20_000 }),
       model: scriptedModel(looking({ input_tokens: 3_000, output_tokens: 100 })),
     })
-    const whole = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), options())
-    const kills = whole.steps.records.length
+    const completeRun = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), options())
+    const kills = completeRun.steps.records.length
     const ends = new Set<string>()
     for (let count = 1; count < kills; count++) {
       const records = await killedAfter(count, { ...options(), clock: createFakeClock({ autoAdvance: true }) })
@@ -114,13 +114,13 @@ describe('a limit of one agent', () => {
       const { state, terminal } = await loop.ended
       expect(terminal.reason).toBe('completed')
       ends.add(String(resultTexts({ state: { ...state, startLength: 1 } })[0]).slice(0, 60))
-      // What was in flight at a kill is charged at its reservation, within the limit.
+      // Requests in flight at a kill are charged at their reservations, within the limit.
       expect(tokensOfAgents(steps.records)).toBeLessThanOrEqual(20_000)
     }
     expect([...ends]).toEqual(['The agent was stopped before it was done (token_limit: Token'])
   })
 
-  test('holds after a kill also for what its tools asked a model', async () => {
+  test('applies after a kill also to the questions of its tools', async () => {
     const asking: AnyTool = {
       ...reader('Look', async (_input, { ask, callId }) => {
         const reply = await ask?.({
@@ -133,7 +133,7 @@ describe('a limit of one agent', () => {
       asksModel: true,
     }
     const script = (request: ModelRequest): ScriptedReply => {
-      if (request.system === 'Tell.') return { text: 'told', usage: { input_tokens: 3_000, output_tokens: 100 } }
+      if (request.system === 'Tell.') return { text: 'reported', usage: { input_tokens: 3_000, output_tokens: 100 } }
       return looking({ input_tokens: 1_000, output_tokens: 50 })(request)
     }
     const options = () => ({
@@ -141,9 +141,9 @@ describe('a limit of one agent', () => {
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
     })
-    const whole = await run(script, options())
-    const most = new Map<number, number>([[-1, tokensOfAgents(whole.steps.records)]])
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run(script, options())
+    const most = new Map<number, number>([[-1, tokensOfAgents(completeRun.steps.records)]])
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const { loop, steps } = resume(await killedAfter(count, options()), options())
       expect((await loop.ended).terminal.reason).toBe('completed')
       most.set(count, tokensOfAgents(steps.records))
@@ -155,7 +155,7 @@ describe('a limit of one agent', () => {
     ['maxBudgetUsd', 0],
     ['maxTotalTokens', -1],
     ['maxDurationMs', Number.NaN],
-  ])('%s that is none starts nothing', async (name, value) => {
+  ])('%s with an invalid value starts nothing', async (name, value) => {
     const ended = await run(looking({}), { tools: tools({ [name]: value }) })
     expect(resultTexts(ended)).toEqual([expect.stringContaining(`${name} of a subagent must be above 0`)])
     expect(ended.model.requests.filter(isOfAgent)).toEqual([])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SUB-2b, R-SUB-2c, R-SUB-3d, R-SUB-9, R-TOOL-3a.
+// Tests R-SUB-2b, R-SUB-2c, R-SUB-3d, R-SUB-9, R-TOOL-3a.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -36,7 +36,7 @@ const ask = (name: string, input: unknown = { prompt: 'sub' }) => ({ name, input
 const asksHelper = [calls(ask('Help')), 'done']
 const helper = { name: 'Help', description: 'helps' } as const
 
-/** Runs to the end, and puts each record there as JSON. */
+/** Runs to the end, and stores each record as JSON. */
 function recorded(options: RunOptions, records: StepRecord[]): Promise<FinishedRun> {
   const steps = createMemorySteps({
     ...(options.clock !== undefined && { clock: options.clock }),
@@ -45,8 +45,8 @@ function recorded(options: RunOptions, records: StepRecord[]): Promise<FinishedR
   return streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
 }
 
-describe('an agent that is described', () => {
-  test('takes a prompt, has no tools but those named, and answers by its own model', async () => {
+describe('an agent without spawn', () => {
+  test('takes a prompt, has no tools except those named, and answers with its own model', async () => {
     const own = scriptedModel(['from its own'], { id: 'scripted' })
     const agent = agentTool({ ...helper, system: 'You help.', model: own })
     const { model, ...result } = await run(byPrompt({ go: asksHelper }), { tools: [agent, reader('Look')] })
@@ -63,13 +63,13 @@ describe('an agent that is described', () => {
   test.each<[string, object, unknown, string]>([
     ['the text of the only field', { type: 'object', properties: { topic: { type: 'string' } } }, { topic: 'x' }, 'x'],
     ['else the input as JSON', { type: 'object' }, { a: 'x', b: 1 }, '{\n  "a": "x",\n  "b": 1\n}'],
-  ])('is asked %s', async (_what, inputSchema, input, prompt) => {
+  ])('is prompted with %s', async (_what, inputSchema, input, prompt) => {
     const agent = agentTool({ ...helper, inputSchema: inputSchema as { readonly type: 'object' } })
     const { model } = await run(byPrompt({ go: [calls(ask('Help', input)), 'done'] }), { tools: [agent] })
     expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: prompt }])
   })
 
-  test('is asked what its prompt says, of an input that its schema takes', async () => {
+  test('is prompted by its prompt function, with an input that its schema accepts', async () => {
     const agent = agentTool({
       ...helper,
       inputSchema: z.object({ city: z.string(), days: z.number().default(3) }),
@@ -79,7 +79,7 @@ describe('an agent that is described', () => {
     expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: '3 days in Bonn' }])
   })
 
-  test('ends at limits of its own', async () => {
+  test('ends at its own limits', async () => {
     const agent = agentTool({ ...helper, tools: [reader('Look')], maxTurns: 1 })
     const result = await run(byPrompt({ go: asksHelper, sub: [calls('Look'), calls('Look')] }), { tools: [agent] })
     expect(resultTexts(result)).toEqual([expect.stringContaining('Reached maximum number of turns (1)')])
@@ -96,10 +96,11 @@ describe('an agent that is described', () => {
 })
 
 describe('tools of its own', () => {
-  const look = (said: string): AnyTool => tool({ name: 'Look', description: said, readOnly: true, execute: () => said })
+  const look = (content: string): AnyTool =>
+    tool({ name: 'Look', description: content, readOnly: true, execute: () => content })
   const script = byPrompt({ go: [calls('Look', ask('Help')), 'done'], sub: [calls('Look', 'Other'), 'end of sub'] })
 
-  test('are in its run alone, in the place of those of the run with the same name', async () => {
+  test('exist only in its run, and replace those of the run with the same name', async () => {
     const seen: string[] = []
     const spy = hook(['afterToolUse'], ({ toolOutput }) => void seen.push(String(toolOutput?.text)))
     const agent = agentTool({ ...helper, tools: [look('own'), 'Other'] })
@@ -121,7 +122,7 @@ describe('tools of its own', () => {
     ])
   })
 
-  test('go before an alias that leads to a tool of the run', async () => {
+  test('take precedence over an alias for a tool of the run', async () => {
     const seen: string[] = []
     const spy = hook(['afterToolUse'], ({ toolOutput }) => void seen.push(String(toolOutput?.text)))
     const tools = [agentTool({ ...helper, tools: [look('own'), 'Other'] }), reader('Other')]
@@ -129,7 +130,7 @@ describe('tools of its own', () => {
     expect(seen).toEqual(['own', 'read', 'read', 'end of sub'])
   })
 
-  test('are all there for spawn that names none, in addition to those of the run', async () => {
+  test('are all available to a spawn that names none, in addition to those of the run', async () => {
     const agent = agentTool({ ...helper, tools: [look('own')], spawn: () => ({ prompt: 'sub' }) })
     const { model } = await run(script, { tools: [reader('Other'), agent] })
     expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['Other', 'Help', 'Look'])
@@ -166,7 +167,7 @@ describe('tools of its own', () => {
   })
 })
 
-describe('an output schema of its own', () => {
+describe('its own output schema', () => {
   const verdict = z.object({ ok: z.boolean(), note: z.string().default('none') })
   const jsonSchema = {
     type: 'object',
@@ -202,7 +203,7 @@ describe('an output schema of its own', () => {
     expect(terminal.reason).toBe('completed')
   })
 
-  test("is told to its run alone: not to its parent's, nor to those below it", async () => {
+  test("is sent only to its run: neither to its parent's nor to those below it", async () => {
     const inner = agentTool({ name: 'Inner', description: '', spawn: () => ({ prompt: 'deeper' }) })
     const agent = agentTool({ ...helper, spawn: () => ({ prompt: 'sub' }), tools: [inner], output: jsonSchema })
     const go = byPrompt({
@@ -211,8 +212,8 @@ describe('an output schema of its own', () => {
       deeper: ['plain'],
     })
     const { model } = await run(go, { tools: [agent], system: 'main', output: outputSchema(verdict) })
-    const told = model.requests.map((request) => [promptOf(request), request.system.split('JSON Schema').length - 1])
-    expect(told).toEqual([
+    const prompts = model.requests.map((request) => [promptOf(request), request.system.split('JSON Schema').length - 1])
+    expect(prompts).toEqual([
       ['go', 1],
       ['sub', 1],
       ['deeper', 0],
@@ -233,7 +234,7 @@ describe('an output schema of its own', () => {
 })
 
 describe('calls of agents in one message', () => {
-  /** Each agent has one request, which is answered once as many are open as `together` says. Gives the most that were open at once. */
+  /** Each agent makes one request, which is answered once `together` requests are open. Returns the maximum number of open requests. */
   async function mostAtOnce(count: number, together: number, agent: AnyTool): Promise<number> {
     let open = 0
     let most = 0
@@ -260,7 +261,7 @@ describe('calls of agents in one message', () => {
     return most
   }
 
-  test('run in parallel, ten at once at most', async () => {
+  test('run in parallel, at most ten at once', async () => {
     expect(await mostAtOnce(5, 5, agentTool(helper))).toBe(5)
     expect(
       await mostAtOnce(12, 10, agentTool({ ...helper, spawn: ({ prompt }) => ({ prompt: String(prompt) }) })),
@@ -289,7 +290,7 @@ describe('calls of agents in one message', () => {
     expect([terminal.reason, results({ state }).length]).toEqual(['aborted_tools', 3])
   })
 
-  test('never spend more than the budget of the run, and a replay comes to the same', async () => {
+  test('never spend more than the budget of the run, and a replay has the same result', async () => {
     const cases = fc.asyncProperty(
       fc.integer({ min: 1, max: 7 }),
       fc.integer({ min: 40, max: 12_000 }),
@@ -311,14 +312,14 @@ describe('calls of agents in one message', () => {
         expect(['completed', 'max_budget_usd']).toContain(terminal.reason)
         const again = await replay(records, options())
         expect(json(again.terminal)).toEqual(json(terminal))
-        const said = again.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
-        expect(json(said)).toEqual(json(state.transcript.since(0)))
+        const entries = again.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+        expect(json(entries)).toEqual(json(state.transcript.since(0)))
       },
     )
     await fc.assert(cases)
   })
 
-  test('come to the same after a kill behind any record, with the tools of the agent, and do nothing twice', async () => {
+  test('have the same result after a kill after any record, with the tools of the agent, and do nothing twice', async () => {
     const program = () => {
       const written: string[] = []
       const write = tool({ name: 'Write', description: '', execute: (_input, { agentType }) => (written.push(String(agentType)), 'ok') }) // prettier-ignore
@@ -347,8 +348,8 @@ describe('calls of agents in one message', () => {
       const { terminal, state } = await resume(before, after.options).loop.ended
       const texts = resultTexts({ state: { ...state, startLength: 0 } })
       expect([length, terminal.reason, texts]).toEqual([length, 'completed', ['{"ok":true}', '{"ok":false}']])
-      const begun = before.filter((record) => record.type === 'intent' && record.key.includes('/tool:')).length
-      expect([length, after.written.length]).toEqual([length, 2 - begun])
+      const startedCalls = before.filter((record) => record.type === 'intent' && record.key.includes('/tool:')).length
+      expect([length, after.written.length]).toEqual([length, 2 - startedCalls])
     }
   })
 })

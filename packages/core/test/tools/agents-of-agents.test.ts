@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a, R-PERM-6c.
+// Tests R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a, R-PERM-6c.
 import { describe, expect, test } from 'vitest'
 import {
   certificate,
@@ -36,7 +36,7 @@ const agent = (spawn: Spawn = ({ prompt }) => ({ prompt }), more: Partial<AgentT
   inputSchema: { type: 'object', required: ['prompt'] },
   readOnly: true,
   concurrencySafe: true,
-  // The schema demands the prompt.
+  // The schema requires the prompt.
   spawn: (input, context) => spawn(input as { readonly prompt: string }, context),
   ...more,
 })
@@ -51,10 +51,10 @@ const byPrompt =
     scripts[promptOf(request)]?.[turnOf(request)] ?? 'end'
 
 /** Prompts of all agents that began, with their depth. */
-function begun(events: readonly RunEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
+function startedAgents(events: readonly RunEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
   return events.flatMap((event) => {
     if (event.type !== 'agent') return []
-    const inner = begun([event.event], depth + 1)
+    const inner = startedAgents([event.event], depth + 1)
     return event.event.type === 'run_start' ? [[depth, event.callId] as const, ...inner] : inner
   })
 }
@@ -62,64 +62,67 @@ function begun(events: readonly RunEvent[], depth = 1): readonly (readonly [dept
 describe('a subagent that starts another', () => {
   const script = byPrompt({ go: [asks('a'), 'done'], a: [asks('b'), 'a, with b'], b: [calls('Look'), 'b'] })
 
-  test('has its answer as a result, and all they spent in the figures of the run', async () => {
+  test('has its answer as a result, and all their spending is in the figures of the run', async () => {
     const { state, events, terminal } = await run(script, { tools: [agent(), reader('Look')] })
     expect(resultTexts({ state })).toEqual(['a, with b'])
-    expect(begun(events).map(([depth]) => depth)).toEqual([1, 2])
+    expect(startedAgents(events).map(([depth]) => depth)).toEqual([1, 2])
     // Six requests, 15 tokens each.
     expect([state.spent.subagents, state.spent.totalTokens]).toEqual([2, 90])
     expect(terminal.summary.usage.input_tokens).toBe(20)
   })
 
-  test('on the last level is not shown the tool, and is told why when it calls it all the same', async () => {
+  test('is not shown the tool on the last level, and gets an error when it calls it anyway', async () => {
     const deep = byPrompt({ go: [asks('a'), 'done'], a: [asks('b'), 'end of a'], b: [asks('c'), 'end of b'] })
     const { model, events } = await run(deep, { tools: [agent(), reader('Look')], maxSubagentDepth: 2 })
-    const shown = model.requests.map((request) => [promptOf(request), request.tools.map(({ name }) => name)])
-    expect(shown.filter(([prompt]) => prompt === 'b')).toEqual([
+    const toolsShown = model.requests.map((request) => [promptOf(request), request.tools.map(({ name }) => name)])
+    expect(toolsShown.filter(([prompt]) => prompt === 'b')).toEqual([
       ['b', ['Look']],
       ['b', ['Look']],
     ])
-    expect(shown.find(([prompt]) => prompt === 'a')).toEqual(['a', ['Agent', 'Look']])
-    expect(begun(events)).toHaveLength(2)
+    expect(toolsShown.find(([prompt]) => prompt === 'a')).toEqual(['a', ['Agent', 'Look']])
+    expect(startedAgents(events)).toHaveLength(2)
     const toB = model.requests.findLast((request) => promptOf(request) === 'b')
     expect(JSON.stringify(toB?.messages.at(-1))).toContain('Agents at depth 2 cannot start other agents.')
   })
 
-  test('is told its depth, its tools and its mode', async () => {
-    const told: SpawnContext[] = []
+  test('receives its depth, its tools and its mode', async () => {
+    const spawns: SpawnContext[] = []
     const spawn: Spawn = ({ prompt }, context) => {
-      told.push(context)
+      spawns.push(context)
       return { prompt, tools: ['Agent', 'Look'], permissionMode: 'closed' }
     }
     await run(script, { tools: [agent(spawn), reader('Look'), tool('Write')] })
-    expect(told).toEqual([
+    expect(spawns).toEqual([
       { depth: 0, tools: ['Agent', 'Look', 'Write'], permissionMode: null },
       { depth: 1, tools: ['Agent', 'Look'], permissionMode: 'closed' },
     ])
   })
 
-  test.each([1, 2, 3, 7, 20])('keeps the whole tree within %i agents, whoever asks for more', async (maxSubagents) => {
-    const { state, events } = await run((request) => (turnOf(request) < 2 ? asks('two', 'more') : 'enough'), {
-      tools: [agent()],
-      maxSubagents,
-      maxSubagentDepth: 4,
-    })
-    const depths = begun(events).map(([depth]) => depth)
-    expect(depths).toHaveLength(state.spent.subagents)
-    expect(depths.length).toBeLessThanOrEqual(maxSubagents)
-    expect(Math.max(...depths)).toBeLessThanOrEqual(4)
-    // What one part does not use, the next message may.
-    expect(depths.length).toBe(maxSubagents)
-  })
+  test.each([1, 2, 3, 7, 20])(
+    'keeps the whole tree within %i agents, whichever agent asks for more',
+    async (maxSubagents) => {
+      const { state, events } = await run((request) => (turnOf(request) < 2 ? asks('two', 'more') : 'enough'), {
+        tools: [agent()],
+        maxSubagents,
+        maxSubagentDepth: 4,
+      })
+      const depths = startedAgents(events).map(([depth]) => depth)
+      expect(depths).toHaveLength(state.spent.subagents)
+      expect(depths.length).toBeLessThanOrEqual(maxSubagents)
+      expect(Math.max(...depths)).toBeLessThanOrEqual(4)
+      // The next message may use what one part does not.
+      expect(depths.length).toBe(maxSubagents)
+    },
+  )
 
   test('is aborted with the run', async () => {
     const look = hanging('Look')
     let isRunning = false
     const running: typeof look = {
       ...look,
-      execute(...given) {
+      execute(...args) {
         isRunning = true
-        return look.execute(...given)
+        return look.execute(...args)
       },
     }
     const going = begin(script, { tools: [agent(), running] })
@@ -149,7 +152,7 @@ describe('a subagent that starts another', () => {
     const ofB = model.requests
       .filter((request) => promptOf(request) === 'b')
       .map(({ maxOutputTokens }) => maxOutputTokens)
-    // What the two above it spent is gone.
+    // The spending of the two above it is gone.
     expect(ofB[0]).toBeLessThan(2_300 - 30 - 1_000)
     expect(terminal.costUsd).toBeLessThanOrEqual(2_300)
   })
@@ -158,7 +161,7 @@ describe('a subagent that starts another', () => {
 describe('a subagent', () => {
   const script = byPrompt({ go: [asks('a'), 'done'], a: ['found'] })
 
-  test('asks the model that its tool names for it, and the figures tell it apart', async () => {
+  test('asks the model that its tool names, which the figures list separately', async () => {
     const small = scriptedModel(['found'], { id: 'small' })
     const naming = agent(({ prompt }) => ({ prompt, model: 'small' }), { models: [small] })
     const { state, model } = await run(script, { tools: [naming] })
@@ -187,7 +190,7 @@ describe('a subagent', () => {
     expect(small.requests).toHaveLength(0)
   })
 
-  test('is judged in its own mode and by its own rules beside those of its parent', async () => {
+  test('is judged in its own mode and by its own rules in addition to those of its parent', async () => {
     const judged: unknown[] = []
     const rule = { type: 'addRules', rules: [{ toolName: 'Look' }], behavior: 'deny', destination: 'session' } as const
     const strict = agent(({ prompt }) => ({ prompt, permissionMode: 'closed', permissionUpdates: [rule] }))
@@ -208,7 +211,7 @@ describe('a subagent', () => {
     ])
   })
 
-  test('is denied what a person would have to allow, where nobody is asked while it runs', async () => {
+  test('is denied what a person would have to allow, when nobody is asked during its run', async () => {
     const permissions = {
       denies: () => undefined,
       decide: ({ call }: PermissionRequest) =>
@@ -223,13 +226,13 @@ describe('a subagent', () => {
     expect(JSON.stringify(last?.messages)).toContain('Calls of subagents cannot be approved in this run')
   })
 
-  test('with rules that cannot be understood is not started', async () => {
+  test('is not started with invalid rules', async () => {
     const broken = agent(({ prompt }) => ({ prompt, permissionUpdates: [{ type: 'nothing' } as never] }))
     const { state } = await run(script, { tools: [broken] })
     expect(resultTexts({ state })).toEqual([expect.stringContaining('permissionUpdates of a subagent')])
   })
 
-  test('has its note told before what it answers, and its task where it begins', async () => {
+  test('has its note before its answer, and its task at its start', async () => {
     const noting = agent(({ prompt }) => ({ prompt, note: 'It ran at once.', description: 'looks for it' }))
     const { state, events } = await run(script, { tools: [noting] })
     expect(resultTexts({ state })).toEqual(['It ran at once.\n\nfound'])
@@ -238,32 +241,32 @@ describe('a subagent', () => {
 
   test.each([
     [
-      'what it had said',
+      'its earlier text',
       { text: 'I see a bug in a.ts.', ...calls('Look') },
       'Its last output:\n\nI see a bug in a.ts.',
     ],
     ['the last result that it saw', calls('Look'), lastResultOfAgent('a.ts: 12', 2_000)],
-  ])('that is stopped by a limit tells %s', async (_what, reply, told) => {
+  ])('that is stopped by a limit reports %s', async (_what, reply, expected) => {
     const limited = agent(({ prompt }) => ({ prompt, maxTurns: 1 }))
     const stopped = byPrompt({ go: [asks('a'), 'done'], a: [reply] })
     const { state } = await run(stopped, { tools: [limited, reader('Look', 'a.ts: 12')] })
     expect(resultTexts({ state })).toEqual([
-      `The agent was stopped before it was done (steps_limit: Reached maximum number of turns (1)). ${told}`,
+      `The agent was stopped before it was done (steps_limit: Reached maximum number of turns (1)). ${expected}`,
     ])
   })
 
-  test('that said much before it was stopped is told from its end', async () => {
+  test('that wrote much before it was stopped is quoted from its end', async () => {
     const limited = agent(({ prompt }) => ({ prompt, maxTurns: 1 }))
     const long = byPrompt({ go: [asks('a'), 'done'], a: [{ text: `${'x'.repeat(20_000)} the end`, ...calls('Look') }] })
     const { state } = await run(long, { tools: [limited, reader('Look')] })
-    const [told] = resultTexts({ state })
-    expect(String(told).length).toBeLessThan(8_300)
-    expect(told).toMatch(/\(the end of 20008 characters\)\nx+ the end$/)
+    const [resultText] = resultTexts({ state })
+    expect(String(resultText).length).toBeLessThan(8_300)
+    expect(resultText).toMatch(/\(the end of 20008 characters\)\nx+ the end$/)
   })
 })
 
 describe('a resume inside an agent of an agent', () => {
-  // The agent `a` asks for two and is let have one of them.
+  // The agent `a` asks for two agents and may start one of them.
   const script = byPrompt({
     go: [asks('a'), 'done'],
     a: [asks('b', 'c'), calls('Look'), 'end of a'],
@@ -283,7 +286,7 @@ describe('a resume inside an agent of an agent', () => {
     })
     return { written, model, options }
   }
-  const goOn = async (records: readonly StepRecord[], options: RunOptions) => {
+  const resumeRun = async (records: readonly StepRecord[], options: RunOptions) => {
     const { terminal, state } = await resume(records, options).loop.ended
     expect(transcriptProblems(state.transcript.messages())).toEqual([])
     return { terminal, state, texts: resultTexts({ state: { ...state, startLength: 0 } }) }
@@ -299,15 +302,15 @@ describe('a resume inside an agent of an agent', () => {
     return records
   }
 
-  test('comes to the same after a kill behind any record, and does nothing twice', async () => {
+  test('has the same result after a kill after any record, and does nothing twice', async () => {
     const plain = program()
     const records = await all(plain.options())
-    const whole = await goOn(records.slice(0, -1), program().options())
-    expect(whole.texts).toEqual(['end of a'])
+    const completeRun = await resumeRun(records.slice(0, -1), program().options())
+    expect(completeRun.texts).toEqual(['end of a'])
     for (let length = 1; length < records.length; length++) {
       const { written, options } = program()
       const before = records.slice(0, length)
-      const { terminal, texts, state } = await goOn(before, options())
+      const { terminal, texts, state } = await resumeRun(before, options())
       const hasBegun = before.some((record) => record.type === 'intent' && record.key.includes('/tool:1:0:'))
       expect([length, terminal.reason, texts]).toEqual([length, 'completed', ['end of a']])
       expect([length, written.length]).toEqual([length, hasBegun ? 0 : 1])
@@ -319,22 +322,22 @@ describe('a resume inside an agent of an agent', () => {
     ['more', { maxSubagents: 50 }],
     ['none', { maxSubagents: 0 }],
     ['one level', { maxSubagentDepth: 1 }],
-  ])('keeps to what was let start and what was not where the program lets start %s', async (_what, more) => {
+  ])('keeps which agents could start and which could not when the program permits %s', async (_what, more) => {
     const { options, model } = program()
     const records = await killedBefore(
       (record) => record.type === 'intent' && /agent:1:0:[^/]*\/model:3\.1$/.test(record.key),
       options(),
     )
-    const asked = model.requests.length
-    const { terminal, texts } = await goOn(records, options(more))
+    const requestCount = model.requests.length
+    const { terminal, texts } = await resumeRun(records, options(more))
     expect([terminal.reason, texts]).toEqual(['completed', ['end of a']])
-    // The last answers of `a` and of the main loop alone.
-    expect(model.requests.length - asked).toBeLessThanOrEqual(3)
+    // The last answers of `a` and of the main loop only.
+    expect(model.requests.length - requestCount).toBeLessThanOrEqual(3)
     expect(model.requests.some((request) => promptOf(request) === 'c')).toBe(false)
   })
 })
 
-test('a resume lets start what could not begin, and was let', async () => {
+test('a resume starts an agent that was permitted but had not begun', async () => {
   const script = byPrompt({ go: [asks('a'), 'done'], a: [asks('none'), calls('Look'), 'end of a'] })
   const choosy = agent(({ prompt }) => {
     if (prompt === 'none') throw new Error('There is no such agent.')
@@ -357,7 +360,7 @@ test('a resume lets start what could not begin, and was let', async () => {
   expect(JSON.stringify(last?.messages)).toContain('There is no such agent.')
 })
 
-test('the certificate counts the agents of all levels once, and the dearest model that they may ask', () => {
+test('the certificate counts the agents of all levels once, and the most expensive model that they may ask', () => {
   const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
   const large = scriptedModel([], { id: 'large', contextWindow: 9_000, maxOutputTokens: 100 })
   const bounds = (more: Partial<RunOptions>) => {

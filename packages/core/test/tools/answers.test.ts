@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ASK-8, R-ASK-8a, R-PERM-7b: what is no answer is an error of the program, and runs nothing.
+// Tests R-ASK-8, R-ASK-8a, R-PERM-7b: an invalid answer is an error of the program, and runs nothing.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,
@@ -27,8 +27,8 @@ function world(): { readonly done: string[]; readonly options: Pick<RunOptions, 
   return { done, options: { tools: [tool('Pay', () => (done.push('paid'), 'paid'))], permissions } }
 }
 
-/** What programs give in the place of an answer, and what they are told of it. */
-const wrong: readonly (readonly [name: string, given: unknown, told: string])[] = [
+/** Values that programs return in place of an answer, and the error for each. */
+const wrong: readonly (readonly [name: string, given: unknown, expectedError: string])[] = [
   ['true', true, 'but it was true'],
   ["'allow'", 'allow', 'but it was'],
   ['nothing', null, 'but it was null'],
@@ -46,18 +46,18 @@ const wrong: readonly (readonly [name: string, given: unknown, told: string])[] 
     'could not be read',
   ],
 ]
-// Plain JavaScript may give anything.
-const asAnswer = (given: unknown): PermissionDecision => given as PermissionDecision
-describe.each(wrong)('%s', (_name, given, told) => {
+// Plain JavaScript code can return any value.
+const asAnswer = (answer: unknown): PermissionDecision => answer as PermissionDecision
+describe.each(wrong)('%s', (_name, answer, expectedError) => {
   test('of canUseTool ends the run with that error, and a replay in the same way', async () => {
     const { done, options } = world()
-    const canUseTool: CanUseTool = () => asAnswer(given) as ReturnType<CanUseTool>
+    const canUseTool: CanUseTool = () => asAnswer(answer) as ReturnType<CanUseTool>
     const steps = createMemorySteps({ clock: createFakeClock() })
     const ended = await run(script, { ...options, canUseTool, steps })
     expect([ended.terminal.reason, ended.terminal.error?.code, ended.terminal.error?.message, done]).toEqual([
       'error',
       'callback',
-      expect.stringContaining(told),
+      expect.stringContaining(expectedError),
       [],
     ])
     expect(ended.terminal.error?.message).toMatch(/^An answer is \{ behavior: 'allow'/)
@@ -65,29 +65,29 @@ describe.each(wrong)('%s', (_name, given, told) => {
     expect([again.terminal.reason, again.terminal.error?.message]).toEqual(['error', ended.terminal.error?.message])
   })
 
-  test('of approvals is an error, and the call waits on', async () => {
+  test('of approvals is an error, and the call stays pending', async () => {
     const { done, options } = world()
     const { engine } = engineOf(script, options)
     for await (const _ of engine.submit('go'));
     const approving = async (): Promise<void> => {
-      for await (const _ of engine.approve({ a: asAnswer(given) }));
+      for await (const _ of engine.approve({ a: asAnswer(answer) }));
     }
     await expect(approving()).rejects.toThrow(ConfigurationError)
-    await expect(approving()).rejects.toThrow(told)
+    await expect(approving()).rejects.toThrow(expectedError)
     expect(done).toEqual([])
     const messages = []
     for await (const message of engine.approve({ a: { behavior: 'allow' } })) messages.push(message)
     expect([resultOf(messages).result, done]).toEqual(['done', ['paid']])
   })
 
-  test('of RunStream.answer is an error, and the run waits on', async () => {
+  test('of RunStream.answer is an error, and the run keeps waiting', async () => {
     const { done, options } = world()
     const going = begin(script, { ...options, onAsk: 'wait' })
     const keyOf = (): string | undefined =>
       going.events.flatMap((event) => (event.type === 'approval_needed' && event.key !== null ? [event.key] : []))[0]
     await until(() => keyOf() !== undefined)
     const key = keyOf() ?? ''
-    expect(() => going.loop.answer(key, asAnswer(given))).toThrow(told)
+    expect(() => going.loop.answer(key, asAnswer(answer))).toThrow(expectedError)
     expect(done).toEqual([])
     going.loop.answer(key, { behavior: 'allow' })
     expect([(await going.end()).terminal.reason, done]).toEqual(['completed', ['paid']])
@@ -98,7 +98,7 @@ describe.each(wrong)('%s', (_name, given, told) => {
     const clock = createFakeClock({ autoAdvance: true })
     const agent = AgentBuilder.base({ model: scriptedModel(script), clock, ...options, onAsk: 'wait' }).build()
     const state = AgentState.empty().withUserMessage('go')
-    const ended = await agent.execute(state, { onApproval: () => asAnswer(given) })
+    const ended = await agent.execute(state, { onApproval: () => asAnswer(answer) })
     expect([ended.stopReason(), JSON.stringify(ended.stopSignals().highest()), done]).toEqual([
       'error',
       expect.stringContaining('An answer is'),
@@ -107,7 +107,7 @@ describe.each(wrong)('%s', (_name, given, told) => {
   })
 })
 
-test('an answer to a call that does not wait is an error that names those that do', async () => {
+test('an answer to a call that is not pending is an error that names the pending ones', async () => {
   const { done, options } = world()
   const waiting = await run(script, options)
   const { transcript } = waiting.state
@@ -116,7 +116,7 @@ test('an answer to a call that does not wait is an error that names those that d
   expect(done).toEqual([])
 })
 
-test('what hosts put beside a yes, and any field of a no, is no error', async () => {
+test('extra fields of an approval, and any field of a denial, are no error', async () => {
   for (const answer of [
     { behavior: 'allow', updatedInput: { to: 'Ann' }, toolUseID: 'a', decisionClassification: 'user_temporary' },
     { behavior: 'allow', updatedInput: undefined, input: undefined },

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PERM-6 to R-PERM-8, R-HOOK-5, R-STEP-9.
+// Tests R-PERM-6 to R-PERM-8, R-HOOK-5, R-STEP-9.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
@@ -39,7 +39,7 @@ const tools = [
   tool('AskEcho', (input) => JSON.stringify(input)),
 ]
 const waiting = () => run([calls('Look', 'AskA', 'AskB')], { tools, permissions: asks })
-const goOn = async (
+const answerAndContinue = async (
   approvals: { readonly [callId: string]: PermissionDecision },
   script: Parameters<typeof run>[0] = ['done'],
 ) => {
@@ -48,8 +48,8 @@ const goOn = async (
 }
 
 describe('a call that a person has to approve', () => {
-  test('ends the run; approved, it runs first when the session goes on', async () => {
-    const result = await goOn({ call_0_1: { behavior: 'allow' }, call_0_2: { behavior: 'allow' } })
+  test('ends the run; once approved, it runs first when the session continues', async () => {
+    const result = await answerAndContinue({ call_0_1: { behavior: 'allow' }, call_0_2: { behavior: 'allow' } })
     expect([result.terminal.reason, resultTexts(result), result.model.requests.length]).toEqual([
       'completed',
       ['a done', 'b done'],
@@ -58,13 +58,16 @@ describe('a call that a person has to approve', () => {
     expect(transcriptProblems(result.messages)).toEqual([])
   })
 
-  test('denied, is told to the model', async () => {
-    const result = await goOn({ call_0_1: { behavior: 'deny', message: 'not that' }, call_0_2: { behavior: 'allow' } })
+  test('is shown to the model when denied', async () => {
+    const result = await answerAndContinue({
+      call_0_1: { behavior: 'deny', message: 'not that' },
+      call_0_2: { behavior: 'allow' },
+    })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['not that', 'b done']])
   })
 
   test('can be approved one at a time', async () => {
-    const result = await goOn({ call_0_1: { behavior: 'allow' } })
+    const result = await answerAndContinue({ call_0_1: { behavior: 'allow' } })
     expect([result.terminal.reason, resultTexts(result), result.terminal.signal.context]).toEqual([
       'needs_approval',
       ['a done'],
@@ -82,7 +85,7 @@ describe('a call that a person has to approve', () => {
     ).toEqual(['{"a":2}'])
   })
 
-  test('is not run with an input of a person that does not fit', async () => {
+  test('is not run with an invalid input of a person', async () => {
     const ran: unknown[] = []
     const schema = { type: 'object', properties: { a: { type: 'number' } } } as const
     const strict = [tool('AskStrict', (input) => (ran.push(input), 'x'), { schema })]
@@ -96,7 +99,7 @@ describe('a call that a person has to approve', () => {
     expect([ran, resultTexts(result)]).toEqual([[], [expect.stringContaining('Invalid input for AskStrict')]])
   })
 
-  test('is denied by the rules for an input that a person gives it, whoever says that it may run', async () => {
+  test('is denied by the rules for an input of a person, whatever the answer says', async () => {
     const ran: unknown[] = []
     const permissions: Permissions = {
       denies: ({ call }) => (JSON.stringify(call.input).includes('rm') ? 'no rm' : undefined),
@@ -106,23 +109,23 @@ describe('a call that a person has to approve', () => {
           : { behavior: 'allow', updatedInput: { command: 'rm by rule' } },
     }
     const note = (input: unknown) => (ran.push(input), 'ran')
-    const given = { permissions, tools: [tool('Ask', note), tool('Changed', note)] }
-    const { state, terminal } = await run([calls('Changed', 'Ask')], given)
+    const runOptions = { permissions, tools: [tool('Ask', note), tool('Changed', note)] }
+    const { state, terminal } = await run([calls('Changed', 'Ask')], runOptions)
     expect([terminal.reason, resultTexts({ state })]).toEqual(['needs_approval', ['no rm']])
     const approvals = { call_0_1: { behavior: 'allow', updatedInput: { command: 'rm by hand' } } } as const
-    const result = await run(['done'], given, { approvals, transcript: state.transcript, runId: 'run2' })
+    const result = await run(['done'], runOptions, { approvals, transcript: state.transcript, runId: 'run2' })
     expect([result.terminal.reason, resultTexts(result), ran]).toEqual(['completed', ['no rm'], []])
-    // Other rules later do not change the past.
+    // Later rules do not change the past.
     const anything: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
     const replayed = await replay(
       result.steps.records,
-      { ...given, model: result.model, permissions: anything },
+      { ...runOptions, model: result.model, permissions: anything },
       state.transcript,
     )
     expect(replayed.terminal).toEqual(result.terminal)
   })
 
-  test('gets a result that says so when something else is said instead', async () => {
+  test('gets a result that explains it when another message is sent instead', async () => {
     const { state } = await waiting()
     const { messages, terminal } = await run(
       ['done'],
@@ -131,11 +134,11 @@ describe('a call that a person has to approve', () => {
     )
     expect([terminal.reason, terminal.summary.toolResults]).toEqual(['completed', 2])
     expect(transcriptProblems(messages)).toEqual([])
-    const why = 'Not run: it was waiting for approval when a new message arrived'
-    expect(messages.at(-3)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0_1', content: why, is_error: true }, { type: 'tool_result', tool_use_id: 'call_0_2', content: why, is_error: true }] }) // prettier-ignore
+    const notRunReason = 'Not run: it was waiting for approval when a new message arrived'
+    expect(messages.at(-3)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0_1', content: notRunReason, is_error: true }, { type: 'tool_result', tool_use_id: 'call_0_2', content: notRunReason, is_error: true }] }) // prettier-ignore
   })
 
-  test('is answered with approvals or with a prompt, never both: results come before anything else is said', async () => {
+  test('is answered with approvals or with a prompt, never both: results come before any other message', async () => {
     const { state } = await waiting()
     const both = {
       approvals: { call_0_1: { behavior: 'allow' } },
@@ -145,7 +148,7 @@ describe('a call that a person has to approve', () => {
     expect(() => startRun(both)).toThrow(ConfigurationError)
   })
 
-  test('loses no message of a hook that spoke before it', async () => {
+  test('keeps the messages of earlier hooks', async () => {
     const speak = hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('a note')), {
       tools: ['Look'],
     })
@@ -159,13 +162,13 @@ describe('a call that a person has to approve', () => {
   })
 })
 
-describe('a person who is waited for', () => {
+describe('a wait for a person', () => {
   const ask = () => {
     const clock = createFakeClock()
     return begin([calls('AskA', 'Look'), 'done'], { clock, tools, permissions: asks, onAsk: 'wait' })
   }
 
-  test('may answer much later, which is no active time', async () => {
+  test('may take long, and is not active time', async () => {
     const going = ask()
     await until(() => going.events.some(({ type }) => type === 'approval_needed'))
     await going.clock.advance(3_600_000)
@@ -174,7 +177,7 @@ describe('a person who is waited for', () => {
     expect([terminal.reason, terminal.durationMs, resultTexts({ state })]).toEqual(['completed', 0, ['a done', 'read']])
   })
 
-  test('stops the limit of time while it is waited for, and not a moment longer', async () => {
+  test('stops the time limit, and not a moment longer', async () => {
     const clock = createFakeClock()
     const hang = tool('AskA', (_input, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))) // prettier-ignore
     const going = begin([calls('AskA')], {
@@ -195,7 +198,7 @@ describe('a person who is waited for', () => {
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
   })
 
-  test('starts the limit of time again also when the driver fails, for what works beside it', async () => {
+  test('restarts the time limit when the step engine fails, for parallel work', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({
       clock,
@@ -215,13 +218,13 @@ describe('a person who is waited for', () => {
       const prompt = messages[0]?.content
       return prompt === 'go' ? calls(ofAgent('ask'), ofAgent('hang')) : calls(prompt === 'ask' ? 'AskA' : 'Hang')
     }
-    const given = { clock, steps, tools: [...tools, hanging('Hang'), agent], permissions: asks }
-    const going = begin(script, { ...given, onAsk: 'wait', maxDurationMs: 5_000 })
+    const runOptions = { clock, steps, tools: [...tools, hanging('Hang'), agent], permissions: asks }
+    const going = begin(script, { ...runOptions, onAsk: 'wait', maxDurationMs: 5_000 })
     const { terminal } = await going.end()
     expect([terminal.reason, clock.now()]).toEqual(['time_limit', 5_000])
   })
 
-  test('by two subagents side by side stops the limit of time until both are answered', async () => {
+  test('of two parallel subagents stops the time limit until both are answered', async () => {
     const clock = createFakeClock()
     const script = ({ messages }: ModelRequest): ScriptedReply => {
       if (messages.length > 1) return 'done'
@@ -249,7 +252,7 @@ describe('a person who is waited for', () => {
     expect(terminal.reason).toBe('completed')
   })
 
-  test('is not waited for after an abort', async () => {
+  test('ends with an abort', async () => {
     const going = ask()
     await until(() => going.events.some(({ type }) => type === 'approval_needed'))
     going.loop.abort()
@@ -261,7 +264,7 @@ describe('a person who is waited for', () => {
   })
 })
 
-test('an engine approves and goes on; denials are in the result', async () => {
+test('an engine approves and continues; denials are in the result', async () => {
   const { engine } = engineOf([calls('AskA', 'Echo'), 'done'], {
     tools,
     permissions: { ...asks, denies: ({ call }) => (call.name === 'Echo' ? 'Echo is denied' : undefined) },
@@ -282,7 +285,7 @@ test('an engine approves and goes on; denials are in the result', async () => {
   })
 })
 
-test('a session whose calls have no result gets one before the prompt', () => {
+test('closes open calls of a session with a result before the prompt', () => {
   const state = startRun({ prompt: 'hello' })
   const open = state.transcript.append({
     kind: 'assistant',

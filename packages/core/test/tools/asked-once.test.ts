@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-TOOL-17: a call's input is looked at once, and again only where somebody changed it.
+// Tests R-TOOL-17: a call's input is checked once, and again only after a change.
 import { describe, expect, test } from 'vitest'
 import type { Permissions, Tool } from '../../src/index.ts'
-import { calls, hook, resultTexts, run, tick, tool, type Given } from '../support/harness.ts'
+import { calls, hook, resultTexts, run, tick, tool, type RunTestOptions } from '../support/harness.ts'
 
-/** A tool that notes each time its check or its predicate is asked, with the input. */
+/** A tool that records each call of its check or its predicate, with the input. */
 function counted(isReading: boolean, log: string[]): Tool {
   return {
     ...tool('Odd', (input) => JSON.stringify(input)),
@@ -22,19 +22,19 @@ const call = (n: number) => ({ name: 'Odd', input: { n } })
 const once = (...inputs: readonly number[]): readonly string[] =>
   inputs.flatMap((n) => [`validate {"n":${n}}`, `readOnly {"n":${n}}`])
 const rules: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
-const later: Permissions = { ...rules, decide: async () => ({ behavior: 'allow' }) }
+const asyncRules: Permissions = { ...rules, decide: async () => ({ behavior: 'allow' }) }
 const nothing = hook(['beforeToolUse', 'afterToolUse'], () => {})
 
-describe('the check and the predicate of a tool are asked once for each call', () => {
-  const given: readonly (readonly [string, Given])[] = [
+describe('the check and the predicate of a tool are called once for each call', () => {
+  const cases: readonly (readonly [string, RunTestOptions])[] = [
     ['by itself', {}],
     ['with rules', { permissions: rules }],
-    ['with rules that take their time', { permissions: later }],
+    ['with async rules', { permissions: asyncRules }],
     ['with hooks', { hooks: [nothing] }],
     ['with rules and hooks', { permissions: rules, hooks: [nothing] }],
     ['one at a time', { toolConcurrency: 1 }],
   ]
-  test.each(given)('%s', async (_how, more) => {
+  test.each(cases)('%s', async (_how, more) => {
     for (const isReading of [true, false]) {
       const log: string[] = []
       const script = [calls(call(1), call(2), call(3)), 'done']
@@ -46,28 +46,28 @@ describe('the check and the predicate of a tool are asked once for each call', (
     }
   })
 
-  test('that started early', async () => {
+  test('for one that started early', async () => {
     const log: string[] = []
     const script = [{ ...calls(call(1), call(2)), before: tick }, 'done']
     await run(script, { tools: [counted(true, log)] })
     expect(log).toEqual(once(1, 2))
   })
 
-  test('that could not start early', async () => {
+  test('for one that could not start early', async () => {
     const log: string[] = []
     const script = [{ ...calls(call(1), call(2)), before: tick }, 'done']
     await run(script, { tools: [counted(false, log)] })
     expect(log).toEqual(once(1, 2))
   })
 
-  test('and once more for an input that a hook put in its place', async () => {
+  test('and once more for an input that a hook replaced', async () => {
     const log: string[] = []
     const hooks = [hook('beforeToolUse', (context) => context.withToolInput({ n: 7 }))]
     await run([calls(call(1)), 'done'], { tools: [counted(true, log)], hooks, permissions: rules })
     expect(log).toEqual(once(1, 7))
   })
 
-  test('and once more for an input that a rule put in its place', async () => {
+  test('and once more for an input that a rule replaced', async () => {
     const log: string[] = []
     const permissions: Permissions = { ...rules, decide: () => ({ behavior: 'allow', updatedInput: { n: 7 } }) }
     await run([calls(call(1)), 'done'], { tools: [counted(false, log)], permissions })
@@ -82,7 +82,7 @@ describe('the check and the predicate of a tool are asked once for each call', (
   })
 })
 
-describe('rules are asked once for a call that they see while its message streams', () => {
+describe('rules are called once for a call that they see while its message streams', () => {
   const asked = (log: string[], permissions: Permissions): Permissions => ({
     denies: (request) => (log.push(`denies ${request.call.id}`), permissions.denies(request)),
     decide: (request) => (log.push(`decide ${request.call.id}`), permissions.decide(request)),
@@ -95,7 +95,7 @@ describe('rules are asked once for a call that they see while its message stream
 
   test.each([
     ['allow', rules, both, ['read']],
-    ['allow later', later, both, ['read']],
+    ['allow later', asyncRules, both, ['read']],
     ['deny', { ...rules, denies: () => 'no' }, ['denies c'], ['no']],
     ['throw', throwing, both, ['Denied: the permission rules failed: no rules']],
     ['reject', refusing, both, ['Denied: the permission rules failed: no rules']],
@@ -103,7 +103,7 @@ describe('rules are asked once for a call that they see while its message stream
   ] as const)('and %s', async (_what, permissions, questions, texts) => {
     const log: string[] = []
     const script = [{ ...calls({ name: 'Read', id: 'c' }), before: tick }, 'done']
-    const given = { tools: [tool('Read', 'read', { readOnly: true })], permissions: asked(log, permissions) }
-    expect([resultTexts(await run(script, given)), log]).toEqual([texts, questions])
+    const runOptions = { tools: [tool('Read', 'read', { readOnly: true })], permissions: asked(log, permissions) }
+    expect([resultTexts(await run(script, runOptions)), log]).toEqual([texts, questions])
   })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-19 to R-TOOL-19c: what a tool asks a model is paid, counted and on record like any other request.
+// Tests R-TOOL-19 to R-TOOL-19c: the questions of a tool to a model are paid, counted and recorded like any other request.
 import { describe, expect, test } from 'vitest'
 import { textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
@@ -32,11 +32,11 @@ const question = (text: string) =>
 type Ask = NonNullable<ToolContext['ask']>
 type Work = (ask: Ask, input: Record<string, unknown>) => Promise<string>
 
-const said = (reply: CompactionReply): string =>
+const replyText = (reply: CompactionReply): string =>
   reply.kind === 'answered' ? textOf(reply.message.content) : reply.kind
 
-/** The model that is asked says what it was asked; the run's own looks as often as it is told to, and answers. */
-function world(work: Work, names: readonly string[] = ['Look'], over: Partial<Tool> = {}) {
+/** The model that is asked replies with its question. The model of the run looks as often as configured, and answers. */
+function world(work: Work, names: readonly string[] = ['Look'], overrides: Partial<Tool> = {}) {
   const helper = scriptedModel(
     ({ messages }) => ({
       text: `on ${textOf(messages[0]?.content ?? '')}`,
@@ -51,7 +51,7 @@ function world(work: Work, names: readonly string[] = ['Look'], over: Partial<To
   const asking = (name: string): Tool => ({
     ...reader(name, async (input, { ask }) => (ask === undefined ? 'nobody to ask' : work(ask, { ...input, name }))),
     asksModel: true,
-    ...over,
+    ...overrides,
   })
   const options: RunOptions = {
     model,
@@ -66,20 +66,20 @@ function world(work: Work, names: readonly string[] = ['Look'], over: Partial<To
 const once =
   (helper: () => RunOptions['model']): Work =>
   async (ask, { name }) =>
-    said(await ask({ ...question(String(name)), model: helper() }))
+    replyText(await ask({ ...question(String(name)), model: helper() }))
 
 /** A world whose tools each ask one question, by their names. */
-function simple(names?: readonly string[], over?: Partial<Tool>) {
-  const made: ReturnType<typeof world> = world(
-    once(() => made.helper),
+function simple(names?: readonly string[], overrides?: Partial<Tool>) {
+  const setup: ReturnType<typeof world> = world(
+    once(() => setup.helper),
     names,
-    over,
+    overrides,
   )
-  return made
+  return setup
 }
 
 describe('a tool that asks a model', () => {
-  test('is in cost, tokens and the figures by model, and not in the usage of the run', async () => {
+  test('counts in cost, tokens and the figures by model, and not in the usage of the run', async () => {
     const { options, helper } = simple()
     const { terminal, state, steps } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 370, 370])
@@ -107,7 +107,7 @@ describe('a tool that asks a model', () => {
     expect((await replay(records, options)).terminal).toEqual(terminal)
   })
 
-  test('asks beside others: their bills are entered in call order, and a replay tells the same', async () => {
+  test('asks in parallel: the bills are entered in call order, and a replay has the same events', async () => {
     const { options, helper } = simple(['A', 'B', 'C'])
     const { terminal, state, steps } = await run([], options as never)
     expect([terminal.reason, terminal.costUsd, helper.requests.length]).toEqual(['completed', 30 + 3 * 340, 3])
@@ -115,16 +115,16 @@ describe('a tool that asks a model', () => {
     expect((await replay(json(steps.records) as never, options)).terminal).toEqual(terminal)
   })
 
-  test('is told that the budget has no room for it; then nothing is asked', async () => {
-    const made: ReturnType<typeof world> = world(async (ask) =>
-      said(await ask({ ...question('x'.repeat(50_000)), model: made.helper })),
+  test('gets an error when the budget has no room for it, and nothing is asked', async () => {
+    const setup: ReturnType<typeof world> = world(async (ask) =>
+      replyText(await ask({ ...question('x'.repeat(50_000)), model: setup.helper })),
     )
-    const { terminal, state } = await run([], { ...made.options, maxBudgetUsd: 20_000 } as never)
+    const { terminal, state } = await run([], { ...setup.options, maxBudgetUsd: 20_000 } as never)
     expect(resultTexts({ state })).toEqual(['over_budget'])
-    expect([made.helper.requests.length, terminal.reason, terminal.costUsd]).toEqual([0, 'completed', 30])
+    expect([setup.helper.requests.length, terminal.reason, terminal.costUsd]).toEqual([0, 'completed', 30])
   })
 
-  test('never overshoots beside others that ask', async () => {
+  test('never overshoots in parallel with others that ask', async () => {
     for (const maxBudgetUsd of [3_000, 6_000, 9_000, 12_000, 40_000]) {
       const { options } = simple(['A', 'B', 'C'])
       const { terminal, state } = await run([], { ...options, maxBudgetUsd } as never)
@@ -133,9 +133,9 @@ describe('a tool that asks a model', () => {
     }
   })
 
-  test('killed after any record, and resumed: what is on record is not paid twice', async () => {
-    const whole = await run([], simple(['A', 'B']).options as never)
-    const { length } = whole.steps.records
+  test('pays recorded questions once when killed after any record and resumed', async () => {
+    const completeRun = await run([], simple(['A', 'B']).options as never)
+    const { length } = completeRun.steps.records
     const ends: unknown[] = []
     for (let count = 1; count < length; count++) {
       const before = simple(['A', 'B'])
@@ -149,15 +149,15 @@ describe('a tool that asks a model', () => {
       expect([count, after.helper.requests.length]).toEqual([count, 2 - answered])
       expect(resultTexts({ state })).toEqual(['on A', 'on B'])
       expect(terminal.committedUsd).toBe((state.spent.nanos + state.spent.unknownNanos) / 1e9)
-      // One whose end is not on record may have been billed: it is charged at its reservation, and asked again.
+      // An unfinished question may have been billed: it is charged at its reservation, and asked again.
       expect(state.spent.nanos / 1e9).toBeGreaterThan(30)
       ends.push(terminal.reason)
     }
     expect(new Set(ends)).toEqual(new Set(['completed']))
   })
 
-  test('is asked for once where the program that resumes has a tool that asks no more', async () => {
-    // Its answer is on record in the second case; in the first nobody knows what it would have come to. It is paid in both.
+  test('is charged once when the resuming program has a tool that asks no more', async () => {
+    // Its answer is on record in the second case; in the first its cost is unknown. Both are paid.
     const cases = [
       [/\/asked$/, [true, expect.any(String)]],
       [/save:|lap/, [undefined, 'on Look']],
@@ -177,11 +177,11 @@ describe('a tool that asks a model', () => {
     }
   })
 
-  test('asks something else after a crash: what it asked before is paid and counted all the same', async () => {
+  test('is charged for its earlier question when it asks something else after a crash', async () => {
     const before = simple()
     const records = await killedBefore((record) => 'key' in record && record.key.endsWith('/asked'), before.options)
     const after: ReturnType<typeof world> = world(async (ask) =>
-      said(await ask({ ...question('another'), model: after.helper })),
+      replyText(await ask({ ...question('another'), model: after.helper })),
     )
     const { terminal, state } = await resume(records, after.options).loop.ended
     expect(resultTexts({ state })).toEqual(['on another'])
@@ -189,17 +189,17 @@ describe('a tool that asks a model', () => {
     expect(terminal.summary.modelUsage['helper']).toMatchObject({ costUsd: 680 })
   })
 
-  test('asks something else after a crash: a request whose reply never came is in what the run cost, and in what it spent by its record', async () => {
+  test('is charged for a request without a reply when it asks something else after a crash, also by its record', async () => {
     const before = simple()
     const isReply = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/asked/')
     const records = await killedBefore(isReply, before.options)
     const after: ReturnType<typeof world> = world(async (ask) =>
-      said(await ask({ ...question('another'), model: after.helper })),
+      replyText(await ask({ ...question('another'), model: after.helper })),
     )
     const { loop, steps } = resume(records, after.options)
     const { terminal, state } = await loop.ended
     expect(terminal.costUsd).toBeLessThan(terminal.committedUsd)
-    // It was asked, and nobody told what it came to.
+    // It was asked, and its cost was never reported.
     const { requests } = recordedWork(steps.records)
     expect(requests.map(({ outcome: came }) => came).toSorted()).toEqual([
       'answered',
@@ -221,8 +221,8 @@ describe('a tool that asks a model', () => {
 
   test('is cut by an abort', async () => {
     const hanging = scriptedModel([{ hang: true }], { id: 'helper', maxOutputTokens: cap })
-    const made = world(async (ask) => said(await ask({ ...question('x'), model: hanging })))
-    const going = begin([], { ...made.options, models: [hanging] } as never)
+    const setup = world(async (ask) => replyText(await ask({ ...question('x'), model: hanging })))
+    const going = begin([], { ...setup.options, models: [hanging] } as never)
     while (hanging.requests.length === 0) await tick()
     going.loop.abort('user')
     const { terminal, state } = await going.end()
@@ -230,9 +230,9 @@ describe('a tool that asks a model', () => {
     expect(results({ state })[0]?.content).toBe('Interrupted by user')
   })
 
-  test('has nobody to ask where it does not say so, or where its call may not run again', async () => {
-    for (const over of [{ asksModel: false }, { readOnly: false }]) {
-      const { state } = await run([], simple(['Look'], over).options as never)
+  test('has no model to ask without the option, or when its call may not run again', async () => {
+    for (const overrides of [{ asksModel: false }, { readOnly: false }]) {
+      const { state } = await run([], simple(['Look'], overrides).options as never)
       expect(results({ state })[0]?.content).toBe('nobody to ask')
     }
     const written = simple(['Look'], { readOnly: false, onUnknownOutcome: 'rerun' })
@@ -241,17 +241,17 @@ describe('a tool that asks a model', () => {
 
   test('does not start while its message streams', async () => {
     let started = 0
-    const made = world(async () => `${++started}`)
-    const going = begin([], made.options as never)
+    const setup = world(async () => `${++started}`)
+    const going = begin([], setup.options as never)
     const { events } = await going.end()
     const reply = events.findIndex((event) => event.type === 'message' && event.entry.kind === 'assistant')
     expect(events.findIndex(({ type }) => type === 'tool_start')).toBeGreaterThan(reply)
     expect(started).toBe(1)
   })
 
-  test('is made by tool() too', () => {
-    const made = makeTool({ name: 'T', description: 'd', asksModel: true, execute: () => 'x' })
-    expect(made.asksModel).toBe(true)
+  test('can be made by tool() too', () => {
+    const askingTool = makeTool({ name: 'T', description: 'd', asksModel: true, execute: () => 'x' })
+    expect(askingTool.asksModel).toBe(true)
     expect(() => makeTool({ name: 'T', description: 'd', asksModel: 'yes' as never, execute: () => 'x' })).toThrow(/asksModel/)
   }) // prettier-ignore
 })

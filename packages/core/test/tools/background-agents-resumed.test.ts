@@ -1,12 +1,12 @@
-// Holds rules of docs/spec: R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
+// Tests R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: background agents of a process that ended.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { agent, byPrompt, chargesIn, notesIn, openTokens, processWith, start } from '../support/background.ts'
-import { begin, calls, json, run, said, tool } from '../support/harness.ts'
+import { begin, calls, json, run, loopMessages, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-describe('a run with agents in the background that was killed', () => {
+describe('a killed run with background agents', () => {
   const script = byPrompt({
     go: [calls(start('one'), start('two')), calls('Write'), 'they work', 'more', 'done', 'done'],
     one: [calls('Write'), calls('Write'), 'one is done'],
@@ -19,9 +19,9 @@ describe('a run with agents in the background that was killed', () => {
     maxTurns: 20,
   })
 
-  test('after any record goes on inside them, pays nothing twice and writes nothing twice', async () => {
-    const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
-    const kills = whole.steps.records.length
+  test('continues inside them after any record, and pays and writes nothing twice', async () => {
+    const completeRun = await run(script, optionsFor([]) as Parameters<typeof run>[1])
+    const kills = completeRun.steps.records.length
     expect(kills).toBeGreaterThan(30)
     for (let count = 1; count < kills; count++) {
       const written: string[] = []
@@ -33,16 +33,16 @@ describe('a run with agents in the background that was killed', () => {
       expect(new Set(written).size).toBe(written.length)
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       expect(state.spent.openAgents).toBeUndefined()
-      // Every charge on record is in the figures once.
+      // The figures include every recorded charge once.
       expect([count, state.spent.totalTokens]).toEqual([count, chargesIn(steps.records)])
-      const told = state.transcript
+      const taskStatuses = state.transcript
         .since(0)
         .flatMap((entry) =>
           entry.kind === 'user'
             ? (entry.tasks ?? []).flatMap((task) => (task.type === 'ended' ? [task.status] : []))
             : [],
         )
-      expect([count, told]).toEqual([count, ['completed', 'completed']])
+      expect([count, taskStatuses]).toEqual([count, ['completed', 'completed']])
       const again = await replay(
         steps.records.map((record) => json(record) as unknown as StepRecord),
         optionsFor([]),
@@ -52,19 +52,19 @@ describe('a run with agents in the background that was killed', () => {
     }
   })
 
-  test('tells of one that the program cannot go on with, and pays for what it asked', async () => {
-    const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
+  test('reports an agent that the program cannot continue, and pays for its requests', async () => {
+    const completeRun = await run(script, optionsFor([]) as Parameters<typeof run>[1])
     const openIn = (record: StepRecord): number | undefined =>
       record.type === 'lap' && record.lap.scope === '' ? record.lap.spent.openAgents?.length : undefined
-    const first = whole.steps.records.findIndex((record) => openIn(record) === 2)
-    const last = whole.steps.records.findLastIndex((record) => openIn(record) !== undefined)
+    const first = completeRun.steps.records.findIndex((record) => openIn(record) === 2)
+    const last = completeRun.steps.records.findLastIndex((record) => openIn(record) !== undefined)
     expect(last).toBeGreaterThan(first)
     for (let count = first + 1; count <= last + 1; count++) {
       const records = await killedAfter(count, optionsFor([]))
       const { loop, steps } = resume(records, { ...optionsFor([]), tools: [tool('Write')] })
       const { terminal, state } = await loop.ended
       expect([count, terminal.reason]).toEqual([count, 'completed'])
-      expect(said({ state: { ...state, startLength: 1 } }).map(([, text]) => text)).toContainEqual(
+      expect(loopMessages({ state: { ...state, startLength: 1 } }).map(([, text]) => text)).toContainEqual(
         expect.stringMatching(
           /was started by a process that no longer exists, so it cannot continue\. What it did is unknown/,
         ),
@@ -74,8 +74,8 @@ describe('a run with agents in the background that was killed', () => {
   })
 })
 
-describe('an agent that a resume goes on with', () => {
-  test('has the time that was left of its own limit, counted from when it was started', async () => {
+describe('a resumed agent', () => {
+  test('has the time that was left of its own limit, counted from its start', async () => {
     const options = (worked: string[]): RunOptions => {
       const clock = createFakeClock({ autoAdvance: true })
       const taking = (name: string, ms: number) =>
@@ -92,14 +92,14 @@ describe('an agent that a resume goes on with', () => {
         tools: [agent({ maxDurationMs: 10_000 }), taking('Wait', 5_000), taking('Work', 4_000)],
       }
     }
-    const whole = await run([], options([]) as never)
+    const completeRun = await run([], options([]) as never)
     const isSecond = (record: StepRecord): boolean => record.type === 'result' && /agent:.*tool:2:/.test(record.key)
-    const count = whole.steps.records.findIndex(isSecond) + 1
+    const count = completeRun.steps.records.findIndex(isSecond) + 1
     const worked: string[] = []
     const records = await killedAfter(count, options([]))
     const { terminal, state } = await resume(records, options(worked)).loop.ended
     expect([terminal.reason, worked]).toEqual(['completed', ['Work']])
-    expect(said({ state: { ...state, startLength: 1 } })[0]?.[1]).toContain('was stopped before it was done')
+    expect(loopMessages({ state: { ...state, startLength: 1 } })[0]?.[1]).toContain('was stopped before it was done')
   })
 
   test('has the limits that it was started with, whatever was set since', async () => {
@@ -127,11 +127,11 @@ describe('an agent that a resume goes on with', () => {
     const { terminal, state } = await resume(records, options).loop.ended
     for (const ended of [whole, { terminal, state: { ...state, startLength: 1 } }]) {
       expect(ended.terminal.reason).toBe('completed')
-      expect(said(ended)).toEqual([['loop', expect.stringMatching(/has ended\..*\nfound it\n/s)]])
+      expect(loopMessages(ended)).toEqual([['loop', expect.stringMatching(/has ended\..*\nfound it\n/s)]])
     }
   })
 
-  test('is no task of a process that is gone', async () => {
+  test('is not a task of a process that is gone', async () => {
     const script = byPrompt({
       go: [calls(start('sub')), calls('Look'), 'it works', 'done'],
       sub: [calls('Look'), 'it'],
@@ -142,10 +142,10 @@ describe('an agent that a resume goes on with', () => {
       tools: [agent(), tool('Look')],
       background: processWith().background,
     })
-    const whole = await run(script, options() as never)
+    const completeRun = await run(script, options() as never)
     const isOpen = (record: StepRecord): boolean =>
       record.type === 'lap' && record.lap.scope === '' && record.lap.spent.openAgents !== undefined
-    const records = await killedAfter(whole.steps.records.findIndex(isOpen) + 1, options())
+    const records = await killedAfter(completeRun.steps.records.findIndex(isOpen) + 1, options())
     const { terminal, state } = await resume(records, options()).loop.ended
     expect(terminal.reason).toBe('completed')
     expect(notesIn(state.transcript).map((note) => [note.type, 'status' in note ? note.status : ''])).toEqual([
@@ -154,16 +154,16 @@ describe('an agent that a resume goes on with', () => {
     ])
   })
 
-  test('and that was asked something else ends the run, which writes nothing more of it', async () => {
+  test('ends the run with a mismatch when its request differs, and writes nothing more', async () => {
     const script = byPrompt({ go: [calls(start('sub')), 'it works', 'done'], sub: [calls('Look'), 'found it'] })
     const options = (more: Parameters<typeof agent>[0] = {}): RunOptions => ({
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
       tools: [agent(more), tool('Look')],
     })
-    const whole = await run(script, options() as never)
+    const completeRun = await run(script, options() as never)
     const isAsked = (record: StepRecord): boolean => record.type === 'result' && /agent:.*model:2\./.test(record.key)
-    const records = await killedAfter(whole.steps.records.findIndex(isAsked) + 1, options())
+    const records = await killedAfter(completeRun.steps.records.findIndex(isAsked) + 1, options())
     const { loop, steps } = resume(records, options({ prompt: 'something else' }))
     const { error } = await loop.result
     expect(error?.code).toBe('step_mismatch')

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
+// Tests R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: the results of a run that breaks during its tools.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
@@ -20,10 +20,10 @@ import {
   tool,
   toolEnds,
   until,
-  type Given,
+  type RunTestOptions,
   type Run,
 } from '../support/harness.ts'
-import { ended } from '../support/watched.ts'
+import { runChecked } from '../support/watched.ts'
 
 const unknownOutcome = expect.stringMatching(/^The outcome of this call is unknown/u) as string
 const notRun = 'Not run: the run failed before this call'
@@ -35,13 +35,13 @@ const redact = hook('afterToolUse', (context: HookContext) =>
 const secret = reader('Secret', 'the secret')
 const failing = reader('Fail', () => { throw new Error('no secret here') }) // prettier-ignore
 /** Breaks the run when a tool has failed, after the hooks have seen its result. */
-const breaking: Given = { errorPolicy: bug }
+const breakingOptions: RunTestOptions = { errorPolicy: bug }
 
 const isBroken = ({ terminal }: { readonly terminal: RunResult }) => {
   expect([terminal.reason, terminal.error?.code]).toEqual(['error', expect.toBeOneOf(['callback', 'driver'])])
 }
 
-/** A driver that fails to put the result of a call on record. */
+/** A step engine that fails to record the result of a call. */
 function failingAt(key: string) {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({
@@ -53,22 +53,34 @@ function failingAt(key: string) {
   return { clock, steps }
 }
 
-describe('what a hook has redacted stays redacted when the run breaks', () => {
+describe('keeps the redactions of a hook when the run breaks', () => {
   test('after it, on a later call of the batch', async () => {
-    const result = await ended([calls('Secret', 'Fail')], { tools: [secret, failing], hooks: [redact], ...breaking })
+    const result = await runChecked([calls('Secret', 'Fail')], {
+      tools: [secret, failing],
+      hooks: [redact],
+      ...breakingOptions,
+    })
     isBroken(result)
     expect(resultTexts(result)).toEqual(['the ***', 'no *** here'])
   })
 
   test('in an earlier batch', async () => {
     const write = tool('Write', 'a secret written')
-    const result = await ended([calls('Write', 'Fail')], { tools: [write, failing], hooks: [redact], ...breaking })
+    const result = await runChecked([calls('Write', 'Fail')], {
+      tools: [write, failing],
+      hooks: [redact],
+      ...breakingOptions,
+    })
     isBroken(result)
     expect(resultTexts(result)).toEqual(['a *** written', 'no *** here'])
   })
 
-  test('and what the hooks had not come to is withheld, since nobody knows what they would have redacted', async () => {
-    const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [redact], ...breaking })
+  test('and withholds what the hooks had not reached, since its redactions are unknown', async () => {
+    const result = await runChecked([calls('Fail', 'Secret')], {
+      tools: [secret, failing],
+      hooks: [redact],
+      ...breakingOptions,
+    })
     isBroken(result)
     expect([resultTexts(result), toolEnds(result)]).toEqual([
       ['no *** here', withheld],
@@ -76,18 +88,22 @@ describe('what a hook has redacted stays redacted when the run breaks', () => {
     ])
   })
 
-  test('also the details', async () => {
+  test('also for the details', async () => {
     const detailed = reader('Detailed', () => ({ content: 'the secret', details: { secret: 'secret' } }))
-    const given = { tools: [detailed, failing], ...breaking }
-    const seen = await ended([calls('Detailed', 'Fail')], given)
+    const runOptions = { tools: [detailed, failing], ...breakingOptions }
+    const seen = await runChecked([calls('Detailed', 'Fail')], runOptions)
     expect(detailsOf(seen)).toEqual({ call_0_0: { secret: 'secret' } })
-    const unseen = await ended([calls('Fail', 'Detailed')], { ...given, hooks: [redact] })
+    const unseen = await runChecked([calls('Fail', 'Detailed')], { ...runOptions, hooks: [redact] })
     expect(detailsOf(unseen)).toBeUndefined()
   })
 
-  test('while hooks on other tools keep nothing back', async () => {
+  test('unless only hooks on other tools exist', async () => {
     const elsewhere = hook('afterToolUse', () => {}, { tools: ['Other'] })
-    const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [elsewhere], ...breaking })
+    const result = await runChecked([calls('Fail', 'Secret')], {
+      tools: [secret, failing],
+      hooks: [elsewhere],
+      ...breakingOptions,
+    })
     expect(resultTexts(result)).toEqual(['no secret here', 'the secret'])
   })
 })
@@ -97,25 +113,25 @@ const detailsOf = ({ state }: Pick<Run, 'state'>) => {
   return entries.flatMap((entry) => (entry.kind === 'user' && entry.details !== undefined ? [entry.details] : []))[0]
 }
 
-describe('when the driver fails on one of the calls that run together', () => {
+describe('a failure of the step engine on one of several parallel calls', () => {
   test.each([
     ['first', 'Fast', 'Slow', [unknownOutcome, 'slow']],
     ['last', 'Slow', 'Fast', ['slow', unknownOutcome]],
-  ])('%s, the others end, and each has its own result', async (_which, first, second, texts) => {
+  ])('%s, lets the others end, each with its own result', async (_which, first, second, texts) => {
     const { clock, steps } = failingAt(_which === 'first' ? 'tool:1:0:' : 'tool:1:1:')
     let finish: (text: string) => void = () => {}
     const slow = reader('Slow', () => new Promise<string>((resolve) => (finish = resolve)))
     const fast = reader('Fast', () => {
-      // The driver has failed by then.
+      // The step engine has failed by then.
       void until(() => steps.records.length > 5).catch(() => finish('slow'))
       return 'fast'
     })
-    const result = await ended([calls(first, second)], { clock, steps, tools: [slow, fast] })
+    const result = await runChecked([calls(first, second)], { clock, steps, tools: [slow, fast] })
     isBroken(result)
     expect(resultTexts(result)).toEqual(texts)
   })
 
-  test('what a subagent beside it spent is in the figures', async () => {
+  test('keeps the spending of a parallel subagent in the figures', async () => {
     const agent: AgentTool<{ readonly prompt: string }> = {
       name: 'Agent',
       description: 'a subagent',
@@ -125,7 +141,7 @@ describe('when the driver fails on one of the calls that run together', () => {
       spawn: ({ prompt }) => ({ prompt }),
     }
     const { clock, steps } = failingAt('tool:1:1:')
-    const result = await ended(
+    const result = await runChecked(
       ({ messages }) =>
         messages[0]?.content === 'sub' ? 'found it' : calls({ name: 'Agent', input: { prompt: 'sub' } }, 'Fast'),
       { clock, steps, tools: [agent, reader('Fast')], prices: dollarATokenPrices },
@@ -138,16 +154,16 @@ describe('when the driver fails on one of the calls that run together', () => {
     ])
   })
 
-  test('no call that comes after them is begun', async () => {
+  test('starts no call after them', async () => {
     const { clock, steps } = failingAt('tool:1:0:')
     const ran: string[] = []
     const write = tool('Write', () => (ran.push('Write'), 'x'))
-    const result = await ended([calls('Fast', 'Write')], { clock, steps, tools: [reader('Fast'), write] })
+    const result = await runChecked([calls('Fast', 'Write')], { clock, steps, tools: [reader('Fast'), write] })
     isBroken(result)
     expect([resultTexts(result), ran]).toEqual([[unknownOutcome, notRun], []])
   })
 
-  test('the time that the others took is in the figures', async () => {
+  test('keeps the time of the others in the figures', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({
       clock,
@@ -156,37 +172,37 @@ describe('when the driver fails on one of the calls that run together', () => {
       },
     })
     const slow = reader('Slow', () => new Promise<string>((resolve) => void clock.after(5_000, () => resolve('slow'))))
-    const result = await ended([calls('Slow', 'Fast')], { clock, steps, tools: [slow, reader('Fast')] })
+    const result = await runChecked([calls('Slow', 'Fast')], { clock, steps, tools: [slow, reader('Fast')] })
     isBroken(result)
     expect([resultTexts(result), result.terminal.durationMs]).toEqual([['slow', unknownOutcome], 5_000])
   })
 })
 
-describe('a run that breaks keeps what it came to', () => {
+describe('a run that breaks keeps its results', () => {
   const noted = hook(['afterInference', 'beforeToolUse', 'afterToolUse'], (context) =>
     context.withState(
       context.state().withMetadata(context.trigger, true).withUserMessage(`noted at ${context.trigger}`),
     ),
   )
 
-  test('in its tools: figures, metadata, what hooks said, details, what still runs', async () => {
+  test('in its tools: figures, metadata, messages of hooks, details, running calls', async () => {
     const detailed = reader('Detailed', () => ({ content: 'x', details: { lines: 3 } }))
-    const result = await ended([calls('Detailed', 'Fail')], {
+    const result = await runChecked([calls('Detailed', 'Fail')], {
       tools: [detailed, failing],
       hooks: [noted],
       prices: dollarATokenPrices,
-      ...breaking,
+      ...breakingOptions,
     })
     isBroken(result)
     const { summary, costUsd } = result.terminal
-    const said = [...result.state.transcript].flatMap((entry) =>
+    const hookTexts = [...result.state.transcript].flatMap((entry) =>
       entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
     )
     expect([summary.assistantMessages, summary.toolResults, summary.requests, summary.turns, costUsd]).toEqual([
       1, 2, 1, 1, 15,
     ])
     expect(result.state.spent.metadata).toEqual({ afterInference: true, beforeToolUse: true, afterToolUse: true })
-    expect(said.map(String).toSorted()).toEqual(
+    expect(hookTexts.map(String).toSorted()).toEqual(
       ['afterInference', 'afterToolUse', 'afterToolUse', 'beforeToolUse', 'beforeToolUse'].map(
         (at) => `noted at ${at}`,
       ),
@@ -196,7 +212,7 @@ describe('a run that breaks keeps what it came to', () => {
 
   test('before its tools', async () => {
     const guard = { name: 'broken', checkpoints: ['after_reply'], evaluate: bug } as const
-    const result = await ended(['done'], { hooks: [noted], stopWhen: guard })
+    const result = await runChecked(['done'], { hooks: [noted], stopWhen: guard })
     isBroken(result)
     expect([result.terminal.summary.assistantMessages, result.state.spent.metadata]).toEqual([
       1,
@@ -205,11 +221,11 @@ describe('a run that breaks keeps what it came to', () => {
   })
 })
 
-describe('calls of a run that breaks have no result of an earlier turn', () => {
-  test('when the service uses an id again', async () => {
+describe('does not reuse a result of an earlier turn in a run that breaks', () => {
+  test('when the service repeats an id', async () => {
     let requests = 0
     const denies = () => (requests > 1 ? 'not any more' : undefined)
-    const result = await ended(() => (requests++, calls({ name: 'Write', id: 'same' })), {
+    const result = await runChecked(() => (requests++, calls({ name: 'Write', id: 'same' })), {
       tools: [tool('Write', 'written')],
       permissions: { denies, decide: () => ({ behavior: 'allow' }) },
       hooks: [

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-1, R-TOOL-14, R-STEP-2: ids that a service uses twice are told apart before anybody sees them.
+// Tests R-TOOL-1, R-TOOL-14 and R-STEP-2: ids that a service repeats are made distinct before any other code sees them.
 import { describe, expect, test } from 'vitest'
 import {
   replay,
@@ -26,14 +26,14 @@ import {
   tick,
   tool,
   until,
-  type Given,
+  type RunTestOptions,
   type Left,
   isLive,
 } from '../support/harness.ts'
 
 const echo = (name = 'Echo', parts = {}) => tool(name, ({ n }) => `${name} ${String(n)}`, parts)
 const look = (name = 'Look') => reader(name, ({ n }) => `${name} ${String(n)}`)
-/** One call for each id, told apart by its number. */
+/** One call for each id, distinguished by its number. */
 const called = (ids: readonly string[], name = 'Echo') => calls(...ids.map((id, n) => ({ name, id, input: { n } })))
 
 const entriesOf = ({ state }: Left): readonly TranscriptEntry[] => state.transcript.since(state.startLength)
@@ -46,7 +46,7 @@ describe('calls of one message with one id', () => {
     ['write, one after another', [echo()], ['Echo', 'Echo', 'Echo']],
     ['read, together', [look()], ['Look', 'Look', 'Look']],
     ['read and write', [echo(), look()], ['Look', 'Echo', 'Look']],
-  ])('have each their own result when they %s', async (_how, tools, names) => {
+  ])('have separate results when they %s', async (_how, tools, names) => {
     const same = calls(...names.map((name, n) => ({ name, id: 'same', input: { n } })))
     const result = await run([same, 'done'], { tools })
     const [first, second, third] = names.map((name, n) => `${name} ${n}`)
@@ -82,12 +82,15 @@ describe('calls of one message with one id', () => {
       ['call', '', 'call'],
       ['call', 'call_2', 'call_3'],
     ],
-  ])('%j are told apart as %j', async (given, told) => {
-    const result = await run([called(given), 'done'], { tools: [echo()] })
-    expect([calledIds(result), answersById(result)]).toEqual([told, told.map((id, n) => [id, `Echo ${n}`])])
+  ])('%j are made distinct as %j', async (ids, distinctIds) => {
+    const result = await run([called(ids), 'done'], { tools: [echo()] })
+    expect([calledIds(result), answersById(result)]).toEqual([
+      distinctIds,
+      distinctIds.map((id, n) => [id, `Echo ${n}`]),
+    ])
   })
 
-  test('without an id, or with one that is no text, are given one', async () => {
+  test('get an id when they have none, or one that is not text', async () => {
     const content = [undefined, null, 7, {}].map((id) => ({ type: 'tool_use', id, name: 'Echo', input: {} }))
     const script = scriptedModel(['done'])
     const model: ScriptedModel = {
@@ -95,20 +98,20 @@ describe('calls of one message with one id', () => {
       call: (request, options) =>
         request.messages.length > 1
           ? script.call(request, options)
-          : // What an adapter in plain JavaScript may give.
+          : // An adapter in plain JavaScript can return this.
             Promise.resolve({ message: { ...message, content: content as unknown as ContentBlock[] } }),
     }
     expect(calledIds(await run([], { model, tools: [echo()] }))).toEqual(['call', 'call_2', 'call_3', 'call_4'])
   })
 
-  test('are told apart everywhere: events, hooks, rules, the tool, details', async () => {
+  test('are distinct everywhere: events, hooks, rules, the tool, details', async () => {
     const seen: { [place: string]: (string | undefined)[] } = {}
     const note = (place: string, id: string | undefined): void => void (seen[place] ??= []).push(id)
     const permissions: Permissions = {
       denies: ({ call }) => (note('denies', call.id), undefined),
       decide: ({ call }) => (note('decide', call.id), { behavior: 'allow' }),
     }
-    const told = tool('Echo', ({ n }, { callId, progress }) => {
+    const echoing = tool('Echo', ({ n }, { callId, progress }) => {
       note('tool', callId)
       progress(`half of ${String(n)}`)
       return { content: 'x', details: { n: Number(n) } }
@@ -117,7 +120,7 @@ describe('calls of one message with one id', () => {
       hook('beforeToolUse', ({ toolCall }) => note('before', toolCall?.id)),
       hook('afterToolUse', ({ toolCall }) => note('after', toolCall?.id)),
     ]
-    const result = await run([called(['same', 'same']), 'done'], { tools: [told], permissions, hooks })
+    const result = await run([called(['same', 'same']), 'done'], { tools: [echoing], permissions, hooks })
     for (const event of result.events) {
       if ('callId' in event && event.callId !== null) note(event.type, event.callId)
       if (event.type === 'model_update' && event.update.type === 'block' && event.update.block.type === 'tool_use')
@@ -142,7 +145,7 @@ describe('calls of one message with one id', () => {
     expect(result.state.transcript.at(2)).toMatchObject({ details: { same: { n: 0 }, same_2: { n: 1 } } })
   })
 
-  test('are told apart in the messages of the SDK, also where the stream is shown as it comes', async () => {
+  test('are distinct in the messages of the SDK, also in partial messages', async () => {
     const start = (index: number) => ({
       type: 'content_block_start',
       index,
@@ -178,7 +181,7 @@ describe('calls of one message with one id', () => {
     expect(ids).toEqual({ stream: both, assistant: both, user: both })
   })
 
-  test('are told apart when they are denied, and when they wait for a person', async () => {
+  test('are distinct when they are denied, and when they wait for a person', async () => {
     const first = await run([called(['same', 'same', 'same'])], {
       tools: [echo()],
       permissions: {
@@ -202,11 +205,11 @@ describe('calls of one message with one id', () => {
         },
       },
     )
-    // Without rules nobody asks for the answers; what matters is that none is lost and none is mixed up.
+    // Without rules nobody asks for the answers. None of them may be lost or mixed up.
     expect(answersById(second).map(([id]) => id)).toEqual(['same_2', 'same_3'])
   })
 
-  test('wait for a person each with a key of its own', async () => {
+  test('wait for a person with separate keys', async () => {
     const going = begin([called(['same', 'same']), 'done'], {
       tools: [echo()],
       permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) },
@@ -223,7 +226,7 @@ describe('calls of one message with one id', () => {
     ])
   })
 
-  test('are told apart when they are left behind', async () => {
+  test('are distinct when they are left behind', async () => {
     const going = begin([called(['same', 'same'], 'Deaf')], {
       tools: [hanging('Deaf', { readOnly: true, deaf: true })],
     })
@@ -233,7 +236,7 @@ describe('calls of one message with one id', () => {
     expect(terminal.stillRunning).toEqual(['same', 'same_2'])
   })
 
-  test('have each a subagent of their own', async () => {
+  test('have separate subagents', async () => {
     const agent: AgentTool<{ readonly prompt: string }> = {
       name: 'Agent',
       description: 'a subagent',
@@ -251,8 +254,8 @@ describe('calls of one message with one id', () => {
           : `answer to ${JSON.stringify(first?.content)}`,
       { tools: [agent] },
     )
-    const told = result.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
-    expect([answersById(result), [...new Set(told)]]).toEqual([
+    const agentCallIds = result.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
+    expect([answersById(result), [...new Set(agentCallIds)]]).toEqual([
       [
         ['same', 'answer to "one"'],
         ['same_2', 'answer to "two"'],
@@ -271,8 +274,8 @@ const message: ModelReply['message'] = {
   usage: { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
 }
 
-describe('an id that comes again in a later message', () => {
-  test('is told apart from all before it', async () => {
+describe('an id that repeats in a later message', () => {
+  test('is distinct from all earlier ones', async () => {
     const script = [called(['a']), called(['a', 'b']), called(['a_2', 'a', 'b']), 'done']
     const result = await run(script, { tools: [echo()] })
     expect([calledIds(result), answersById(result).map(([id]) => id)]).toEqual([
@@ -281,7 +284,7 @@ describe('an id that comes again in a later message', () => {
     ])
   })
 
-  test('is counted on, however often it comes', async () => {
+  test('is numbered further, however often it repeats', async () => {
     const turns = 200
     const result = await run(({ messages }) => (messages.length < 2 * turns ? called(['a']) : 'done'), {
       tools: [echo()],
@@ -300,7 +303,7 @@ describe('an id that comes again in a later message', () => {
     expect([calledIds(first), calledIds(second)]).toEqual([['a', 'a_2'], ['a_3']])
   })
 
-  test('after a compaction, which the record of the session does not forget', async () => {
+  test('after a compaction, since the record of the session keeps the ids', async () => {
     const { state } = await run([called(['a']), 'done'], { tools: [echo()] })
     const compacted = state.transcript.append({
       kind: 'compact_boundary',
@@ -318,7 +321,7 @@ describe('an id that comes again in a later message', () => {
     expect(calledIds(second)).toEqual(['a_2'])
   })
 
-  test('does not know of what another run over the same transcript calls', async () => {
+  test('ignores the calls of another run over the same transcript', async () => {
     const { state } = await run([called(['a']), 'done'], { tools: [echo()] })
     const branch = (runId: string, ids: readonly string[]) =>
       run([called(ids), 'done'], { tools: [echo()] }, { prompt: runId, transcript: state.transcript, runId })
@@ -328,7 +331,7 @@ describe('an id that comes again in a later message', () => {
 })
 
 describe('calls with one id that start early', () => {
-  test('start both, and have each their own result', async () => {
+  test('start both, with separate results', async () => {
     const log: number[] = []
     const early = reader('Look', ({ n }) => (log.push(Number(n)), `seen ${String(n)}`))
     const reply = { ...called(['same', 'same'], 'Look'), before: () => until(() => log.length === 2) }
@@ -342,7 +345,7 @@ describe('calls with one id that start early', () => {
     ])
   })
 
-  test('have each their own result when the reply is aborted', async () => {
+  test('have separate results when the reply is aborted', async () => {
     const controller = new AbortController()
     const reply = {
       ...called(['same', 'same', 'same'], 'Look'),
@@ -363,22 +366,22 @@ describe('calls with one id that start early', () => {
     ])
   })
 
-  test('are taken over only by the call they were started for', async () => {
+  test('are reused only by the call that they were started for', async () => {
     const block = (n: number): ContentBlock => ({ type: 'tool_use', id: 'same', name: 'Look', input: { n } })
     const script = scriptedModel(['done'])
     const log: unknown[] = []
-    // It tells its blocks in another order than it gives them in, or tells others.
-    const confused = (told: readonly number[], given: readonly number[]): ScriptedModel => ({
+    // It emits its blocks in another order than in its message, or emits others.
+    const confused = (emitted: readonly number[], order: readonly number[]): ScriptedModel => ({
       ...script,
       async call(request, options) {
         if (request.messages.length > 1) return script.call(request, options)
-        for (const [index, n] of told.entries())
+        for (const [index, n] of emitted.entries())
           options.emit({ type: 'block', index, block: block(n), messageId: 'msg' })
         await tick()
-        return { message: { ...message, content: given.map(block) } }
+        return { message: { ...message, content: order.map(block) } }
       },
     })
-    for (const [told, given] of [
+    for (const [emitted, order] of [
       [
         [1, 2],
         [2, 1],
@@ -388,15 +391,15 @@ describe('calls with one id that start early', () => {
     ] as const) {
       log.length = 0
       const result = await run([], {
-        model: confused(told, given),
+        model: confused(emitted, order),
         tools: [reader('Look', ({ n }) => (log.push(n), `seen ${String(n)}`))],
       })
-      expect(results(result).map(({ content }) => content)).toEqual(given.map((n) => `seen ${n}`))
+      expect(results(result).map(({ content }) => content)).toEqual(order.map((n) => `seen ${n}`))
     }
   })
 
-  test.each(['the objects that were told', 'copies of them'])(
-    'keep the ids that they were told by, in whatever order: %s',
+  test.each(['the emitted objects', 'copies of them'])(
+    'keep their streamed ids, in whatever order: %s',
     async (kind) => {
       const blockOf = (n: number): ContentBlock => ({ type: 'tool_use', id: 'same', name: 'Look', input: { n } })
       const script = scriptedModel(['done'])
@@ -413,11 +416,11 @@ describe('calls with one id that start early', () => {
         },
       }
       const result = await run([], { model: backwards, tools: [look()] })
-      const told = result.events.flatMap((event) =>
+      const blocks = result.events.flatMap((event) =>
         event.type === 'model_update' && event.update.type === 'block' ? [event.update] : [],
       )
-      const idsTold = told.map(({ index, block }) => [index, 'id' in block ? block.id : undefined])
-      expect([idsTold.slice(0, 2), answersById(result)]).toEqual([
+      const emittedIds = blocks.map(({ index, block }) => [index, 'id' in block ? block.id : undefined])
+      expect([emittedIds.slice(0, 2), answersById(result)]).toEqual([
         [
           [2, 'same'],
           [1, 'same_2'],
@@ -432,7 +435,7 @@ describe('calls with one id that start early', () => {
   )
 })
 
-test('a block stands as it was told, whatever the adapter does with its object afterwards', async () => {
+test('a block is emitted as received, whatever the adapter does with its object afterwards', async () => {
   const script = scriptedModel(['done'])
   const log: unknown[] = []
   const changing: ScriptedModel = {
@@ -461,7 +464,11 @@ describe('a record of calls with one id', () => {
     denies: ({ call }) => ((call.input as { n: number }).n === 1 ? 'not the second' : undefined),
     decide: () => ({ behavior: 'allow' }),
   }
-  const given = (): Given => ({ tools: [echo(), look()], permissions, hooks: [hook('beforeToolUse', () => {})] })
+  const runOptions = (): RunTestOptions => ({
+    tools: [echo(), look()],
+    permissions,
+    hooks: [hook('beforeToolUse', () => {})],
+  })
   const denied = [
     ['same', 'Echo 0'],
     ['same_2', 'not the second'],
@@ -469,27 +476,27 @@ describe('a record of calls with one id', () => {
     ['same_4', 'not the second'],
   ]
 
-  test('plays back to the same events and results', async () => {
-    const whole = await run(script, given())
-    expect(answersById(whole)).toEqual(denied)
-    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
-    const options: RunOptions = { ...given(), model: scriptedModel([]) }
+  test('replays to the same events and results', async () => {
+    const completeRun = await run(script, runOptions())
+    expect(answersById(completeRun)).toEqual(denied)
+    const records = completeRun.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const options: RunOptions = { ...runOptions(), model: scriptedModel([]) }
     const { events, terminal } = await replay(records, options)
-    const live = whole.events.filter((event) => !isLive(event))
-    expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
+    const live = completeRun.events.filter((event) => !isLive(event))
+    expect([json(events), json(terminal)]).toEqual([json(live), json(completeRun.terminal)])
   })
 
-  test('cut anywhere, goes on to the same results', async () => {
-    const whole = await run(script, given())
-    for (let count = 1; count < whole.steps.records.length; count++) {
-      const records = whole.steps.records.slice(0, count).map((record) => json(record) as unknown as StepRecord)
+  test('continues to the same results, cut anywhere', async () => {
+    const completeRun = await run(script, runOptions())
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
+      const records = completeRun.steps.records.slice(0, count).map((record) => json(record) as unknown as StepRecord)
       const model = scriptedModel(({ messages }) => {
         const turn = messages.filter(({ role }) => role === 'assistant').length
         return script[turn] ?? 'done'
       })
-      const { terminal, state } = await resume(records, { ...given(), model }).loop.ended
+      const { terminal, state } = await resume(records, { ...runOptions(), model }).loop.ended
       const unknownOr = (text: unknown) =>
-        expect.toSatisfy((told: unknown) => told === text || String(told).startsWith('The outcome'))
+        expect.toSatisfy((resultText: unknown) => resultText === text || String(resultText).startsWith('The outcome'))
       expect([count, terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual([
         count,
         'completed',

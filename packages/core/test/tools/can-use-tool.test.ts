@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ASK-1 to R-ASK-6.
+// Tests R-ASK-1 to R-ASK-6.
 import { expect, test } from 'vitest'
 import {
   agentTool,
@@ -25,9 +25,9 @@ const rule = (toolName: string, destination: PermissionUpdate['destination'] = '
   destination,
 })
 
-/** Asks about everything but what was learned, and notes what it is given to keep. */
+/** Asks about everything except what was learned, and records the rules that it should store. */
 function rules(more: Partial<Permissions> = {}) {
-  const kept: PermissionUpdate[][] = []
+  const storedUpdates: PermissionUpdate[][] = []
   const seen: PermissionRequest[] = []
   const permissions: Permissions = {
     modes: ['default', 'acceptEdits'],
@@ -42,17 +42,17 @@ function rules(more: Partial<Permissions> = {}) {
         : { behavior: 'ask', message: `Allow ${request.call.name}?` }
     },
     suggest: ({ call }) => [rule(call.name, 'localSettings')],
-    keep: (updates) => void kept.push([...updates]),
+    keep: (updates) => void storedUpdates.push([...updates]),
     ...more,
   }
-  return { permissions, kept, seen }
+  return { permissions, storedUpdates, seen }
 }
 
 const echo = tool('Echo', (input) => JSON.stringify(input))
 const tools = [echo, tool('Other', 'other')]
 const twice = [calls({ name: 'Echo', input: { a: 1 } }), calls({ name: 'Echo', input: { a: 2 } }), 'done']
 
-test('the callback is asked with the call, why, what would allow it, and the signal; its yes runs the call', async () => {
+test('the callback receives the call, the reason, suggested rules and the signal, and its approval runs the call', async () => {
   const asked: unknown[] = []
   const canUseTool: CanUseTool = (name, input, { signal, ...rest }) => {
     asked.push([name, input, rest, signal.aborted])
@@ -73,18 +73,18 @@ test('the callback is asked with the call, why, what would allow it, and the sig
   ])
 })
 
-test('what the rules say of the cause is told (R-ASK-7)', async () => {
-  const told: unknown[] = []
+test('passes the cause that the rules report (R-ASK-7)', async () => {
+  const causes: unknown[] = []
   const canUseTool: CanUseTool = (_name, _input, { decisionReasonType, blockedPath }) => {
-    told.push([decisionReasonType, blockedPath])
+    causes.push([decisionReasonType, blockedPath])
     return { behavior: 'allow' }
   }
   const { permissions } = rules({ cause: () => ({ type: 'workingDir', blockedPath: '/etc' }) })
   await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
-  expect(told).toEqual([['workingDir', '/etc']])
+  expect(causes).toEqual([['workingDir', '/etc']])
 })
 
-test('what rules, mode or a hook decide is not asked about; a hook that asks is', async () => {
+test('is not called when rules, mode or a hook decide, but is called when a hook asks', async () => {
   const asked: string[] = []
   const canUseTool: CanUseTool = (name) => {
     asked.push(name)
@@ -100,7 +100,7 @@ test('what rules, mode or a hook decide is not asked about; a hook that asks is'
   expect(asked).toEqual(['Other'])
 })
 
-test('a hook that leaves a call open leaves it for later, and not for the callback', async () => {
+test('a hook that leaves a call open defers it, and does not call the callback', async () => {
   const hooks = [hook('beforeToolUse', (context) => context.withPermission('defer'))]
   const canUseTool: CanUseTool = () => ({ behavior: 'allow' })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool, hooks })
@@ -111,36 +111,46 @@ test.each([
   ['denies with its message', () => ({ behavior: 'deny', message: 'not now' }), 'not now'],
   ['throws', () => Promise.reject(new Error('boom')), 'Denied: nobody could be asked for permission: boom'],
   [
-    'gives updates that are none',
+    'returns invalid updates',
     () => ({ behavior: 'allow', updatedPermissions: [{ type: 'x' }] }),
     'updatedPermissions: [0].destination is one of session',
   ],
   [
-    'sets a mode that there is not',
+    'sets an unknown mode',
     () => ({
       behavior: 'allow',
       updatedPermissions: [{ type: 'setMode', mode: 'bypassPermissions', destination: 'session' }],
     }),
     'there is no mode bypassPermissions',
   ],
-  ['puts in what a deny rule is about', () => ({ behavior: 'allow', updatedInput: { evil: true } }), 'evil is denied'],
+  [
+    'replaces the input with a denied one',
+    () => ({ behavior: 'allow', updatedInput: { evil: true } }),
+    'evil is denied',
+  ],
 ])('a callback that %s', async (_what, callback, text) => {
-  // Plain JavaScript may give anything.
+  // Plain JavaScript code can return any value.
   const canUseTool = callback as unknown as CanUseTool
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
   expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.stringContaining(text)]])
 })
 
-test('another input takes the place of the whole input', async () => {
+test('another input replaces the whole input', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedInput: { b: 1 } })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
   expect(resultTexts(result)).toEqual(['{"b":1}'])
 })
 
-test('an answer that is long in coming is waited for without the time limit, and given up at its own', async () => {
+test('a slow answer is awaited without the time limit, and given up at its own limit', async () => {
   const clock = createFakeClock()
-  const given = { tools, permissions: rules().permissions, clock, maxDurationMs: 1_000, canUseToolTimeoutMs: 60_000 }
-  const going = begin([twice[0] ?? '', 'done'], { ...given, canUseTool: () => new Promise(() => {}) })
+  const runOptions = {
+    tools,
+    permissions: rules().permissions,
+    clock,
+    maxDurationMs: 1_000,
+    canUseToolTimeoutMs: 60_000,
+  }
+  const going = begin([twice[0] ?? '', 'done'], { ...runOptions, canUseTool: () => new Promise(() => {}) })
   await until(() => going.events.some(({ type }) => type === 'approval_needed'))
   await tick()
   await clock.advance(59_000)
@@ -154,15 +164,15 @@ test('an answer that is long in coming is waited for without the time limit, and
   ])
 })
 
-test('a question that nobody answered in time is withdrawn by its signal, and the run is not', async () => {
+test('a question without an answer in time is withdrawn by its signal, without aborting the run', async () => {
   const clock = createFakeClock()
   const signals: AbortSignal[] = []
   const canUseTool: CanUseTool = (_name, _input, { signal }) => {
     signals.push(signal)
     return new Promise(() => {})
   }
-  const given = { tools, permissions: rules().permissions, clock, canUseToolTimeoutMs: 60_000, canUseTool }
-  const going = begin([twice[0] ?? '', 'done'], given)
+  const runOptions = { tools, permissions: rules().permissions, clock, canUseToolTimeoutMs: 60_000, canUseTool }
+  const going = begin([twice[0] ?? '', 'done'], runOptions)
   await until(() => signals.length > 0)
   expect(signals[0]?.aborted).toBe(false)
   await clock.advance(60_000)
@@ -170,7 +180,7 @@ test('a question that nobody answered in time is withdrawn by its signal, and th
   expect([result.terminal.reason, signals[0]?.aborted]).toEqual(['completed', true])
 })
 
-test('an abort withdraws the question by its signal; what the callback says then does not count', async () => {
+test('an abort withdraws the question by its signal, and a late answer does not count', async () => {
   let say: (answer: { behavior: 'allow' }) => void = () => {}
   const signals: AbortSignal[] = []
   const canUseTool: CanUseTool = (_name, _input, { signal }) => {
@@ -179,17 +189,17 @@ test('an abort withdraws the question by its signal; what the callback says then
       say = resolve
     })
   }
-  const { permissions, kept } = rules()
+  const { permissions, storedUpdates } = rules()
   const going = begin([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
   await until(() => signals.length > 0)
   going.loop.abort('user')
   const result = await going.end()
   say({ behavior: 'allow' })
   await tick()
-  expect([result.terminal.reason, signals[0]?.aborted, kept]).toEqual(['aborted_tools', true, []])
+  expect([result.terminal.reason, signals[0]?.aborted, storedUpdates]).toEqual(['aborted_tools', true, []])
 })
 
-test('a denial with interrupt ends the run; also from a subagent', async () => {
+test('a denial with interrupt ends the run, also from a subagent', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'deny', message: 'stop it', interrupt: true })
   const { permissions } = rules()
   const result = await run([calls('Echo', 'Other'), 'done'], { tools, permissions, canUseTool })
@@ -206,29 +216,29 @@ test('a denial with interrupt ends the run; also from a subagent', async () => {
   expect(inAgent.terminal.reason).toBe('aborted_tools')
 })
 
-test('what is to hold from now on is kept once, and holds for the calls after it', async () => {
+test('a rule to remember is stored once, and applies to the calls after it', async () => {
   const asked: string[] = []
   const canUseTool: CanUseTool = (name) => {
     asked.push(name)
     return { behavior: 'allow', updatedPermissions: [rule(name, 'localSettings')] }
   }
-  const { permissions, kept } = rules()
+  const { permissions, storedUpdates } = rules()
   const result = await run(twice, { tools, permissions, canUseTool })
-  expect([resultTexts(result), asked, kept]).toEqual([
+  expect([resultTexts(result), asked, storedUpdates]).toEqual([
     ['{"a":1}', '{"a":2}'],
     ['Echo'],
     [[rule('Echo', 'localSettings')]],
   ])
 })
 
-test('what cannot be kept denies the call, and says why', async () => {
+test('a rule that cannot be stored denies the call, with the reason', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedPermissions: [rule('Echo', 'userSettings')] })
   const { permissions } = rules({ keep: () => Promise.reject(new Error('the disk is full')) })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
   expect(resultTexts(result)).toEqual(['Denied: the permissions could not be changed: the disk is full'])
 })
 
-test('what a subagent was allowed holds for the run, and what the run was allowed for its subagents', async () => {
+test('a rule allowed in a subagent applies to the run, and one of the run to its subagents', async () => {
   const helper = agentTool({ name: 'Helper', description: 'helps', spawn: () => ({ prompt: 'help' }) })
   const asked: string[] = []
   const canUseTool: CanUseTool = (name, _input, { agentID }) => {
@@ -255,7 +265,7 @@ test('a mode for the session is the mode of the run from then on', async () => {
   expect([count, seen.map(({ mode }) => mode)]).toEqual([1, [undefined, 'acceptEdits']])
 })
 
-test('killed after any record and resumed, an answer that is on record is not asked for again, and what it taught holds', async () => {
+test('a recorded answer is not requested again after a kill at any record, and its rules apply', async () => {
   const optionsOf = (log: string[]): RunOptions => ({
     model: scriptedModel(({ messages }) =>
       messages.length < 3
@@ -288,7 +298,7 @@ test('killed after any record and resumed, an answer that is on record is not as
   }
 })
 
-test('a replay asks nobody and keeps nothing', async () => {
+test('a replay asks nobody and stores nothing', async () => {
   const records: StepRecord[] = []
   const log: string[] = []
   const { permissions } = rules({ keep: () => void log.push('kept') })
@@ -304,7 +314,7 @@ test('a replay asks nobody and keeps nothing', async () => {
   expect([again.terminal.reason, terminal.reason, log]).toEqual(['completed', 'completed', ['asked', 'kept']])
 })
 
-test('the runs of an engine share what was learned; a later process has what was said for the session', async () => {
+test('the runs of an engine share learned rules; a later process has those for the session', async () => {
   const records: StepRecord[][] = []
   let count = 0
   const canUseTool: CanUseTool = (name) => {
@@ -335,11 +345,11 @@ test('the runs of an engine share what was learned; a later process has what was
     session: session as never,
   })
   for await (const _ of later.submit('three'));
-  // What was kept in files is read from there, by whoever makes the rules.
+  // Rules stored in files are read from there by the code that makes the rules.
   expect([count, seen[0]?.learned]).toEqual([2, [rule('Echo')]])
 })
 
-test('a mode that an answer set for the session is not that of a later process', async () => {
+test('a mode that an answer set for the session does not apply to a later process', async () => {
   const records: StepRecord[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const mode: PermissionUpdate = { type: 'setMode', mode: 'acceptEdits', destination: 'session' }
@@ -359,7 +369,7 @@ test('a mode that an answer set for the session is not that of a later process',
   expect(seen.map(({ mode, learned }) => [mode, learned])).toEqual([[undefined, [rule('Echo')]]])
 })
 
-test('denials by the callback stand in the result message', async () => {
+test('denials by the callback are in the result message', async () => {
   const { result } = await ask([twice[0] ?? '', 'done'], {
     tools,
     permissions: rules().permissions,
@@ -370,31 +380,31 @@ test('denials by the callback stand in the result message', async () => {
   ])
 })
 
-const yesAlways = (destination: PermissionUpdate['destination'] = 'session') =>
+const alwaysAllow = (destination: PermissionUpdate['destination'] = 'session') =>
   ({ behavior: 'allow', updatedPermissions: [rule('Echo', destination)] }) as const
 
-test('what is given with approvals is kept before it counts, once, and holds for the calls after it', async () => {
-  const { permissions, kept } = rules()
+test('rules of approvals are stored before they apply, once, and apply to the calls after them', async () => {
+  const { permissions, storedUpdates } = rules()
   const { state } = await run([twice[0] ?? ''], { tools, permissions })
-  const approvals = { call_0_0: yesAlways('localSettings') }
+  const approvals = { call_0_0: alwaysAllow('localSettings') }
   const records: StepRecord[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
   const again = { approvals, transcript: state.transcript, runId: 'run2' }
   const result = await run([twice[1] ?? '', 'done'], { tools, permissions, clock, steps }, again)
-  expect([result.terminal.reason, resultTexts(result), kept]).toEqual([
+  expect([result.terminal.reason, resultTexts(result), storedUpdates]).toEqual([
     'completed',
     ['{"a":1}', '{"a":2}'],
     [[rule('Echo', 'localSettings')]],
   ])
   const replayed = await replay(records, { model: result.model, tools, permissions }, state.transcript)
-  expect([replayed.terminal.reason, kept.length]).toEqual(['completed', 1])
+  expect([replayed.terminal.reason, storedUpdates.length]).toEqual(['completed', 1])
 })
 
 test.each([
   [
     { keep: () => Promise.reject(new Error('full')) },
-    yesAlways(),
+    alwaysAllow(),
     'Denied: the permissions could not be changed: full',
   ],
   [
@@ -407,7 +417,7 @@ test.each([
     { behavior: 'allow', updatedPermissions: 'all' },
     'Denied: the answer to the permission request is invalid: updatedPermissions: a list is needed.',
   ],
-] as const)('an approval that cannot be kept or read denies: %j %j', async (more, answer, message) => {
+] as const)('an approval that cannot be stored or read denies: %j %j', async (more, answer, message) => {
   const { permissions } = rules(more)
   const { state } = await run([twice[0] ?? ''], { tools, permissions })
   // @ts-expect-error Plain JavaScript gives anything.
@@ -416,12 +426,12 @@ test.each([
   expect(resultTexts(await run(['done'], { tools, permissions }, again))).toEqual([message])
 })
 
-test('what RunStream.answer gives is kept before it counts, and holds for the calls after it; an interrupt counts too', async () => {
-  const { permissions, kept } = rules()
+test('rules of RunStream.answer are stored before they apply, and apply to later calls; an interrupt counts too', async () => {
+  const { permissions, storedUpdates } = rules()
   const asked: string[] = []
   const running = begin(twice, { tools, permissions, onAsk: 'wait' })
-  const { reason } = await answering(running, asked, () => yesAlways('userSettings'))
-  expect([reason, asked, kept]).toEqual(['completed', ['Echo'], [[rule('Echo', 'userSettings')]]])
+  const { reason } = await answering(running, asked, () => alwaysAllow('userSettings'))
+  expect([reason, asked, storedUpdates]).toEqual(['completed', ['Echo'], [[rule('Echo', 'userSettings')]]])
   const denied = begin(twice, { tools, permissions, onAsk: 'wait' })
   const no = () => ({ behavior: 'deny', message: 'no', interrupt: true }) as const
   expect((await answering(denied, [], no)).reason).toBe('aborted_tools')
@@ -431,7 +441,7 @@ test('what RunStream.answer gives is kept before it counts, and holds for the ca
     onAsk: 'wait',
   })
   const both: string[] = []
-  await answering(failing, both, () => yesAlways())
+  await answering(failing, both, () => alwaysAllow())
   expect(both).toEqual(['Echo', 'Echo'])
 })
 

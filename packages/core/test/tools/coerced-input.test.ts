@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-2, R-TOOL-2a, R-TOOL-2d.
+// Tests R-TOOL-2, R-TOOL-2a, R-TOOL-2d.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Permissions } from '../../src/index.ts'
@@ -25,7 +25,7 @@ const schema: JsonObject = {
   required: ['path'],
 }
 
-describe('what is plainly meant', () => {
+describe('an unambiguous input', () => {
   const cases: readonly (readonly [Json, Json])[] = [
     [{ count: '3' }, { count: 3 }],
     [{ count: ' -12 ' }, { count: -12 }],
@@ -48,10 +48,10 @@ describe('what is plainly meant', () => {
     [{ place: '{"line":"3"}' }, { place: { line: 3 } }],
     ['{"path":"a","count":"3"}', { path: 'a', count: 3 }],
   ]
-  test.each(cases)('%j is %j', (given, meant) => expect(coercedInput(schema, given)).toEqual(meant))
+  test.each(cases)('%j becomes %j', (input, expected) => expect(coercedInput(schema, input)).toEqual(expected))
 })
 
-describe('what is not plain stays as it is', () => {
+describe('an ambiguous input stays unchanged', () => {
   const cases: readonly Json[] = [
     { count: 'three' }, { count: '' }, { count: '1e3' }, { count: '0x10' }, { count: '007' }, { count: '1.5' },
     { count: '99999999999999999999' }, { count: true }, { count: [3] }, { count: {} }, { all: 'yes' }, { all: 1 },
@@ -59,16 +59,16 @@ describe('what is not plain stays as it is', () => {
     { names: {} }, { names: '[1' }, { place: 'somewhere' }, { any: '3' }, { any: null }, { unknown: '3' }, { unknown: null },
     7, null, 'text', [],
   ] // prettier-ignore
-  test.each(cases.map((given) => [given]))('%j', (given) => expect(coercedInput(schema, given)).toBe(given))
+  test.each(cases.map((input) => [input]))('%j', (input) => expect(coercedInput(schema, input)).toBe(input))
 })
 
-test('what fits stays the very same, and what is coerced once is not coerced again', () => {
+test('a valid input stays identical, and a coerced one is not coerced again', () => {
   fc.assert(
-    fc.property(fc.object({ key: fc.constantFrom(...Object.keys(schema['properties'] ?? {})) }), (given) => {
-      const value: Json = JSON.parse(JSON.stringify(given))
-      const taken = coercedInput(schema, value)
-      expect(schemaProblems(schema, value).length === 0 ? taken : value).toEqual(value)
-      expect(coercedInput(schema, taken)).toEqual(taken)
+    fc.property(fc.object({ key: fc.constantFrom(...Object.keys(schema['properties'] ?? {})) }), (input) => {
+      const value: Json = JSON.parse(JSON.stringify(input))
+      const coerced = coercedInput(schema, value)
+      expect(schemaProblems(schema, value).length === 0 ? coerced : value).toEqual(value)
+      expect(coercedInput(schema, coerced)).toEqual(coerced)
     }),
     { numRuns: isDeep ? 500 : 100 },
   )
@@ -80,7 +80,7 @@ describe('in a run', () => {
     decide: ({ call }) => (judged.push(['decides', call.input]), { behavior: 'allow' }),
   })
 
-  test('rules, hooks and the tool all have the input as it is meant; the transcript has it as it was said', async () => {
+  test('rules, hooks and the tool get the coerced input; the transcript has the original', async () => {
     const judged: unknown[] = []
     const sees = hook(['beforeToolUse', 'afterToolUse'], ({ trigger, toolCall }) => {
       judged.push([trigger, toolCall?.input])
@@ -92,14 +92,14 @@ describe('in a run', () => {
       permissions: rules(judged),
       hooks: [sees],
     })
-    const meant = { path: 'a', count: 3 }
-    expect(resultTexts(result)).toEqual([JSON.stringify(meant)])
-    expect(judged).toEqual(expect.arrayContaining([['denies', meant], ['beforeToolUse', meant], ['decides', meant], ['afterToolUse', meant]])) // prettier-ignore
-    expect(judged.filter((entry) => !JSON.stringify(entry).includes(JSON.stringify(meant)))).toEqual([])
+    const expected = { path: 'a', count: 3 }
+    expect(resultTexts(result)).toEqual([JSON.stringify(expected)])
+    expect(judged).toEqual(expect.arrayContaining([['denies', expected], ['beforeToolUse', expected], ['decides', expected], ['afterToolUse', expected]])) // prettier-ignore
+    expect(judged.filter((entry) => !JSON.stringify(entry).includes(JSON.stringify(expected)))).toEqual([])
     expect(JSON.stringify(result.state.transcript.messages())).toContain('"count":"3"')
   })
 
-  test('other names and forms of an input are replaced before anybody judges the call', async () => {
+  test('other names and forms of an input are replaced before the call is judged', async () => {
     const judged: Json[] = []
     const permissions: Permissions = {
       denies: () => undefined,
@@ -127,31 +127,31 @@ describe('in a run', () => {
         throw new Error('no')
       },
     ],
-    ['gives no object', () => 'text' as never],
-    ['gives what it got', (input: JsonObject) => input],
-  ])('a canonicalInput that %s leaves the input as it is', async (_how, canonicalInput) => {
+    ['does not return an object', () => 'text' as never],
+    ['returns its argument', (input: JsonObject) => input],
+  ])('a canonicalInput that %s leaves the input unchanged', async (_how, canonicalInput) => {
     const counts = { ...tool('Count', (input) => JSON.stringify(input)), inputSchema: schema, canonicalInput }
     const result = await run([calls({ name: 'Count', input: { path: 'a' } }), 'done'], { tools: [counts] })
     expect(resultTexts(result)).toEqual(['{"path":"a"}'])
   })
 
-  test('an early start is taken over, also where the input was coerced', async () => {
+  test('an early start is reused, also with a coerced input', async () => {
     let ran = 0
     const counts = { ...tool('Count', () => `${++ran}`, { readOnly: true }), inputSchema: schema }
     const result = await run([calls({ name: 'Count', input: { path: 'a', count: '3' } }), 'done'], { tools: [counts] })
     expect([resultTexts(result), ran]).toEqual([['1'], 1])
   })
 
-  test('takes time that grows with the input and its choices, and not with both', () => {
+  test('takes time proportional to the input and to its alternatives, and not to their product', () => {
     const choices = Array.from({ length: 3_000 }, (_, index) => `Choice ${index}`)
     const values = Array.from({ length: 30_000 }, (_, index) => (index === 1 ? 'CHOICE 7' : `none ${index}`))
     const began = performance.now()
-    const taken = coercedInput({ type: 'array', items: { type: 'string', enum: choices } }, values)
-    expect(taken).toEqual(values.with(1, 'Choice 7'))
+    const coerced = coercedInput({ type: 'array', items: { type: 'string', enum: choices } }, values)
+    expect(coerced).toEqual(values.with(1, 'Choice 7'))
     expect(performance.now() - began).toBeLessThan(1_500)
   })
 
-  test('a refusal is one line that says what is wrong and names the fields', async () => {
+  test('a rejection is one line with the problem and the field names', async () => {
     const result = await run(
       [calls({ name: 'Count', input: { path: { 'a\nb': 1 }, count: 'x\ny' } }, { name: 'Says', input: {} }), 'done'],
       {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PERM-1b: what rules allow only confined is on record as that.
+// Tests R-PERM-1b: a call that rules allow only with confinement is recorded as such.
 import { expect, test } from 'vitest'
 import { resume, type Permissions, type RunOptions, type StepRecord, type ToolContext } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -10,7 +10,7 @@ const allowing = (more: object): Permissions => ({
   decide: () => ({ behavior: 'allow', ...more }) as never,
 })
 
-function noting(seen: ToolContext['confined'][]) {
+function recordingTool(seen: ToolContext['confined'][]) {
   return tool('Run', (_input, { confined }) => {
     seen.push(confined)
     return 'ran'
@@ -19,9 +19,9 @@ function noting(seen: ToolContext['confined'][]) {
 
 const asked = [calls({ name: 'Run', input: {} }), 'done']
 
-test('a call that rules allow only confined is told so, and no other', async () => {
+test('a call that rules allow only with confinement is marked, and no other', async () => {
   const seen: ToolContext['confined'][] = []
-  const tools = [noting(seen)]
+  const tools = [recordingTool(seen)]
   await run(asked, { tools, permissions: allowing({ confined: true }) })
   await run(asked, { tools, permissions: allowing({ confined: true, updatedInput: {} }) })
   for (const more of [{}, { confined: false }, { confined: 'true' }])
@@ -30,10 +30,10 @@ test('a call that rules allow only confined is told so, and no other', async () 
   expect(seen).toEqual([true, true, undefined, undefined, undefined, undefined])
 })
 
-test('a process that goes on after a kill tells it too, whatever its own rules say', async () => {
+test('a process that resumes after a kill marks it too, whatever its own rules say', async () => {
   const seen: ToolContext['confined'][] = []
   const options = (permissions: Permissions): RunOptions => ({
-    tools: [noting(seen)],
+    tools: [recordingTool(seen)],
     permissions,
     model: scriptedModel(asked),
   })

@@ -1,4 +1,4 @@
-// Holds R-TOOL-11 to R-TOOL-13 of docs/spec; what does not compile is in test/types/tool.ts.
+// Tests R-TOOL-11 to R-TOOL-13. Code that must not compile is in test/types/tool.ts.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -11,15 +11,15 @@ import { doesNotMatch, schemaReturnedPromise } from '../../src/tools/schema-text
 const named = { name: 'Read', description: 'Reads a file' } as const
 const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
 
-/** What the model is told after calls with these inputs, without the schema that it is reminded of. */
-async function answers(made: AnyTool, ...inputs: readonly unknown[]): Promise<readonly string[]> {
-  const asked = calls(...inputs.map((input) => ({ name: made.name, input })))
-  const texts = resultTexts(await run([asked, 'done'], { tools: [made] }))
+/** The errors that the model gets for calls with these inputs, without the appended schema. */
+async function answers(definedTool: AnyTool, ...inputs: readonly unknown[]): Promise<readonly string[]> {
+  const asked = calls(...inputs.map((input) => ({ name: definedTool.name, input })))
+  const texts = resultTexts(await run([asked, 'done'], { tools: [definedTool] }))
   return texts.map((text) => String(text).replace(/ Nothing was run\..*/, ''))
 }
 
 describe('a tool made by tool()', () => {
-  test('writes unless it says otherwise, and has nothing that was not said', () => {
+  test('writes unless it declares otherwise, and has no undeclared properties', () => {
     const execute = () => 'done'
     expect(tool({ ...named, execute })).toEqual({ ...named, inputSchema: { type: 'object' }, readOnly: false, execute })
     const more = { readOnly: true, concurrencySafe: false, onUnknownOutcome: 'tell' } as const
@@ -31,7 +31,7 @@ describe('a tool made by tool()', () => {
     })
   })
 
-  test('of a JSON Schema is given what fits it, and checks it further', async () => {
+  test('with a JSON Schema receives what fits it, and checks it further', async () => {
     const read = tool({
       ...named,
       inputSchema: path,
@@ -48,7 +48,7 @@ describe('a tool made by tool()', () => {
     ])
   })
 
-  test('can be one whose work is a subagent', async () => {
+  test('may do its work in a subagent', async () => {
     const agent = agentTool({ ...named, inputSchema: path, readOnly: true, spawn: (input) => ({ prompt: input.path }) })
     const { model, state } = await run([calls({ name: 'Read', input: { path: 'sub' } }), 'found', 'done'], {
       tools: [agent],
@@ -79,14 +79,14 @@ describe.each([
     'limit must be a number (was a string)',
   ],
 ] as const)('a schema of %s', (_library, input, ofTheLibrary) => {
-  test('shows the model its JSON Schema, and hands over what it makes of the input', async () => {
+  test('shows the model its JSON Schema, and passes on its own output', async () => {
     const seen: unknown[] = []
     const read = tool({
       ...named,
       inputSchema: input,
-      execute: (given) => {
-        seen.push(given)
-        return given.path.repeat(given.limit)
+      execute: (input) => {
+        seen.push(input)
+        return input.path.repeat(input.limit)
       },
     })
     expect(read.inputSchema).toMatchObject({
@@ -104,7 +104,7 @@ describe.each([
     ])
   })
 
-  test('is kept: the JSON Schema first, then the schema itself', async () => {
+  test('is enforced: the JSON Schema first, then the schema itself', async () => {
     const read = tool({ ...named, inputSchema: input, execute: () => 'done' })
     expect(await answers(read, { path: {} }, { path: 'a', tags: ['x', {}] })).toEqual([
       'Invalid input for Read: path must be string, not object. Its fields are path, limit?, tags?.',
@@ -115,27 +115,27 @@ describe.each([
 })
 
 describe('a Standard Schema', () => {
-  test('says where each problem is, and no more than twenty of them', async () => {
+  test('reports the path of each problem, at most twenty of them', async () => {
     const input = z.object({
       files: z.array(z.object({ at: z.string().refine((at) => at !== 'x', 'must not be x') })),
     })
     const read = tool({ ...named, inputSchema: input, execute: () => 'done' })
-    const [told] = await answers(read, { files: Array.from({ length: 30 }, () => ({ at: 'x' })) })
+    const [answer] = await answers(read, { files: Array.from({ length: 30 }, () => ({ at: 'x' })) })
     const places = Array.from({ length: 20 }, (_, index) => `files[${index}].at: must not be x`)
-    expect(told).toBe(`Invalid input for Read: ${[...places, 'and 10 more'].join('; ')}.`)
+    expect(answer).toBe(`Invalid input for Read: ${[...places, 'and 10 more'].join('; ')}.`)
   })
 
-  test('that says a lot of an input is told in part (R-TOOL-12)', async () => {
+  test('with long messages is reported in part (R-TOOL-12)', async () => {
     const issues = Array.from({ length: 100 }, () => ({ message: 'x'.repeat(100_000) }))
     const wordy = { ...custom, validate: () => ({ issues }) }
-    const [told] = await answers(
+    const [answer] = await answers(
       tool({ ...named, inputSchema: { '~standard': wordy }, modelSchema: path, execute: () => 'done' }),
       { path: 'a' },
     )
-    expect(told).toBe(`Invalid input for Read: ${'x'.repeat(4_000)}.`)
+    expect(answer).toBe(`Invalid input for Read: ${'x'.repeat(4_000)}.`)
   })
 
-  test('that checks asynchronously makes a call invalid and says why', async () => {
+  test('that checks asynchronously makes a call invalid and reports why', async () => {
     const input = z.object({ path: z.string().refine(async (at) => at !== '/') })
     const rejecting = { ...custom, validate: () => Promise.reject(new Error('unheard')) }
     for (const read of [
@@ -146,7 +146,7 @@ describe('a Standard Schema', () => {
     }
   })
 
-  test('that throws, or says nothing that can be read, makes a call invalid', async () => {
+  test('that throws, or returns nothing readable, makes a call invalid', async () => {
     const thrown = { ...custom, validate: () => { throw new Error('broken') } } // prettier-ignore
     const silent = { ...custom, validate: () => ({ issues: [] }) }
     const of = (standard: StandardSchema['~standard']) =>
@@ -157,7 +157,7 @@ describe('a Standard Schema', () => {
     ])
   })
 
-  test('that cannot say its JSON Schema is given it', async () => {
+  test('without its own JSON Schema gets one', async () => {
     const read = tool({
       ...named,
       inputSchema: v.object({ path: v.pipe(v.string(), v.startsWith('/', 'must begin with /')) }),
@@ -187,7 +187,7 @@ describe('a Standard Schema', () => {
   const custom: StandardSchema['~standard'] = { version: 1, vendor: 'own', validate: (value) => ({ value }) }
 })
 
-describe('tool() refuses', () => {
+describe('tool() rejects', () => {
   const execute = () => 'done'
   test.each([
     [
@@ -196,12 +196,12 @@ describe('tool() refuses', () => {
       'The input schema of Read (valibot) does not provide its JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
-      'a schema that JSON Schema cannot say',
+      'a schema that JSON Schema cannot express',
       z.object({ at: z.date() }),
       'The input schema of Read (zod) cannot be converted to JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
-      'an input that is no object',
+      'an input that is not an object',
       z.string(),
       'The input of Read must be an object, but its schema says "string". Put it into a field.',
     ],
@@ -215,9 +215,9 @@ describe('tool() refuses', () => {
       { path: z.string() },
       'The input of Read is an object of schemas. Give the schema of an object, such as z.object({ … }).',
     ],
-    ['what is no schema', 'string', 'The input of Read must be a Standard Schema or a JSON Schema, and it is neither.'],
+    ['an invalid schema', 'string', 'The input of Read must be a Standard Schema or a JSON Schema, and it is neither.'],
   ])('%s', (_what, input, message) => {
-    // As a program without types gives it.
+    // As a program without types passes it.
     const options = { ...named, inputSchema: input, execute } as unknown as Parameters<typeof tool>[0]
     expect(() => tool(options)).toThrow(new ConfigurationError(message))
   })

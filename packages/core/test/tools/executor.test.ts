@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-1 to R-TOOL-9.
+// Tests R-TOOL-1 to R-TOOL-9.
 import { describe, expect, test } from 'vitest'
 import { ModelError } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
@@ -17,7 +17,7 @@ import {
   until,
 } from '../support/harness.ts'
 
-/** Tools that say when they begin and end, and end when told. */
+/** Tools that record when they begin and end, and end when released. */
 function gated(names: readonly string[], readOnly: boolean) {
   const log: string[] = []
   const open = new Map<string, () => void>()
@@ -35,7 +35,7 @@ function gated(names: readonly string[], readOnly: boolean) {
 }
 
 describe('calls of one message', () => {
-  test('read-only ones run together, and their results are in call order', async () => {
+  test('run in parallel when read-only, with results in call order', async () => {
     const { log, tools, release } = gated(['A', 'B', 'C'], true)
     const going = begin([calls('A', 'B', 'C'), 'done'], { tools })
     await until(() => log.length === 3)
@@ -45,15 +45,15 @@ describe('calls of one message', () => {
     expect(resultTexts({ state })).toEqual(['A', 'B', 'C'])
   })
 
-  test('at most 10 run at once, or as many as was said', async () => {
+  test('run at most 10 at once, or as many as configured', async () => {
     for (const [toolConcurrency, most] of [
       [undefined, 10],
       [3, 3],
     ] as const) {
       const names = Array.from({ length: 23 }, (_, index) => `T${index}`)
       const { log, tools, release } = gated(names, true)
-      const given = toolConcurrency === undefined ? {} : { toolConcurrency }
-      const going = begin([calls(...names), 'done'], { tools, ...given })
+      const rest = toolConcurrency === undefined ? {} : { toolConcurrency }
+      const going = begin([calls(...names), 'done'], { tools, ...rest })
       let running = 0
       let highest = 0
       for (const name of names) {
@@ -68,7 +68,7 @@ describe('calls of one message', () => {
     }
   })
 
-  test('writing ones run alone, one after another, and split the reading ones', async () => {
+  test('run alone, one after another, when writing, and split the reading ones', async () => {
     const reads = gated(['R1', 'R2', 'R3'], true)
     const writes = gated(['W1', 'W2'], false)
     const going = begin([calls('R1', 'R2', 'W1', 'W2', 'R3'), 'done'], { tools: [...reads.tools, ...writes.tools] })
@@ -88,7 +88,7 @@ describe('calls of one message', () => {
     expect(resultTexts(await going.end())).toEqual(['R1', 'R2', 'W1', 'W2', 'R3'])
   })
 
-  test('a reading tool that is not safe beside others runs alone', async () => {
+  test('run alone when they read but are not safe in parallel', async () => {
     const log: string[] = []
     const alone = reader('Alone', async () => (log.push('+'), await tick(), log.push('-'), 'x'), {
       concurrencySafe: false,
@@ -97,7 +97,7 @@ describe('calls of one message', () => {
     expect(log).toEqual(['+', '-', '+', '-'])
   })
 
-  test('whether a call reads may depend on its input', async () => {
+  test('may depend on the input for being read-only', async () => {
     const log: string[] = []
     const bash = {
       ...tool(
@@ -111,7 +111,7 @@ describe('calls of one message', () => {
     expect(log).toEqual(['+ls', '+ls', '-ls', '-ls', '+rm', '-rm'])
   })
 
-  test('a predicate that throws counts as writing', async () => {
+  test('count as writing when the predicate throws', async () => {
     const log: string[] = []
     const work = async () => (log.push('+'), await tick(), log.push('-'), 'x')
     const broken = { ...tool('Odd', work), readOnly: () => { throw new Error('predicate bug') } } // prettier-ignore
@@ -119,7 +119,7 @@ describe('calls of one message', () => {
     expect(log).toEqual(['+', '-', '+', '-'])
   })
 
-  test('run one after another where a hook made a reading call of them a writing one', async () => {
+  test('run one after another when a hook turned a reading call into a writing one', async () => {
     const log: string[] = []
     const bash = {
       ...tool('Bash', async ({ command }) => {
@@ -141,7 +141,7 @@ describe('calls of one message', () => {
 })
 
 describe('a call that cannot run', () => {
-  test('of an unknown tool is answered with the names there are', async () => {
+  test('of an unknown tool is answered with the available names', async () => {
     const result = await run([calls('Grap'), calls('Grep'), 'done'], { tools: [reader('Grep'), reader('Read')] })
     expect([resultTexts(result), toolEnds(result)]).toEqual([
       ['There is no tool named "Grap". Available tools: Grep, Read.', 'read'],
@@ -152,7 +152,7 @@ describe('a call that cannot run', () => {
     ])
   })
 
-  test('with invalid input is answered with what is right, and is not run', async () => {
+  test('with invalid input is answered with the valid form, and is not run', async () => {
     const ran: unknown[] = []
     const schema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] }
     const result = await run([calls({ name: 'Read', input: { path: { a: 7 } } }), calls('Read'), 'done'], {
@@ -168,7 +168,7 @@ describe('a call that cannot run', () => {
     expect(results(result).every(({ is_error }) => is_error === true)).toBe(true)
   })
 
-  test("the tool's own check comes after the schema, may fill in defaults, and throwing counts as invalid", async () => {
+  test('is checked by the tool after the schema, which may add defaults; an error counts as invalid', async () => {
     const checked = (validate: (input: unknown) => never) => ({
       ...tool('Check', (input) => JSON.stringify(input)),
       validate,
@@ -222,7 +222,7 @@ describe('results', () => {
     })
   })
 
-  test('progress is told live', async () => {
+  test('progress is emitted live', async () => {
     const { events } = await run([calls('Slow'), 'done'], {
       tools: [tool('Slow', (_input, context) => (context.progress({ elapsedSeconds: 2 }), 'x'))],
     })
@@ -252,14 +252,14 @@ describe('early starts', () => {
     expect(resultTexts(result)).toEqual(['seen', 'x', 'seen'])
   })
 
-  test('nothing starts early that rules do not allow at once, or that a hook wants to see', async () => {
+  test('nothing starts early that rules do not allow at once, or that a hook must see', async () => {
     const log: string[] = []
     const tools = [reader('Look', () => (log.push('Look'), 'seen'))]
-    const first = (given: object) => {
+    const first = (rest: object) => {
       log.length = 0
       return run([{ ...calls('Look'), before: async () => (await tick(), void log.push('reply ends')) }, 'done'], {
         tools,
-        ...given,
+        ...rest,
       }).then(() => [...log])
     }
     expect(
@@ -291,7 +291,7 @@ describe('early starts', () => {
     expect([result.terminal.reason, resultTexts(result), log.length]).toEqual(['completed', ['seen 2'], 2])
   })
 
-  test('what had finished when the reply was aborted keeps its result', async () => {
+  test('keep a finished result when the reply is aborted', async () => {
     const controller = new AbortController()
     const reply = { ...calls('Look', 'Hang'), before: async () => (await tick(), controller.abort()) }
     const result = await run([reply], {

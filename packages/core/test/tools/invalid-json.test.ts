@@ -1,4 +1,4 @@
-// Holds R-TOOL-2b and R-TOOL-2c of docs/spec: arguments that are not a JSON object run nothing, and the model is told what is wrong with them, and where.
+// Tests R-TOOL-2b and R-TOOL-2c: arguments that are not a JSON object run nothing, and the model gets the error with its position.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { invalidJsonInput, invalidJsonOf } from '../../src/entries/adapters.ts'
@@ -7,7 +7,7 @@ import { jsonProblemOf } from '../../src/values/json-problem.ts'
 import { drawn } from '../support/deep.ts'
 import { calls, results, run } from '../support/harness.ts'
 
-/** Takes whatever it is given, as a server of tools may. */
+/** Accepts any input, as a server of tools may. */
 function loose(ran: unknown[]): Tool {
   return {
     name: 'mcp__notes__write',
@@ -46,7 +46,7 @@ describe('arguments that are not a JSON object', () => {
     expect(result?.content).toContain(`Received ${text.length} characters: ${text}`)
   })
 
-  test('are told the same of a tool that there is not, and shown shortened where they are long', async () => {
+  test('get the same error for a missing tool, and are shortened when they are long', async () => {
     const text = `{"text":"${'x'.repeat(20_000)}`
     const [result] = results(await run([calls({ name: 'Nowhere', input: invalidJsonInput(text) }), 'done']))
     expect(result?.content).toContain('were cut off after 20009 characters')
@@ -62,7 +62,7 @@ describe('arguments that are not a JSON object', () => {
     ['{"text":"a"}', { text: 'a' }],
     ['', {}],
     [undefined, {}],
-  ])('from a model that hands them on as %j', async (input, received) => {
+  ])('are accepted from a model that passes them on as %j', async (input, received) => {
     const ran: unknown[] = []
     const tool = { ...loose(ran), inputSchema: {} }
     const ended = await run([calls({ name: tool.name, input: input as never }), 'done'], { tools: [tool] })
@@ -72,7 +72,7 @@ describe('arguments that are not a JSON object', () => {
     expect(reply?.content).toMatchObject([{ input: received ?? { INVALID_JSON: text } }])
   })
 
-  test('are no others: a field of that name beside another, or that is not a text, is an input', () => {
+  test('do not include a field of that name next to another, or one that is not text', () => {
     expect(invalidJsonOf({ INVALID_JSON: '{' })).toBe('{')
     expect([{ INVALID_JSON: '{', a: 1 }, { INVALID_JSON: 1 }, {}, null, '{'].map(invalidJsonOf)).toEqual([
       undefined,
@@ -92,10 +92,10 @@ function parsed(text: string): unknown {
   }
 }
 
-describe('where a text stops being JSON', () => {
+describe('the position where a text stops being JSON', () => {
   const object = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()).map((value) => JSON.stringify(value))
 
-  test('a JSON object has no problem, and each beginning of one was cut', () => {
+  test('is absent for a JSON object, and present for each proper prefix of one', () => {
     fc.assert(
       fc.property(object, fc.nat(), (text, length) => {
         expect(jsonProblemOf(text)).toBeUndefined()
@@ -106,7 +106,7 @@ describe('where a text stops being JSON', () => {
     )
   })
 
-  test('there is a problem exactly where JSON.parse has one, or what it reads is not an object', () => {
+  test('exists exactly when JSON.parse throws, or its result is not an object', () => {
     const changed = fc
       .tuple(
         fc.oneof(object, fc.json()),
@@ -123,19 +123,19 @@ describe('where a text stops being JSON', () => {
         const isObject = typeof read === 'object' && read !== null && !Array.isArray(read)
         const kinds = read === undefined ? ['cut', 'invalid'] : [isObject ? undefined : 'not_an_object']
         expect(kinds).toContain(problem?.kind)
-        // All before it is the beginning of some JSON.
+        // Everything before it is a prefix of some JSON.
         expect(jsonProblemOf(text.slice(0, problem?.at ?? 0))?.kind).not.toBe('invalid')
       }),
       { numRuns: drawn(4_000) },
     )
   })
 
-  test.each(['x', '\\n'])('is found behind ten million characters of a string: %j', (part) => {
+  test.each(['x', '\\n'])('is found after ten million characters of a string: %j', (part) => {
     const text = `{"a":"${part.repeat(1e7 / part.length)}`
     expect(jsonProblemOf(text)).toMatchObject({ kind: 'cut', at: text.length })
   })
 
-  test('takes time that grows with the text', () => {
+  test('takes linear time', () => {
     const deep = '['.repeat(200_000)
     const began = performance.now()
     expect(jsonProblemOf(`{"a":${deep}`)?.kind).toBe('cut')

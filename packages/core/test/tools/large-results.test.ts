@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-18: a result over the limit is kept whole elsewhere, and shown as head, tail and where the whole is.
+// Tests R-TOOL-18: a result over the limit is stored whole, and shown as head, tail and location.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -34,32 +34,32 @@ import { lostReasons } from '../../src/tools/result-texts.ts'
 const lines = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('')
 const long = lines(200)
 
-/** A port that remembers what it was handed. */
-function keeper(more: Partial<LargeResults> = {}) {
-  const kept: LargeResult[] = []
+/** A port that records the results that it received. */
+function largeResultStore(more: Partial<LargeResults> = {}) {
+  const saved: LargeResult[] = []
   const largeResults: LargeResults = {
     limit: 600,
     save(result) {
-      kept.push(result)
+      saved.push(result)
       return `/kept/${result.callId}.txt`
     },
     ...more,
   }
-  return { kept, largeResults }
+  return { saved, largeResults }
 }
 
 const textsOf = (ended: Run): readonly string[] => results(ended).map(({ content }) => textOf(content))
 
 describe('a result over the limit', () => {
-  test('is kept whole, and shown as head, tail and where the whole is', async () => {
-    const { kept, largeResults } = keeper()
+  test('is stored whole, and shown as head, tail and the location of the whole', async () => {
+    const { saved, largeResults } = largeResultStore()
     const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], {
       tools: [reader('Look', long)],
       largeResults,
     })
-    const [shown = ''] = textsOf(ended)
-    expect(shown.length).toBeLessThanOrEqual(600)
-    const [head = '', note = '', tail = ''] = shown.split('\n\n').filter((part) => part !== '')
+    const [shownText = ''] = textsOf(ended)
+    expect(shownText.length).toBeLessThanOrEqual(600)
+    const [head = '', note = '', tail = ''] = shownText.split('\n\n').filter((part) => part !== '')
     expect([long.startsWith(`${head}\n`), long.endsWith(`\n${tail}`)]).toEqual([true, true])
     const leftOut = long.length - head.length - 1 - tail.length
     const linesOut = 200 - `${head}\n${tail}`.split('\n').length + 1
@@ -67,18 +67,18 @@ describe('a result over the limit', () => {
       `[... ${leftOut} characters (${linesOut} lines) omitted. The complete result (${long.length} characters) is in /kept/c1.txt. ` +
         'Search it, or read the part that you need. ...]',
     )
-    expect(kept).toEqual([{ callId: 'c1', toolName: 'Look', text: long, idempotencyKey: 'session/run1/save:1:0:c1' }])
+    expect(saved).toEqual([{ callId: 'c1', toolName: 'Look', text: long, idempotencyKey: 'session/run1/save:1:0:c1' }])
     expect(ended.model.requests[1]?.messages.at(-1)?.content).toEqual(results(ended))
   })
 
   test('names the call that reads on, which is on record with the name', async () => {
     const readCall = (path: string) => ({ tool: 'Read', input: { file_path: path }, lineField: 'offset' })
-    const { largeResults } = keeper({ readCall })
+    const { largeResults } = largeResultStore({ readCall })
     const script = [calls({ name: 'Look', id: 'c1' }), 'done']
     const ended = await run(script, { tools: [reader('Look', long), reader('Read', '')], largeResults })
-    const [shown = ''] = textsOf(ended)
-    const line = shown.split('\n\n')[0]?.split('\n').length ?? 0
-    expect(shown).toContain(`use Read with {"file_path":"/kept/c1.txt","offset":${line + 1}}.`)
+    const [shownText = ''] = textsOf(ended)
+    const line = shownText.split('\n\n')[0]?.split('\n').length ?? 0
+    expect(shownText).toContain(`use Read with {"file_path":"/kept/c1.txt","offset":${line + 1}}.`)
     const save = ended.steps.records.find((record) => 'key' in record && record.key.includes('save:'))
     expect(JSON.stringify(save)).toContain(JSON.stringify(readCall('/kept/c1.txt')))
   })
@@ -86,26 +86,26 @@ describe('a result over the limit', () => {
   test.each<[string, LargeResults['readCall']]>([
     ['throws', () => { throw new Error('bug') }], // prettier-ignore
     ['gives nothing', () => undefined],
-    ['gives no input', () => ({ tool: 'Read' }) as never],
-    ['gives no tool', () => ({ input: {} }) as never],
+    ['returns no input', () => ({ tool: 'Read' }) as never],
+    ['returns no tool', () => ({ input: {} }) as never],
     ['names a tool that the model does not have', () => ({ tool: 'Show', input: {} })],
-    ['gives an input without end', () => ({ tool: 'Read', input: { file_path: 'x'.repeat(5_000) } })],
-  ])('a readCall that %s is left out', async (_what, readCall) => {
+    ['returns an endless input', () => ({ tool: 'Read', input: { file_path: 'x'.repeat(5_000) } })],
+  ])('ignores a readCall that %s', async (_what, readCall) => {
     const ended = await run([calls('Look'), 'done'], {
       tools: [reader('Look', long), reader('Read', '')],
-      largeResults: keeper({ readCall }).largeResults,
+      largeResults: largeResultStore({ readCall }).largeResults,
     })
     expect(textsOf(ended)[0]).toContain('.txt. Search it, or read the part that you need. ...]')
   })
 
   test('of exactly the limit is shown whole, and one more character is too many', async () => {
-    const { kept, largeResults } = keeper()
+    const { saved, largeResults } = largeResultStore()
     const tools = [reader('Fits', 'x'.repeat(600)), reader('Over', 'x'.repeat(601))]
     const ended = await run([calls('Fits', 'Over'), 'done'], { tools, largeResults })
-    expect([textsOf(ended)[0], kept.map(({ toolName }) => toolName)]).toEqual(['x'.repeat(600), ['Over']])
+    expect([textsOf(ended)[0], saved.map(({ toolName }) => toolName)]).toEqual(['x'.repeat(600), ['Over']])
   })
 
-  test('is shown as its tool gave it where nothing keeps it', async () => {
+  test('is shown unchanged when nothing stores it', async () => {
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)] })
     expect([
       resultTexts(ended),
@@ -113,8 +113,8 @@ describe('a result over the limit', () => {
     ]).toEqual([[long], false])
   })
 
-  test('may be an error, a refused input, a stop or the answer of a subagent', async () => {
-    const { kept, largeResults } = keeper()
+  test('may be an error, a rejected input, a stop or the answer of a subagent', async () => {
+    const { saved, largeResults } = largeResultStore()
     const tools: (Tool | AgentTool)[] = [
       tool('Fail', () => {
         throw new Error(long)
@@ -134,14 +134,14 @@ describe('a result over the limit', () => {
     const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
       messages[0]?.content === 'work' ? long : calls('Fail', 'Refuse', 'Task', 'Stop')
     const ended = await run(script, { tools, largeResults })
-    expect(kept.map(({ toolName }) => toolName)).toEqual(['Fail', 'Refuse', 'Task', 'Stop'])
+    expect(saved.map(({ toolName }) => toolName)).toEqual(['Fail', 'Refuse', 'Task', 'Stop'])
     expect(results(ended).map(({ is_error: isError }) => isError ?? false)).toEqual([true, true, false, false])
-    for (const shown of textsOf(ended))
-      expect([shown.length <= 600, shown.includes('is in /kept/')]).toEqual([true, true])
+    for (const shownText of textsOf(ended))
+      expect([shownText.length <= 600, shownText.includes('is in /kept/')]).toEqual([true, true])
   })
 
-  test('of a tool that a subagent calls is kept under a key of its own', async () => {
-    const { kept, largeResults } = keeper()
+  test('of a tool that a subagent calls is stored under a separate key', async () => {
+    const { saved, largeResults } = largeResultStore()
     const task: AgentTool = {
       name: 'Task',
       description: '',
@@ -156,11 +156,11 @@ describe('a result over the limit', () => {
           ? calls({ name: 'Look', id: 'c1' })
           : calls({ name: 'Task', id: 'c1' })
     await run(script, { tools: [task, reader('Look', long)], largeResults })
-    expect(kept.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['session/run1/agent:1:0:c1/save:1:0:c1'])
+    expect(saved.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['session/run1/agent:1:0:c1/save:1:0:c1'])
   })
 
   test('keeps its images, in their place', async () => {
-    const { kept, largeResults } = keeper()
+    const { saved, largeResults } = largeResultStore()
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const
     const content: ContentBlock[] = [
       { type: 'text', text: 'first' },
@@ -170,16 +170,16 @@ describe('a result over the limit', () => {
       { type: 'text', text: 'last' },
     ]
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', () => ({ content }))], largeResults })
-    const [shown] = results(ended)
-    const blocks = shown?.content as readonly ContentBlock[]
+    const [shownText] = results(ended)
+    const blocks = shownText?.content as readonly ContentBlock[]
     expect(blocks.map(({ type }) => type)).toEqual(['text', 'image', 'text', 'image', 'text'])
     expect([blocks[0], blocks[1], blocks[3], blocks[4]]).toEqual([content[0], image, image, content[4]])
-    expect(kept[0]?.text).toBe(`first\n${long}\nlast`)
+    expect(saved[0]?.text).toBe(`first\n${long}\nlast`)
     expect(wholeTextOf(blocks).length).toBeLessThanOrEqual(600)
   })
 
-  test('counts as the same result again, whatever name it is kept under', async () => {
-    const { largeResults } = keeper()
+  test('counts as the same result again, whatever its stored name', async () => {
+    const { largeResults } = largeResultStore()
     const ended = await run(() => calls('Look'), {
       tools: [reader('Look', long)],
       largeResults,
@@ -188,8 +188,8 @@ describe('a result over the limit', () => {
     expect([ended.terminal.reason, new Set(textsOf(ended)).size > 1]).toEqual(['no_progress', true])
   })
 
-  test('with the same head and tail is another result where the middle is', async () => {
-    const { largeResults } = keeper()
+  test('with the same head and tail but another middle is another result', async () => {
+    const { largeResults } = largeResultStore()
     let count = 0
     const look = reader('Look', () => `${long}${'x'.repeat(++count)}\n${long}`)
     const script = (): ScriptedReply => (count < 8 ? calls('Look') : 'done')
@@ -198,9 +198,9 @@ describe('a result over the limit', () => {
   })
 })
 
-describe('what hooks do', () => {
-  test('what they take out of a result never reaches the file', async () => {
-    const { kept, largeResults } = keeper()
+describe('the effect of hooks', () => {
+  test('never lets removed text reach the file', async () => {
+    const { saved, largeResults } = largeResultStore()
     const redact = hook('afterToolUse', (context) =>
       context.withToolOutput(String(context.toolOutput?.text).replaceAll('line', '****')),
     )
@@ -213,33 +213,33 @@ describe('what hooks do', () => {
       hooks: [redact, look],
       largeResults,
     })
-    expect(kept.map(({ text }) => text)).toEqual([long.replaceAll('line', '****')])
+    expect(saved.map(({ text }) => text)).toEqual([long.replaceAll('line', '****')])
     expect(JSON.stringify([...ended.state.transcript])).not.toContain('line 1')
     // They see all of it.
     expect(seen).toEqual([long.length])
   })
 
-  test('one that makes a result short has nothing kept', async () => {
-    const { kept, largeResults } = keeper()
+  test('stores nothing when a hook makes a result short', async () => {
+    const { saved, largeResults } = largeResultStore()
     const shorten = hook('afterToolUse', (context) => context.withToolOutput('short'))
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], hooks: [shorten], largeResults })
-    expect([resultTexts(ended), kept]).toEqual([['short'], []])
+    expect([resultTexts(ended), saved]).toEqual([['short'], []])
   })
 
-  test('onError hooks are told a failure whole', async () => {
-    const heard: unknown[] = []
-    const { largeResults } = keeper()
+  test('shows onError hooks the whole failure', async () => {
+    const received: unknown[] = []
+    const { largeResults } = largeResultStore()
     const failing = tool('Fail', () => {
       throw new Error(long)
     })
-    const listening = hook('onError', ({ error }) => void heard.push(error?.message))
+    const listening = hook('onError', ({ error }) => void received.push(error?.message))
     await run([calls('Fail'), 'done'], { tools: [failing], hooks: [listening], largeResults })
-    expect(heard).toEqual([long])
+    expect(received).toEqual([long])
   })
 })
 
-describe('a save that fails', () => {
-  test.each<[what: string, save: LargeResults['save'], why: string]>([
+describe('a failed save', () => {
+  test.each<[what: string, save: LargeResults['save'], failure: string]>([
     [
       'throws',
       () => {
@@ -249,36 +249,43 @@ describe('a save that fails', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no folder')), 'no folder'],
     [
-      'throws without a word',
+      'throws without a message',
       () => {
         throw new Error(' ')
       },
       lostReasons.unknown,
     ],
     ['gives nothing', () => undefined as never, lostReasons.noName],
-    ['gives an empty name', () => '', lostReasons.noName],
-    ['gives a name without end', () => 'x'.repeat(5_000), lostReasons.noName],
-  ])('%s: the result is cut all the same, and it says why', async (_what, save, why) => {
-    const { largeResults } = keeper({ save })
+    ['returns an empty name', () => '', lostReasons.noName],
+    ['returns an endless name', () => 'x'.repeat(5_000), lostReasons.noName],
+  ])('%s: the result is cut anyway, with the reason', async (_what, save, failure) => {
+    const { largeResults } = largeResultStore({ save })
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], largeResults })
-    const [shown = ''] = textsOf(ended)
-    expect(shown).toContain(`omitted. They could not be saved: ${why}. If you need them, request a smaller part. ...]`)
-    expect([ended.terminal.reason, shown.length <= 600, long.startsWith(shown.slice(0, 50))]).toEqual([
+    const [shownText = ''] = textsOf(ended)
+    expect(shownText).toContain(
+      `omitted. They could not be saved: ${failure}. If you need them, request a smaller part. ...]`,
+    )
+    expect([ended.terminal.reason, shownText.length <= 600, long.startsWith(shownText.slice(0, 50))]).toEqual([
       'completed',
       true,
       true,
     ])
   })
 
-  test('hangs past an abort: the run ends with it, and the next calls do not run', async () => {
-    const { largeResults } = keeper({ save: () => new Promise(() => queueMicrotask(() => going.loop.abort())) })
+  test('ends with the run when it hangs past an abort, and the next calls do not run', async () => {
+    const { largeResults } = largeResultStore({
+      save: () => new Promise(() => queueMicrotask(() => going.loop.abort())),
+    })
     const going = begin([calls('Look', 'Write')], { tools: [reader('Look', long), tool('Write')], largeResults })
     const ended = await going.end()
-    const [shown = '', other] = textsOf(ended)
+    const [shownText = '', other] = textsOf(ended)
     expect([ended.terminal.reason, other]).toEqual(['aborted_tools', 'Interrupted by user'])
-    expect([shown.length <= 600, shown.includes('They could not be saved: the run was aborted.')]).toEqual([true, true])
+    expect([shownText.length <= 600, shownText.includes('They could not be saved: the run was aborted.')]).toEqual([
+      true,
+      true,
+    ])
     expect(ended.steps.records.some((record) => 'key' in record && record.key.includes('tool:1:1:'))).toBe(false)
-    // The abort is in the record of the step: it is played back as it was.
+    // The abort is in the record of the step: it is replayed as it was.
     const again = await replay(json(ended.steps.records) as never, {
       model: ended.model,
       tools: [reader('Look', long), tool('Write')],
@@ -286,13 +293,13 @@ describe('a save that fails', () => {
     expect(again.terminal.reason).toBe('aborted_tools')
   })
 
-  test('is told that the run is aborted', async () => {
-    let heard = false
-    const { largeResults } = keeper({
+  test('is notified that the run is aborted', async () => {
+    let isNotified = false
+    const { largeResults } = largeResultStore({
       save: (_result, { signal }) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => {
-            heard = true
+            isNotified = true
             reject(new Error('cut'))
           })
           queueMicrotask(() => going.loop.abort())
@@ -300,22 +307,25 @@ describe('a save that fails', () => {
     })
     const going = begin([calls('Look')], { tools: [reader('Look', long)], largeResults })
     const ended = await going.end()
-    expect([heard, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([true, true])
+    expect([isNotified, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
+      true,
+      true,
+    ])
   })
 
-  test('is not asked after an abort', async () => {
-    const { kept, largeResults } = keeper()
+  test('is not attempted after an abort', async () => {
+    const { saved, largeResults } = largeResultStore()
     const look = tool('Look', () => {
       going.loop.abort()
       return long
     })
     const going = begin([calls('Look')], { tools: [look], largeResults })
     const ended = await going.end()
-    expect([kept, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([[], true])
+    expect([saved, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([[], true])
   })
 
   test('nor for an early start whose message was aborted', async () => {
-    const { kept, largeResults } = keeper()
+    const { saved, largeResults } = largeResultStore()
     const going = begin(
       [
         {
@@ -331,8 +341,8 @@ describe('a save that fails', () => {
     )
     let started = false
     const ended = await going.end()
-    const [shown = ''] = textsOf(ended)
-    expect([kept, shown.length <= 600, shown.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
+    const [shownText = ''] = textsOf(ended)
+    expect([saved, shownText.length <= 600, shownText.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
       [],
       true,
       true,
@@ -340,8 +350,8 @@ describe('a save that fails', () => {
   })
 })
 
-test('where the run breaks before the result is kept, what is shown is within the limit', async () => {
-  const { largeResults } = keeper()
+test('keeps the shown result within the limit when the run breaks before the save', async () => {
+  const { largeResults } = largeResultStore()
   const going = begin([calls('Look')], {
     tools: [reader('Look', long)],
     hooks: [hook('afterToolUse', (context) => context.withToolOutput(`${context.toolOutput?.text}redacted`))],
@@ -349,28 +359,31 @@ test('where the run breaks before the result is kept, what is shown is within th
     ...failingAt('save:'),
   })
   const ended = await going.end()
-  const [shown = ''] = textsOf(ended)
+  const [shownText = ''] = textsOf(ended)
   expect(ended.terminal.reason).toBe('error')
   expect([
-    shown.length <= 600,
-    shown.includes(`could not be saved: ${lostReasons.failed}`),
-    shown.endsWith('redacted'),
+    shownText.length <= 600,
+    shownText.includes(`could not be saved: ${lostReasons.failed}`),
+    shownText.endsWith('redacted'),
   ]).toEqual([true, true, true])
 })
 
-test('where the run breaks while other results are entered, so is what is shown of a call that had ended', async () => {
-  const { largeResults } = keeper()
+test('keeps the shown result of an ended call within the limit when the run breaks during other results', async () => {
+  const { largeResults } = largeResultStore()
   const going = begin([calls('First', 'Second')], {
     tools: [reader('First', 'short'), reader('Second', long)],
     hooks: [hook('afterToolUse', () => {}, { tools: ['First'] })],
     largeResults,
     ...failingAt('hook:'),
   })
-  const [, shown = ''] = textsOf(await going.end())
-  expect([shown.length <= 600, shown.includes(`could not be saved: ${lostReasons.failed}`)]).toEqual([true, true])
+  const [, shownText = ''] = textsOf(await going.end())
+  expect([shownText.length <= 600, shownText.includes(`could not be saved: ${lostReasons.failed}`)]).toEqual([
+    true,
+    true,
+  ])
 })
 
-/** A driver that cannot write the records of steps of this name. */
+/** A step engine that cannot write the records of steps with this name. */
 const failingAt = (name: string) => ({
   steps: createMemorySteps({
     onRecord: (record) => {
@@ -409,36 +422,36 @@ describe('a process that dies', () => {
 
   test('between any two records: the same files, and the same transcript', async () => {
     const { options, files } = world()
-    const whole = await run(script, options() as never)
-    const total = whole.steps.records.length
+    const completeRun = await run(script, options() as never)
+    const total = completeRun.steps.records.length
     expect([files.size, total > 25]).toEqual([6, true])
     for (let count = 1; count < total; count++) {
       const second = world()
       const records = await killedAfter(count, second.options())
       const { state } = await resume(records, second.options()).loop.ended
-      expect([count, state.transcript.messages()]).toEqual([count, whole.messages])
+      expect([count, state.transcript.messages()]).toEqual([count, completeRun.messages])
       expect([count, second.files]).toEqual([count, files])
     }
   })
 
-  test('and goes on under another limit, or without the port: what is on record is shown as it was', async () => {
+  test('and resumes under another limit, or without the port: recorded results are shown unchanged', async () => {
     const { options } = world()
-    const whole = await run(script, options() as never)
-    const ofTurn = whole.steps.records.findIndex((record) => record.type === 'lap')
+    const completeRun = await run(script, options() as never)
+    const ofTurn = completeRun.steps.records.findIndex((record) => record.type === 'lap')
     const records = await killedAfter(ofTurn, options())
     for (const more of [{ largeResults: { limit: 100, save: () => 'elsewhere' } }, {}] as const) {
       const { largeResults: _, ...bare } = options()
       const { state } = await resume(records, { ...bare, ...more }).loop.ended
       const [first] = results({ state })
-      expect(first?.content).toEqual(results(whole)[0]?.content)
+      expect(first?.content).toEqual(results(completeRun)[0]?.content)
     }
   })
 
-  test('and goes on with a port where there was none: a result that was passed is shown whole', async () => {
+  test('and resumes with a port where there was none: a passed result is shown whole', async () => {
     const { options } = world()
     const { largeResults: _, ...bare } = options()
-    const whole = await run(script, bare as never)
-    const ofTurn = whole.steps.records.findIndex((record) => 'key' in record && record.key.includes('tool:1:2'))
+    const completeRun = await run(script, bare as never)
+    const ofTurn = completeRun.steps.records.findIndex((record) => 'key' in record && record.key.includes('tool:1:2'))
     const records = await killedAfter(ofTurn + 1, bare)
     const { state } = await resume(records, options()).loop.ended
     const [first, , third] = results({ state })
@@ -447,20 +460,20 @@ describe('a process that dies', () => {
 })
 
 describe('the limit', () => {
-  test('is half a character for each token of the window, 50,000 at most', () => {
+  test('is half a character for each token of the window, at most 50,000', () => {
     expect([1_000, 30_000, 100_000, 200_000, 1_000_000].map(largeResultLimit)).toEqual([
       500, 15_000, 50_000, 50_000, 50_000,
     ])
   })
 
-  test('is that of the model when nothing is said', async () => {
-    const { kept, largeResults } = keeper()
+  test('is that of the model by default', async () => {
+    const { saved, largeResults } = largeResultStore()
     const { limit: _, ...port } = largeResults
     const model = scriptedModel([calls('Fits', 'Over'), 'done'], { contextWindow: 30_000 })
     const tools = [reader('Fits', 'x'.repeat(15_000)), reader('Over', 'x'.repeat(100_000))]
     const ended = await run([], { model, tools, largeResults: port })
     const [fits = '', over = ''] = textsOf(ended)
-    expect([kept.map(({ toolName }) => toolName), fits.length, over.length > 14_900, over.length <= 15_000]).toEqual([
+    expect([saved.map(({ toolName }) => toolName), fits.length, over.length > 14_900, over.length <= 15_000]).toEqual([
       ['Over'],
       15_000,
       true,
@@ -469,53 +482,54 @@ describe('the limit', () => {
   })
 
   test('follows the window that the options set', async () => {
-    const { kept, largeResults } = keeper()
+    const { saved, largeResults } = largeResultStore()
     const { limit: _, ...port } = largeResults
     const tools = [reader('Fits', 'x'.repeat(2_000)), reader('Over', 'x'.repeat(2_001))]
     await run([calls('Fits', 'Over'), 'done'], { tools, largeResults: port, contextWindow: 4_000 })
-    expect(kept.map(({ toolName }) => toolName)).toEqual(['Over'])
+    expect(saved.map(({ toolName }) => toolName)).toEqual(['Over'])
   })
 
   test.each([0, -1, Number.NaN, '5'])('of %s is a configuration error', (limit) => {
-    const { largeResults } = keeper({ limit: limit as number })
+    const { largeResults } = largeResultStore({ limit: limit as number })
     expect(() => begin([], { largeResults })).toThrow('largeResults.limit must be a number above 0')
   })
 })
 
-describe('what is shown', () => {
+describe('the shown result', () => {
   const anyText = fc.oneof(
     fc.string({ unit: 'grapheme-composite', maxLength: 3_000 }),
     fc.array(fc.string({ unit: 'grapheme', maxLength: 60 }), { maxLength: 100 }).map((parts) => parts.join('\n')),
     fc.array(fc.constantFrom('😀', '\n', 'a', '\r\n'), { maxLength: 3_000 }).map((parts) => parts.join('')),
-    // Cut where there is no line end.
+    // Cut at a place without a line end.
     fc.array(fc.constantFrom('😀', 'a'), { minLength: 500, maxLength: 3_000 }).map((parts) => parts.join('')),
   )
   const whole = { savedAs: '/a/path.txt' } as const
   const longestNote = 250
 
-  test('is within the limit, head a prefix, tail a suffix, code points whole; the same every time', () => {
+  test('is within the limit, head a prefix, tail a suffix, code points whole, and deterministic', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 2_500 }), (text, limit) => {
-        const shown = shortened(text, limit, whole) as string
-        expect(shortened(text, limit, whole)).toBe(shown)
+        const shownText = shortened(text, limit, whole) as string
+        expect(shortened(text, limit, whole)).toBe(shownText)
         fc.pre(text.length > limit)
-        expect(shown.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
-        expect(shown).not.toMatch(/\p{Surrogate}/u)
+        expect(shownText.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
+        expect(shownText).not.toMatch(/\p{Surrogate}/u)
         const {
           head = '',
           leftOut,
           tail = '',
-        } = /^(?<head>[^]*?)\n{0,2}\[\.\.\. (?<leftOut>\d+) characters[^]*?\.\.\.\](?:\n\n)?(?<tail>[^]*)$/.exec(shown)
-          ?.groups ?? {}
+        } = /^(?<head>[^]*?)\n{0,2}\[\.\.\. (?<leftOut>\d+) characters[^]*?\.\.\.\](?:\n\n)?(?<tail>[^]*)$/.exec(
+          shownText,
+        )?.groups ?? {}
         expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true])
-        // The line ends before the note may be the head's own.
+        // The line ends before the note may belong to the head.
         expect(text.length - head.length - tail.length - Number(leftOut)).toBeOneOf([0, 1, 2])
       }),
       { numRuns: 500 },
     )
   })
 
-  test('is all of it up to the limit', () => {
+  test('is complete up to the limit', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(shortened(text, text.length, whole)).toBe(text)
@@ -523,7 +537,7 @@ describe('what is shown', () => {
     )
   })
 
-  test('of blocks too, and what is no text stays', () => {
+  test('keeps blocks other than text', () => {
     const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'http://127.0.0.1/' } }
     const anyBlock = fc.oneof(
       {
@@ -534,55 +548,55 @@ describe('what is shown', () => {
     )
     fc.assert(
       fc.property(fc.array(anyBlock, { maxLength: 8 }), fc.integer({ min: 1, max: 5_000 }), (blocks, limit) => {
-        const shown = shortened(blocks, limit, whole) as readonly ContentBlock[]
+        const shownText = shortened(blocks, limit, whole) as readonly ContentBlock[]
         const text = wholeTextOf(blocks)
         fc.pre(text.length > limit)
-        const told = wholeTextOf(shown)
-        expect(told.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
-        expect(told).not.toMatch(/\p{Surrogate}/u)
-        expect(told.split('omitted.').length).toBe(2)
-        expect(shown.filter(({ type }) => type === 'image').length).toBe(
+        const wholeText = wholeTextOf(shownText)
+        expect(wholeText.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
+        expect(wholeText).not.toMatch(/\p{Surrogate}/u)
+        expect(wholeText.split('omitted.').length).toBe(2)
+        expect(shownText.filter(({ type }) => type === 'image').length).toBe(
           blocks.filter(({ type }) => type === 'image').length,
         )
-        expect(shown.every((block) => !('text' in block) || block.text !== '')).toBe(true)
+        expect(shownText.every((block) => !('text' in block) || block.text !== '')).toBe(true)
       }),
       { numRuns: 500 },
     )
   })
 })
 
-describe('a result of which the tool has put the whole elsewhere', () => {
+describe('a result whose tool stored the whole elsewhere', () => {
   const spooling = (content = 'head\ntail'): Tool => ({
     ...tool('Look', () => ({ content, spooled: '/spool/1' })),
     onUnknownOutcome: 'rerun',
   })
 
-  test('is handed over with that place, however short it is, and says where the whole is', async () => {
-    const { kept, largeResults } = keeper()
+  test('is passed on with that location, however short it is, and names it', async () => {
+    const { saved, largeResults } = largeResultStore()
     const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], { tools: [spooling()], largeResults })
-    expect(kept).toEqual([expect.objectContaining({ callId: 'c1', text: 'head\ntail', spooled: '/spool/1' })])
+    expect(saved).toEqual([expect.objectContaining({ callId: 'c1', text: 'head\ntail', spooled: '/spool/1' })])
     expect(textsOf(ended)).toEqual([
       'head\ntail\n[The complete output is in /kept/c1.txt. Search it, or read the part that you need.]',
     ])
     expect(JSON.stringify(ended.state.transcript.messages())).not.toContain('/spool')
   })
 
-  test('is shortened too where it is over the limit', async () => {
-    const { largeResults } = keeper()
-    const [shown = ''] = textsOf(await run([calls('Look'), 'done'], { tools: [spooling(long)], largeResults }))
-    expect(shown.length).toBeLessThanOrEqual(600)
-    expect(shown).toMatch(/The complete result is in \/kept\//)
+  test('is also shortened when it is over the limit', async () => {
+    const { largeResults } = largeResultStore()
+    const [shownText = ''] = textsOf(await run([calls('Look'), 'done'], { tools: [spooling(long)], largeResults }))
+    expect(shownText.length).toBeLessThanOrEqual(600)
+    expect(shownText).toMatch(/The complete result is in \/kept\//)
   })
 
-  test('is not handed over where a hook put another result in its place', async () => {
-    const { kept, largeResults } = keeper()
+  test('is not passed on when a hook replaced the result', async () => {
+    const { saved, largeResults } = largeResultStore()
     const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
     const ended = await run([calls('Look'), 'done'], { tools: [spooling()], largeResults, hooks: [replaces] })
-    expect([textsOf(ended), kept]).toEqual([['redacted'], []])
+    expect([textsOf(ended), saved]).toEqual([['redacted'], []])
   })
 
-  test('says why the rest was not kept, and is as it is where nothing keeps results', async () => {
-    const lost = keeper({ save: () => Promise.reject(new Error('the disk is full')) })
+  test('reports why the rest was not stored, and is unchanged when nothing stores results', async () => {
+    const lost = largeResultStore({ save: () => Promise.reject(new Error('the disk is full')) })
     const ended = await run([calls('Look'), 'done'], { tools: [spooling()], largeResults: lost.largeResults })
     expect(textsOf(ended)).toEqual(['head\ntail\n[The omitted part could not be saved: the disk is full.]'])
     expect(textsOf(await run([calls('Look'), 'done'], { tools: [spooling()] }))).toEqual(['head\ntail'])

@@ -1,4 +1,4 @@
-// Spec R-SET-6, R-SET-10: limits that a person lowers, raises or takes away while agents of the background have requests under way.
+// Tests R-SET-6 and R-SET-10: limits that a person lowers, raises or removes while background agents have requests in flight.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replay } from '../../src/index.ts'
@@ -20,30 +20,33 @@ const step = fc.oneof(
   fc.integer({ min: 1, max: 900 }).map((ms) => ({ kind: 'time', ms }) as const),
 )
 
-test('whatever is set and when, the run ends, and no request is made for which the budget in force has no room', async () => {
+test('the run ends, and no request is made without room in the current budget, whatever is set and when', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
       const clock = createFakeClock()
       const open: (() => void)[] = []
-      const hold = (): Promise<void> => new Promise((resolve) => void open.push(resolve))
-      let asked = 0
+      const holdReply = (): Promise<void> => new Promise((resolve) => void open.push(resolve))
+      let callCount = 0
       const beyond: unknown[] = []
       const model = scriptedModel(
         ({ messages }) => {
-          asked++
-          // What is answered and what is under way costs so much at least.
+          callCount++
+          // The minimum cost of answered requests and of those in flight.
           const most = budgetInForce()
-          if (asked * costOfOne > most) beyond.push([asked, most])
+          if (callCount * costOfOne > most) beyond.push([callCount, most])
           const replies = messages.filter(({ role }) => role === 'assistant').length
           const isAgent = JSON.stringify(messages[0]).includes('sub')
-          if (!isAgent && replies === 0) return { ...calls(start('sub'), start('sub'), 'Look'), usage, before: hold }
-          return replies < 3 ? { ...calls('Look'), usage, before: hold } : { text: 'done', usage, before: hold }
+          if (!isAgent && replies === 0)
+            return { ...calls(start('sub'), start('sub'), 'Look'), usage, before: holdReply }
+          return replies < 3
+            ? { ...calls('Look'), usage, before: holdReply }
+            : { text: 'done', usage, before: holdReply }
         },
         { maxOutputTokens: 500 },
       )
       const options = { tools: [agent(), tool('Look', 'seen')], prices, maxBudgetUsd: 15_000, clock }
       const going = begin([], { ...options, model })
-      // What is set counts once the main loop has taken it (R-SET-10).
+      // A setting applies once the main loop has taken it (R-SET-10).
       const budgetInForce = (): number => {
         const set = going.events.flatMap((event) =>
           event.type === 'settings' ? [event.change.limits?.maxBudgetUsd] : [],
@@ -54,7 +57,7 @@ test('whatever is set and when, the run ends, and no request is made for which t
       const settled = async (): Promise<void> => {
         for (let turn = 0; turn < 50; turn++) await Promise.resolve()
       }
-      await until(() => asked > 0)
+      await until(() => callCount > 0)
       for (const each of steps) {
         if (each.kind === 'set') going.loop.set({ limits: each.limits })
         if (each.kind === 'time') await clock.advance(each.ms)

@@ -1,12 +1,12 @@
-// Holds rules of docs/spec: R-ABORT-10, R-ABORT-10a: many listen to one signal.
+// Tests R-ABORT-10, R-ABORT-10a: many listeners on one signal.
 import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 
-/** A program that also tells how many listeners a signal has. */
+/** A program that also prints how many listeners a signal has. */
 const program = (code: string) => runProgram(`import { getEventListeners } from 'node:events'\n${code}`)
 
-describe('Node warns of nothing', () => {
-  test('with 200 calls at once that listen to the signal of their run, and hooks beside them', async () => {
+describe('Node prints no warning', () => {
+  test('with 200 parallel calls that listen to the signal of their run, and hooks next to them', async () => {
     const end = await program(`
       let all
       let waiting = []
@@ -32,7 +32,7 @@ describe('Node warns of nothing', () => {
     })
   })
 
-  test("with 200 runs and 50 queries that follow one caller's signal, which is let go of", async () => {
+  test("with 200 runs and 50 queries that follow one caller's signal, and then release it", async () => {
     const end = await program(`
       const { signal } = new AbortController()
       const listeners = () => getEventListeners(signal, 'abort').length

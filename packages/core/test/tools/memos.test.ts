@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-TOOL-21, R-TOOL-21a: what a tool has to find again in later calls.
+// Tests R-TOOL-21, R-TOOL-21a: values that a tool stores for its later calls.
 import { describe, expect, test } from 'vitest'
 import { resume, Transcript, type Json, type RunOptions, type ToolContext } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, results, run, tool } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
-/** What a call finds: of earlier messages, and of its own. */
+/** The memos that a call finds: of earlier messages, and of its own. */
 function found({ state, memos }: ToolContext): readonly [earlier: readonly Json[], here: readonly Json[]] {
   const earlier = state.transcript
     .since(0)
@@ -13,7 +13,7 @@ function found({ state, memos }: ToolContext): readonly [earlier: readonly Json[
   return [earlier, memos ?? []]
 }
 
-/** A tool that leaves a memo, and one that looks for them. */
+/** A tool that leaves a memo, and one that reads them. */
 function world() {
   const seen: unknown[] = []
   const tools = [
@@ -40,7 +40,7 @@ describe('a memo', () => {
     expect(stored.since(0).flatMap((entry) => (entry.kind === 'user' ? [entry.memos] : []))).toContainEqual({ a, b })
   })
 
-  test('is found by a call that a resume makes, where the one before it is on record', async () => {
+  test('is found by a call that a resume makes after a recorded one', async () => {
     const first = world()
     const options = (tools: RunOptions['tools']): RunOptions => ({
       model: scriptedModel([calls(read('a'), 'Edit'), 'done']),

@@ -1,4 +1,4 @@
-// Holds R-PERM-13 to R-PERM-13b and R-PERM-13e of docs/spec: tools that have a person asked.
+// Tests R-PERM-13 to R-PERM-13b and R-PERM-13e: tools that require a person.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
@@ -21,7 +21,7 @@ import { hook } from '../support/harness.ts'
 
 type Needs = boolean | ((input: { readonly usd: number }) => boolean | Promise<boolean>)
 
-/** What was paid, and a tool that pays. */
+/** The payments, and a tool that pays. */
 function payer(
   needsApproval: Needs,
   extra: Partial<Tool<{ readonly usd: number }>> = {},
@@ -43,14 +43,14 @@ function payer(
 const payment = { toolCalls: [{ name: 'Pay', id: 'p1', input: { usd: 5 } }] }
 const script = (): ReturnType<typeof scriptedModel> => scriptedModel([payment, 'done'])
 
-/** Permissions that allow everything, and note how they were asked. */
+/** Permissions that allow everything, and record their calls. */
 function rules(decision: object): { asked: (true | undefined)[]; permissions: Permissions } {
   const asked: (true | undefined)[] = []
   const permissions: Permissions = {
     denies: () => undefined,
     decide: ({ needsApproval }) => {
       asked.push(needsApproval)
-      // As a program gives it.
+      // As a program passes it.
       return decision as ReturnType<Permissions['decide']>
     },
   }
@@ -66,7 +66,7 @@ async function outcomeOf(needs: Needs, options: object = {}): Promise<{ outcome:
 const question = { callId: 'p1', tool: 'Pay', input: { usd: 5 }, reason: 'Pay requires approval of this call.' }
 
 describe('a tool with needsApproval', () => {
-  test('ends the run with the call pending where nobody is asked, and nothing ran', async () => {
+  test('ends the run with the call pending when nobody is asked, and nothing ran', async () => {
     const { outcome, paid } = await outcomeOf(true)
     expect([outcome.reason, paid, outcome.pending]).toEqual(['needs_approval', [], [question]])
     expect(JSON.parse(JSON.stringify(outcome.pending))).toEqual([question])
@@ -75,10 +75,10 @@ describe('a tool with needsApproval', () => {
   test.each<[string, Needs, boolean]>([
     ['true', true, true],
     ['false', false, false],
-    ['a function that says no', ({ usd }) => usd > 5, false],
-    ['a function that says yes', ({ usd }) => usd >= 5, true],
-    ['a promise of no', async () => false, false],
-    ['a promise of yes', async () => true, true],
+    ['a function that returns false', ({ usd }) => usd > 5, false],
+    ['a function that returns true', ({ usd }) => usd >= 5, true],
+    ['a promise of false', async () => false, false],
+    ['a promise of true', async () => true, true],
     ['nothing', () => undefined as never, true],
     ['zero', () => 0 as never, true],
   ])('asks by %s', async (_what, needs, isAsked) => {
@@ -94,13 +94,13 @@ describe('a tool with needsApproval', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('limits unknown'))],
-  ])('asks where its function %s, and says so', async (_what, needs) => {
+  ])('asks when its function %s, and reports so', async (_what, needs) => {
     const { outcome, paid } = await outcomeOf(needs)
     const reason = 'Pay requires approval of this call, because its needsApproval failed: limits unknown'
     expect([outcome.pending, paid]).toEqual([[{ ...question, reason }], []])
   })
 
-  test('runs with the input that its function was asked about, whatever that changes in it', async () => {
+  test('runs with the input that its function was called with, despite changes by it', async () => {
     const { outcome, paid } = await outcomeOf((input) => {
       ;(input as { usd: number }).usd = 9_999
       return false
@@ -108,7 +108,7 @@ describe('a tool with needsApproval', () => {
     expect([outcome.reason, paid]).toEqual(['completed', [5]])
   })
 
-  test('whose function never answers ends with the time limit, and nothing ran', async () => {
+  test('ends with the time limit when its function never answers, and nothing ran', async () => {
     const { outcome, paid } = await outcomeOf(() => new Promise(() => {}), { maxDurationMs: 50 })
     expect([outcome.reason, paid]).toEqual(['time_limit', []])
   })
@@ -120,7 +120,7 @@ describe('a tool with needsApproval', () => {
     expect([outcome.reason, paid]).toEqual(['needs_approval', []])
   })
 
-  test('refuses what is neither', () => {
+  test('is rejected when it is neither', () => {
     expect(() => tool({ name: 'Pay', description: '', needsApproval: 'yes' as never, execute: () => '' })).toThrow(
       new ConfigurationError('The needsApproval of Pay must be true, false or a function, but it is "yes".'),
     )
@@ -151,14 +151,14 @@ describe('rules decide before the tool', () => {
       [9_999],
     ],
   ])('an input of theirs that %s', async (_what, decision, reason, paid) => {
-    for (const given of [decision, Promise.resolve(decision)]) {
-      const { permissions } = rules(given)
+    for (const answer of [decision, Promise.resolve(decision)]) {
+      const { permissions } = rules(answer)
       const reached = await outcomeOf(({ usd }) => usd > 5, { permissions })
       expect([reached.outcome.reason, reached.paid]).toEqual([reason, paid])
     }
   })
 
-  test('are told of it only where the tool asks', async () => {
+  test('are notified only when the tool asks', async () => {
     const { asked, permissions } = rules({ behavior: 'allow' })
     const { paid } = await outcomeOf(() => false, { permissions })
     expect([paid, asked]).toEqual([[5], [undefined]])
@@ -170,7 +170,7 @@ describe('rules decide before the tool', () => {
     expect([outcome.reason, paid]).toEqual(['needs_approval', []])
   })
 
-  test('canUseTool is asked, and its answer counts', async () => {
+  test('canUseTool is called, and its answer counts', async () => {
     const asked: unknown[] = []
     const answer = (behavior: 'allow' | 'deny') => (name: string, input: object) => {
       asked.push([name, input])
@@ -190,14 +190,14 @@ describe('in a subagent', () => {
   const helper = agentTool({ name: 'Help', description: '', spawn: () => ({ prompt: 'Pay.', tools: ['Pay'] }) })
   const replies = [{ toolCalls: [{ name: 'Help', id: 'h1' }] }, payment, 'I could not.', 'done']
 
-  test('the call is denied where nobody can be asked, and the agent is told', async () => {
+  test('the call is denied when nobody can be asked, and the agent gets an error', async () => {
     const model = scriptedModel(replies)
     const outcome = await run({ model, tools: [helper, pay], prompt: 'go' })
     expect([outcome.reason, paid]).toEqual(['completed', []])
     expect(JSON.stringify(model.requests[2]?.messages)).toContain('Not allowed: Pay requires approval of this call.')
   })
 
-  test('it waits where somebody can, as pending with its key', async () => {
+  test('it waits when somebody can, as pending with its key', async () => {
     const stream = streamRun({ model: scriptedModel(replies), tools: [helper, pay], prompt: 'go', onAsk: 'wait' })
     let pending: unknown
     for await (const event of stream) {
@@ -229,7 +229,7 @@ describe('answers', () => {
     more: object = {},
   ): Promise<{ outcome: RunOutcome<string>; paid: number[] }> => {
     const first = await outcomeOf(true)
-    // JSON gives what it was given: another process has it.
+    // A JSON round trip returns the same value, as in another process.
     const messages = JSON.parse(JSON.stringify(first.outcome.messages)) as typeof first.outcome.messages
     const { paid, pay } = payer(needs)
     const outcome = await run({
@@ -262,13 +262,13 @@ describe('answers', () => {
     expect([outcome.reason, outcome.pending, paid]).toEqual(['needs_approval', [question], []])
   })
 
-  test('are outranked by a deny rule', async () => {
+  test('are overridden by a deny rule', async () => {
     const permissions: Permissions = { denies: () => 'Never.', decide: () => ({ behavior: 'allow' }) }
     const { outcome, paid } = await reached({ p1: { behavior: 'allow' } }, true, { permissions })
     expect([outcome.reason, paid]).toEqual(['completed', []])
   })
 
-  test('to a call that does not wait are refused', async () => {
+  test('to a call that is not pending are rejected', async () => {
     await expect(reached({ p2: { behavior: 'allow' } })).rejects.toThrow(
       new ConfigurationError('No call "p2" waits for an answer. These wait: p1.'),
     )
@@ -285,7 +285,7 @@ describe('answers', () => {
     ])
   })
 
-  test('an answer holds for one call: the same id again is another call', async () => {
+  test('an answer applies to one call: the same id again is another call', async () => {
     const { paid, pay } = payer(true)
     const first = await run({ model: script(), tools: [pay], prompt: 'go' })
     const model = scriptedModel([{ toolCalls: [{ name: 'Pay', id: 'p1', input: { usd: 500 } }] }])
@@ -304,21 +304,21 @@ describe('answers', () => {
 })
 
 describe('on record', () => {
-  test('the decision stands: a resume and a replay do not ask the function again', async () => {
-    let asked = 0
-    const { paid, pay } = payer(() => asked++ > 100)
+  test('the decision stays: a resume and a replay do not call the function again', async () => {
+    let callCount = 0
+    const { paid, pay } = payer(() => callCount++ > 100)
     const steps = createMemorySteps()
     const options = { model: script(), tools: [pay] }
     const whole = streamRun({ ...options, prompt: 'go', steps })
     await whole.result
-    // JSON gives what it was given.
+    // A JSON round trip returns the same value.
     const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
-    expect([asked, paid]).toEqual([1, [5]])
+    expect([callCount, paid]).toEqual([1, [5]])
     const { terminal } = await replay(records, { model: options.model, tools: [pay] })
-    expect([terminal.reason, asked, paid]).toEqual(['completed', 1, [5]])
+    expect([terminal.reason, callCount, paid]).toEqual(['completed', 1, [5]])
     const decided = records.findIndex((record) => record.type === 'result' && record.key.includes('/permission:'))
     const { loop } = resume(records.slice(0, decided + 1), { model: scriptedModel(['done']), tools: [pay] })
-    expect([(await loop.result).reason, asked, paid]).toEqual(['completed', 1, [5, 5]])
+    expect([(await loop.result).reason, callCount, paid]).toEqual(['completed', 1, [5, 5]])
   })
 
   test('a run that is killed while it waits asks again, and nothing ran before the answer', async () => {

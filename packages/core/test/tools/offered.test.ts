@@ -1,4 +1,4 @@
-// Holds R-SEARCH-9 of docs/spec: a tool says to which models it is shown.
+// Tests R-SEARCH-9: a tool decides which models it is shown to.
 import { expect, test } from 'vitest'
 import { agentTool, certificate, query, tool, type Model, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -14,8 +14,8 @@ const look = tool({
   offeredTo: searching,
   execute: () => 'seen',
 })
-const other = tool({ name: 'Other', description: '', readOnly: true, execute: () => 'seen' })
-const able = { webSearch: { domains: 'none' } } as const
+const otherTool = tool({ name: 'Other', description: '', readOnly: true, execute: () => 'seen' })
+const webSearchFacts = { webSearch: { domains: 'none' } } as const
 const names = (model: { readonly requests: readonly { readonly tools: readonly { readonly name: string }[] }[] }) =>
   model.requests.map(({ tools }) => tools.map(({ name }) => name).join())
 // prettier-ignore
@@ -25,30 +25,30 @@ const initOf = async (options: RunOptions) => {
   return undefined
 }
 
-test('a model of which the tool says no is not shown it, nor is anybody who is told the tools', async () => {
+test('a tool is hidden from a model that it rejects, and from all lists of tools', async () => {
   const plain = scriptedModel(['done'])
-  await run([], { model: plain, tools: [look, other] })
+  await run([], { model: plain, tools: [look, otherTool] })
   expect(names(plain)).toEqual(['Other'])
-  expect(await initOf({ model: scriptedModel(['done']), tools: [look, other] })).toEqual(['Other'])
-  expect(await initOf({ model: { ...scriptedModel(['done']), ...able }, tools: [look, other] })).toEqual(['Look', 'Other'])
+  expect(await initOf({ model: scriptedModel(['done']), tools: [look, otherTool] })).toEqual(['Other'])
+  expect(await initOf({ model: { ...scriptedModel(['done']), ...webSearchFacts }, tools: [look, otherTool] })).toEqual(['Look', 'Other'])
   const noted = (model: Model) => certificate({ model, tools: [look] }).notes.some((note) => note.includes('Look'))
-  expect([noted(plain), noted({ ...plain, ...able })]).toEqual([false, true])
+  expect([noted(plain), noted({ ...plain, ...webSearchFacts })]).toEqual([false, true])
 }) // prettier-ignore
 
-test('a call of it all the same is made: what it needs, it finds out itself', async () => {
+test('a call of a hidden tool is made anyway: the tool itself checks what it needs', async () => {
   const plain = scriptedModel([calls('Look'), 'done'])
   const { state } = await run([], { model: plain, tools: [look] })
   expect(resultTexts({ state })).toEqual(['seen'])
 })
 
 test('a call of an unknown tool is answered with the tools that the model is shown', async () => {
-  const { state } = await run([calls('Lok'), 'done'], { tools: [look, other] })
+  const { state } = await run([calls('Lok'), 'done'], { tools: [look, otherTool] })
   expect(resultTexts({ state })).toEqual([unknownTool('Lok', ['Other'])])
 })
 
-test('a subagent is shown it by its own model', async () => {
+test('the model of a subagent decides which tools it is shown', async () => {
   const agent = scriptedModel(['found'], { id: 'agent' })
-  const start = agentTool({ name: 'Start', description: '', models: [{ ...agent, ...able }], spawn: () => ({ prompt: 'x', model: 'agent' }) })
+  const start = agentTool({ name: 'Start', description: '', models: [{ ...agent, ...webSearchFacts }], spawn: () => ({ prompt: 'x', model: 'agent' }) })
   const plain = scriptedModel([calls('Start'), 'done'])
   await run([], { model: plain, tools: [look, start], maxSubagents: 1 })
   expect([names(plain)[0], names(agent)[0]?.split(',')[0]]).toEqual(['Start', 'Look'])
@@ -56,9 +56,9 @@ test('a subagent is shown it by its own model', async () => {
 
 test.each([
   ['throws', () => { throw new Error('no') }],
-  ['gives something else than true', () => 'yes' as never],
+  ['returns a value other than true', () => 'yes' as never],
 ])('a tool that %s is shown to nobody', async (_, offeredTo) => {
   const model = scriptedModel(['done'])
-  await run([], { model, tools: [{ ...look, offeredTo }, other] })
+  await run([], { model, tools: [{ ...look, offeredTo }, otherTool] })
   expect(names(model)).toEqual(['Other'])
 }) // prettier-ignore

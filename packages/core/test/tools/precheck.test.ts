@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
+// Tests R-PERM-12 to R-PERM-12c: no permission request is made for a call that cannot succeed.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,
@@ -16,12 +16,12 @@ import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
-/** A tool that fails beforehand as long as `why` says something, and notes its calls. */
-function checked(why: Tool['precheck'] | undefined, log: string[] = []): Tool {
+/** A tool whose precheck fails as long as `why` has a text, and that records its calls. */
+function precheckedTool(failure: Tool['precheck'] | undefined, log: string[] = []): Tool {
   return tool('Edit', () => (log.push('ran'), 'edited'), {
     precheck(input, context) {
       log.push('checked')
-      return why?.(input, context)
+      return failure?.(input, context)
     },
   })
 }
@@ -32,8 +32,8 @@ function rules(decision: PermissionDecision, more: Partial<Permissions> = {}): P
 
 const asking = rules({ behavior: 'ask', message: 'May it edit?' })
 
-/** Says yes, and notes that it was asked. */
-const yes =
+/** Approves, and records that it was called. */
+const approving =
   (log: string[]): CanUseTool =>
   () => {
     log.push('asked')
@@ -43,8 +43,8 @@ const yes =
 describe('a call that cannot succeed', () => {
   test('is not asked about: the model gets the reason, and nothing is denied', async () => {
     const log: string[] = []
-    const tools = [checked(() => 'the text is not there', log)]
-    const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, canUseTool: yes(log) })
+    const tools = [precheckedTool(() => 'the text is not there', log)]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, canUseTool: approving(log) })
     expect([result.terminal.reason, resultTexts(result), log]).toEqual([
       'completed',
       ['the text is not there'],
@@ -54,8 +54,8 @@ describe('a call that cannot succeed', () => {
     expect(result.events.filter(({ type }) => type === 'permission_denied' || type === 'approval_needed')).toEqual([])
   })
 
-  test('does not end the run where nobody is there to be asked', async () => {
-    const tools = [checked(() => 'no')]
+  test('does not end the run when nobody is there to be asked', async () => {
+    const tools = [precheckedTool(() => 'no')]
     const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, onAsk: 'end' })
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['no']])
   })
@@ -66,30 +66,34 @@ describe('a call that cannot succeed', () => {
     ['allowed', rules({ behavior: 'allow' }), ['edited'], ['ran']],
   ] as const)('that is %s is not checked', async (_what, permissions, texts, expected) => {
     const log: string[] = []
-    const tools = [checked(() => 'no', log)]
-    const result = await run([calls('Edit'), 'done'], { tools, permissions, canUseTool: yes(log) })
+    const tools = [precheckedTool(() => 'no', log)]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions, canUseTool: approving(log) })
     expect([resultTexts(result), log]).toEqual([texts, expected])
   })
 
-  test('that a hook has asked about fails, too', async () => {
+  test('fails also when a hook has asked about it', async () => {
     const log: string[] = []
     const asks = hook('beforeToolUse', (context) => context.withPermission('ask'))
-    const given = { tools: [checked(() => 'no', log)], hooks: [asks], permissions: rules({ behavior: 'allow' }) }
-    const result = await run([calls('Edit'), 'done'], { ...given, canUseTool: yes(log) })
+    const runOptions = {
+      tools: [precheckedTool(() => 'no', log)],
+      hooks: [asks],
+      permissions: rules({ behavior: 'allow' }),
+    }
+    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: approving(log) })
     expect([resultTexts(result), log]).toEqual([['no'], ['checked']])
   })
 
-  test('is one that failed for hooks after tools', async () => {
+  test('counts as failed for hooks after tools', async () => {
     const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
-    const given = { tools: [checked(() => 'the secret')], hooks: [replaces], permissions: asking }
-    expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['redacted'])
+    const runOptions = { tools: [precheckedTool(() => 'the secret')], hooks: [replaces], permissions: asking }
+    expect(resultTexts(await run([calls('Edit'), 'done'], runOptions))).toEqual(['redacted'])
   })
 
-  test('is asked about where hooks have to see results before the record does', async () => {
+  test('is asked about when hooks have to see results before the record does', async () => {
     const log: string[] = []
     const redacts = new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact' })
-    const given = { tools: [checked(() => 'the secret', log)], hooks: [redacts], permissions: asking }
-    const result = await run([calls('Edit'), 'done'], { ...given, canUseTool: yes(log) })
+    const runOptions = { tools: [precheckedTool(() => 'the secret', log)], hooks: [redacts], permissions: asking }
+    const result = await run([calls('Edit'), 'done'], { ...runOptions, canUseTool: approving(log) })
     expect([resultTexts(result), log]).toEqual([['edited'], ['asked', 'ran']])
   })
 })
@@ -105,18 +109,18 @@ describe('a check', () => {
     ],
     ['rejects', () => Promise.reject(new Error('odd'))],
     ['gives no text', () => 7 as never],
-    ['gives an empty text', () => ''],
+    ['returns an empty text', () => ''],
   ])('that %s leaves the call to the person', async (_what, precheck) => {
     const log: string[] = []
-    const given = { tools: [checked(precheck, log)], permissions: asking, canUseTool: yes(log) }
-    const result = await run([calls('Edit'), 'done'], given)
+    const runOptions = { tools: [precheckedTool(precheck, log)], permissions: asking, canUseTool: approving(log) }
+    const result = await run([calls('Edit'), 'done'], runOptions)
     expect([resultTexts(result), log]).toEqual([['edited'], ['checked', 'asked', 'ran']])
   })
 
-  test('is handed the memos of earlier calls of the message, and its own copy of the input', async () => {
+  test('receives the memos of earlier calls of the message, and its own copy of the input', async () => {
     const seen: unknown[] = []
     const read = tool('Read', () => ({ content: 'text', memo: { file: 'a' } }), { readOnly: true })
-    const edit = checked((input, { memos, callId, toolName }) => {
+    const edit = precheckedTool((input, { memos, callId, toolName }) => {
       seen.push(json({ input, memos, callId, toolName }))
       Object.assign(input, { changed: true })
       return undefined
@@ -137,20 +141,23 @@ describe('a check', () => {
     expect(seen).toEqual([{ input: { a: 1 }, memos: [{ file: 'a' }], callId: 'call_0_1', toolName: 'Edit' }, { a: 1 }])
   })
 
-  test('is made once, also where rules ask for it themselves', async () => {
+  test('is made once, also when rules request it themselves', async () => {
     const log: string[] = []
     const decide: Permissions['decide'] = async ({ precheck }) => {
       log.push(String(await precheck?.()))
       return { behavior: 'ask', message: 'well?' }
     }
-    const given = { tools: [checked(() => 'no', log)], permissions: rules({ behavior: 'allow' }, { decide }) }
-    expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['no'])
+    const runOptions = {
+      tools: [precheckedTool(() => 'no', log)],
+      permissions: rules({ behavior: 'allow' }, { decide }),
+    }
+    expect(resultTexts(await run([calls('Edit'), 'done'], runOptions))).toEqual(['no'])
     expect(log).toEqual(['checked', 'no'])
   })
 
-  test('after an abort is not waited for', async () => {
+  test('is not awaited after an abort', async () => {
     const log: string[] = []
-    const never = checked(() => new Promise<never>(() => {}), log)
+    const never = precheckedTool(() => new Promise<never>(() => {}), log)
     const going = begin([calls('Edit')], { tools: [never], permissions: asking, graceMs: 5 })
     await until(() => log.length > 0)
     going.loop.abort()
@@ -158,8 +165,8 @@ describe('a check', () => {
   })
 })
 
-test('rules may say that a call fails, and an answer of a person may not', async () => {
-  const tools = [checked(undefined)]
+test('rules may report that a call fails, and an answer of a person may not', async () => {
+  const tools = [precheckedTool(undefined)]
   const failing = rules({ behavior: 'fail', message: 'it cannot' })
   expect(resultTexts(await run([calls('Edit'), 'done'], { tools, permissions: failing }))).toEqual(['it cannot'])
   const answered = await run([calls('Edit'), 'done'], {
@@ -170,14 +177,14 @@ test('rules may say that a call fails, and an answer of a person may not', async
   expect(answered.terminal.reason).toBe('error')
 })
 
-// The answer of a check is on record: a file that has changed since does not change what happened.
-test('whenever the process dies, the same comes of it', async () => {
-  const optionsOf = (log: string[], why: string | undefined): RunOptions => ({
+// The answer of a check is on record: a later change of the file does not change it.
+test('has the same outcome whenever the process dies', async () => {
+  const optionsOf = (log: string[], failure: string | undefined): RunOptions => ({
     model: scriptedModel(({ messages }) => (messages.length < 3 ? calls('Edit') : 'done')),
-    tools: [checked(() => why, log)],
+    tools: [precheckedTool(() => failure, log)],
     permissions: asking,
     onAsk: 'wait',
-    canUseTool: yes(log),
+    canUseTool: approving(log),
     clock: createFakeClock({ autoAdvance: true }),
   })
   for (let count = 1; ; count++) {
@@ -198,8 +205,8 @@ test('a replay checks nothing', async () => {
   const log: string[] = []
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
-  const given = { tools: [checked(() => 'no', log)], permissions: asking, clock }
-  const { model } = await run([calls('Edit'), 'done'], { ...given, steps })
-  const again = await replay(records, { ...given, model })
+  const runOptions = { tools: [precheckedTool(() => 'no', log)], permissions: asking, clock }
+  const { model } = await run([calls('Edit'), 'done'], { ...runOptions, steps })
+  const again = await replay(records, { ...runOptions, model })
   expect([again.terminal.reason, log]).toEqual(['completed', ['checked']])
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-HOOK-3, R-HOOK-14, R-ABORT-4, R-LOOP-4e: what an afterToolUse hook takes out of a result, nobody is told.
+// Tests R-HOOK-3, R-HOOK-14, R-ABORT-4 and R-LOOP-4e: text that an afterToolUse hook removes from a result reaches no reader.
 import { describe, expect, test } from 'vitest'
 import type { HookContext, Tool } from '../../src/index.ts'
 import { begin, calls, hook, reader, resultTexts, run, tick, toolEnds, tool, type Run } from '../support/harness.ts'
@@ -9,8 +9,9 @@ const redact = hook('afterToolUse', (context: HookContext) =>
 const withheld =
   'The call ended, but its result is withheld: the run was aborted before the hooks that inspect results had run.'
 
-/** All that a reader of the run is told. */
-const told = ({ events, state, terminal }: Run): string => JSON.stringify([events, [...state.transcript], terminal])
+/** Everything that a reader of the run receives. */
+const readableOutput = ({ events, state, terminal }: Run): string =>
+  JSON.stringify([events, [...state.transcript], terminal])
 
 /** A run whose only reply calls the tool, and is aborted. */
 async function abortedBy(when: 'in the stream' | 'after the reply', secret: Tool, hooks = [redact]): Promise<Run> {
@@ -32,22 +33,22 @@ async function abortedBy(when: 'in the stream' | 'after the reply', secret: Tool
 
 describe('an abort', () => {
   test.each(['in the stream', 'after the reply'] as const)(
-    '%s withholds what an early start came to, which no hook has seen',
+    '%s withholds the result of an early start, which no hook has seen',
     async (when) => {
       const result = await abortedBy(when, reader('Secret', 'the secret'))
       expect([resultTexts(result), toolEnds(result)]).toEqual([[withheld], { call_0_0: 'done' }])
-      expect(told(result)).not.toContain('the secret')
+      expect(readableOutput(result)).not.toContain('the secret')
     },
   )
 
-  test('withholds nothing where no hook would see it', async () => {
+  test('withholds nothing when no hook would see it', async () => {
     const elsewhere = hook('afterToolUse', () => {}, { tools: ['Other'] })
     const result = await abortedBy('in the stream', reader('Secret', 'the secret'), [elsewhere])
     expect(resultTexts(result)).toEqual(['the secret'])
   })
 
   test.each<[what: string, content: string]>([
-    ['that comes while the tool works', 'work'],
+    ['that occurs while the tool runs', 'work'],
     ['that cuts the hook', 'hook'],
   ])('%s withholds its result', async (_what, where) => {
     const slow = hook('afterToolUse', () => new Promise<void>(() => queueMicrotask(() => going.loop.abort())))
@@ -58,7 +59,7 @@ describe('an abort', () => {
     const going = begin([calls('Secret')], { tools: [secret], hooks: where === 'work' ? [redact] : [slow] })
     const result = await going.end()
     expect([result.terminal.reason, resultTexts(result)]).toEqual(['aborted_tools', [withheld]])
-    expect(told(result)).not.toContain('the secret')
+    expect(readableOutput(result)).not.toContain('the secret')
   })
 
   test('that cuts the second hook withholds what the first had seen', async () => {
@@ -69,32 +70,32 @@ describe('an abort', () => {
 })
 
 describe('a result that a hook replaced', () => {
-  test('takes its details with it', async () => {
+  test('removes its details', async () => {
     const secret = tool('Secret', () => ({ content: 'the secret', details: { raw: 'the secret' } }))
     const result = await run([calls('Secret'), 'done'], { tools: [secret], hooks: [redact] })
     expect(resultTexts(result)).toEqual(['the ***'])
-    expect(told(result)).not.toContain('the secret')
+    expect(readableOutput(result)).not.toContain('the secret')
   })
 
-  test('and those stay where a hook only looked', async () => {
+  test('keeps its details when a hook only read it', async () => {
     const plain = tool('Plain', () => ({ content: 'plain', details: { lines: 1 } }))
     const result = await run([calls('Plain'), 'done'], { tools: [plain], hooks: [hook('afterToolUse', () => {})] })
-    expect(told(result)).toContain('{"call_0_0":{"lines":1}}')
+    expect(readableOutput(result)).toContain('{"call_0_0":{"lines":1}}')
   })
 
-  test('is what onError hooks and the error policy are told of a failure', async () => {
-    const heard: unknown[] = []
+  test('is passed to onError hooks and the error policy for a failure', async () => {
+    const received: unknown[] = []
     const failing = tool('Fail', () => {
       throw new Error('the secret')
     })
-    const listening = hook('onError', ({ error }) => void heard.push(error?.message))
+    const listening = hook('onError', ({ error }) => void received.push(error?.message))
     const result = await run([calls('Fail')], {
       tools: [failing],
       hooks: [redact, listening],
-      errorPolicy: ({ message }) => (heard.push(message), true),
+      errorPolicy: ({ message }) => (received.push(message), true),
     })
     expect([result.terminal.reason, result.terminal.signal.message]).toEqual(['error', 'tool Fail failed: the ***'])
-    expect(heard).toEqual(['the ***', 'the ***', 'tool Fail failed: the ***'])
-    expect(told(result)).not.toContain('the secret')
+    expect(received).toEqual(['the ***', 'the ***', 'tool Fail failed: the ***'])
+    expect(readableOutput(result)).not.toContain('the secret')
   })
 })

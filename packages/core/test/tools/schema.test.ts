@@ -1,4 +1,4 @@
-// Holds R-SCHEMA-1 to R-SCHEMA-5 of docs/spec.
+// Tests R-SCHEMA-1 to R-SCHEMA-5.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileSchema, schemaProblems } from '../../src/entries/adapters.ts'
@@ -12,7 +12,7 @@ const path = {
   additionalProperties: false,
 }
 
-describe('the schema checker says what is right', () => {
+describe('the schema checker reports problems', () => {
   test.each([
     [path, { path: 'a' }, []],
     [path, {}, ['path is missing']],
@@ -125,13 +125,13 @@ describe('further keywords', () => {
   })
 })
 
-describe('what is not checked makes no input invalid', () => {
+describe('an unchecked keyword makes no input invalid', () => {
   test.each([
     [{ pattern: '^a' }, 'b'],
     [{ contains: { const: 1 } }, [2]],
     [{ properties: { a: { 'x-unknown': true } } }, { a: 1 }],
     [{ anyOf: [{ type: 'number' }, { minProperties: 1 }] }, {}],
-    // The second form fits, too, so the keyword excludes the value and the check does not notice.
+    // The second form fits, too, so the keyword excludes the value, which the check does not notice.
     [{ oneOf: [{ type: 'number' }, { type: 'string' }] }, 1],
     [{ $ref: '#/$defs/a', $defs: { a: { uniqueItems: true } } }, [{}]],
     [{ minimum: '3' }, 1],
@@ -149,14 +149,14 @@ describe('what is not checked makes no input invalid', () => {
     [{ not: { type: 'string' }, description: 'no text' }, 1],
     [{ oneOf: [{ type: 'string' }] }, ''],
     [{}, 1],
-  ])('and what is checked in full excludes: %j', (excluded, value) => {
+  ])('and a fully checked keyword excludes: %j', (excluded, value) => {
     const { $defs, ...rest } = excluded as JsonObject
     expect(schemaProblems({ not: rest, ...($defs !== undefined && { $defs }) }, value)).toHaveLength(1)
   })
 
   const two = { maxItems: 2 }
   test.each([
-    // Up to draft 7 nothing beside a reference counts.
+    // Up to draft 7, nothing next to a reference counts.
     [{ $schema: 'http://json-schema.org/draft-07/schema#', $ref: '#/x', x: {}, ...two }, []],
     [{ $ref: '#/definitions/x', definitions: { x: {} }, ...two }, []],
     [
@@ -169,9 +169,9 @@ describe('what is not checked makes no input invalid', () => {
       ['the input must have at most 2 items'],
     ],
     [{ $ref: '#/$defs/x', $defs: { x: {} }, ...two }, ['the input must have at most 2 items']],
-    // Another vocabulary may mean anything by these words.
+    // Another vocabulary may define these words differently.
     [{ $schema: 'https://example.com/vocabulary', ...two }, []],
-    // References of a part with an address of its own are about that part.
+    // References inside a part with its own address are relative to that part.
     [{ maxItems: 1, anyOf: [{ $id: 'part', type: 'array' }, false] }, ['the input must have at most 1 item']],
     [{ allOf: [{ $id: 'part', $ref: '#/$defs/x', $defs: { x: {} } }], $defs: { x: two } }, []],
     [
@@ -182,11 +182,11 @@ describe('what is not checked makes no input invalid', () => {
       [],
     ],
   ])('%j given a list of three', (schema: JsonObject, problems) => {
-    const told = schemaProblems(schema, [1, 2, 3])
-    expect(told).toEqual(problems)
+    const reported = schemaProblems(schema, [1, 2, 3])
+    expect(reported).toEqual(problems)
   })
 
-  test('also where values and schemas are nested deeply', () => {
+  test('also for deeply nested values and schemas', () => {
     let deep: Json = 1
     for (let level = 0; level < 2_000; level++) deep = [deep]
     expect(schemaProblems({ const: deep }, deep)).toEqual([])
@@ -197,13 +197,13 @@ describe('what is not checked makes no input invalid', () => {
       return excluded
     }
     expect(schemaProblems(excluding(900), 1)).toEqual(['the input is nested too deeply to be checked'])
-    // Its innermost parts are never looked at, so nothing is known to be excluded.
+    // Its innermost parts are never checked, so nothing is known to be excluded.
     expect(schemaProblems(excluding(100_000), 1)).toEqual([])
   })
 })
 
-describe('no input and no schema', () => {
-  /** `levels` objects in each other; `next` of each is the one inside. */
+describe('an input or a schema', () => {
+  /** `levels` nested objects; `next` of each is the inner one. */
   const nested = (levels: number): Json => {
     let value: Json = null
     for (let level = 0; level < levels; level++) value = { next: value }
@@ -213,7 +213,7 @@ describe('no input and no schema', () => {
   const tooDeep = ['the input is nested too deeply to be checked']
   const tooLarge = ['the input is too large to be checked']
 
-  test('nested some hundred levels deep is checked further, and nothing overflows', () => {
+  test('nested some hundred levels deep is still checked, without an overflow', () => {
     expect([249, 250, 5_000, 100_000].map((levels) => schemaProblems(list, nested(levels)))).toEqual([
       [],
       tooDeep,
@@ -222,19 +222,19 @@ describe('no input and no schema', () => {
     ])
   })
 
-  test('nested too deeply is let through where the depth is in what is excluded, or in one of several forms', () => {
+  test('nested too deeply is accepted when the depth is in an exclusion, or in one of several forms', () => {
     expect(schemaProblems({ not: list }, nested(5_000))).toEqual(tooDeep)
     expect(schemaProblems({ anyOf: [list, {}] }, nested(5_000))).toEqual(tooDeep)
   })
 
-  test('that refers to itself without end goes on for ever', () => {
+  test('that refers to itself without end terminates', () => {
     expect(schemaProblems({ $ref: '#' }, 1)).toEqual(tooDeep)
     const circular: { [key: string]: Json } = { type: 'object' }
     circular['properties'] = { next: circular }
     expect(schemaProblems(circular, { next: { next: 1 } })).toEqual(['next.next must be object, not number'])
   })
 
-  test('whose forms multiply with every level takes for ever', () => {
+  test('whose forms multiply with every level terminates', () => {
     const forks = { anyOf: [{ allOf: [{ $ref: '#' }, false] }, { allOf: [{ $ref: '#' }, false] }] }
     expect(schemaProblems(forks, 1)).toEqual(tooDeep)
     const either = (last: string) => ({ properties: { next: { $ref: '#' } }, required: [last] })
@@ -245,7 +245,7 @@ describe('no input and no schema', () => {
     Array.from({ length: count }, (_, index) => item(index))
   const long = numbered(2_000, (index) => index)
 
-  // Each has about as much work in one comparison as its value is long.
+  // Each comparison takes about as long as its value.
   test.each<[string, JsonObject, Json]>([
     [
       'items that may be many objects',
@@ -257,24 +257,24 @@ describe('no input and no schema', () => {
     ['checks of each item', { items: { allOf: numbered(2_200, () => ({ type: 'number' })) } }, long],
     ['names', { allOf: numbered(1_100, () => ({ required: numbered(2_000, () => 'a') })) }, { a: 1 }],
     ['characters', { allOf: numbered(350, () => ({ minLength: 49_999 })) }, 'x'.repeat(50_000)],
-  ])('multiply to take longer than a moment: %s', (_, schema, value) => {
+  ])('takes little time to multiply: %s', (_, schema, value) => {
     expect(schemaProblems(schema, value)).toEqual(tooLarge)
   })
 
-  test('make a large input too large by itself', () => {
+  test('does not make a large input too large', () => {
     const items = numbered(50_000, (index) => `item ${index}`)
     const each = { type: 'string', minLength: 1, maxLength: 20, enum: items }
     expect(schemaProblems({ type: 'array', items: each, uniqueItems: true, maxItems: 50_000 }, items)).toEqual([])
     expect(schemaProblems({ const: items }, items.with(0, 'item 0'))).toEqual([])
   })
 
-  test('makes a long answer: twenty problems are told, and places in a few words', () => {
+  test('has a long answer shortened: twenty problems, and paths in a few words', () => {
     const numbers = { type: 'array', items: { type: 'number' } }
-    const told = schemaProblems(
+    const reported = schemaProblems(
       numbers,
       Array.from({ length: 10_000 }, () => 'x'),
     )
-    expect([told.length, told.slice(-2)]).toEqual([21, ['[19] must be number, not string', 'and more']])
+    expect([reported.length, reported.slice(-2)]).toEqual([21, ['[19] must be number, not string', 'and more']])
     expect(
       schemaProblems(
         numbers,
@@ -288,13 +288,13 @@ describe('no input and no schema', () => {
   })
 })
 
-test('a schema is compiled once', () => {
+test('compiles a schema once', () => {
   const schema = { type: 'string' }
   expect(compileSchema(schema)).toBe(compileSchema(schema))
   expect(compileSchema({ type: 'string' })).not.toBe(compileSchema(schema))
 })
 
-describe('what is compiled', () => {
+describe('a compiled schema', () => {
   const names = fc.constantFrom('a', 'b', 'toString', '__proto__')
   const scalar = fc.oneof(
     fc.constantFrom('', 'x', 'abc', 0, 1, 2.5, -1, true, false, null),
@@ -321,7 +321,7 @@ describe('what is compiled', () => {
     minLength: limit,
     minItems: limit,
   }
-  /** A few keywords at a time: of many at once nearly nothing fits. */
+  /** A few keywords at a time: almost nothing fits many at once. */
   const keywords = (all: { readonly [keyword: string]: fc.Arbitrary<unknown> }): fc.Arbitrary<JsonObject> =>
     fc
       .subarray(Object.keys(all), { maxLength: 3 })
@@ -331,7 +331,7 @@ describe('what is compiled', () => {
   const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => {
     const forms = fc.array(tie('schema'), { minLength: 1, maxLength: 2 })
     const properties = fc.dictionary(names, tie('schema'), { maxKeys: 3 })
-    // `anyOf` and `oneOf` together mean more than they did.
+    // `anyOf` and `oneOf` together had another meaning before.
     const deep = { ...simple, properties, items: tie('schema') }
     return {
       schema: fc.oneof(
@@ -343,19 +343,19 @@ describe('what is compiled', () => {
     }
   })
 
-  test('says what the interpreter said, for every keyword that both know', () => {
+  test('agrees with the interpreter for every keyword that both know', () => {
     let fitting = 0
     let wrong = 0
     fc.assert(
-      fc.property(schema, value, (given, input) => {
-        const expected = interpretedProblems(given, input)
+      fc.property(schema, value, (drawnSchema, input) => {
+        const expected = interpretedProblems(drawnSchema, input)
         if (expected.length === 0) fitting++
         else wrong++
-        expect(schemaProblems(given, input)).toEqual(expected)
+        expect(schemaProblems(drawnSchema, input)).toEqual(expected)
       }),
       { numRuns: 2_000 },
     )
-    // The comparison is about both.
+    // Compares what both know.
     expect([fitting > 200, wrong > 200]).toEqual([true, true])
   })
 })

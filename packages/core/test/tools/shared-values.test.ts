@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
+// Tests R-TOOL-15, R-HOOK-1, R-RES-7: one part of a run cannot change the values of another.
 import { describe, expect, test } from 'vitest'
 import {
   replay,
@@ -22,8 +22,8 @@ import {
   tick,
   tool,
   until,
-  type Given,
-  type Going,
+  type RunTestOptions,
+  type RunningRun,
   type Run,
   isLive,
 } from '../support/harness.ts'
@@ -31,20 +31,20 @@ import {
 const input = () => ({ path: 'a.txt', edits: [{ from: 'a', to: 'b' }] })
 const script = () => [calls({ name: 'Edit', id: 'c1', input: input() }), 'done']
 
-/** Changes whatever it can reach of an input; a frozen one is left as it is. */
-function spoil(value: unknown): void {
-  const given = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
+/** Changes everything it can reach in an input; a frozen one stays unchanged. */
+function mutate(value: unknown): void {
+  const fields = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
   for (const change of [
-    () => (given.path = 'spoilt'),
-    () => (given.more = 'spoilt'),
-    () => delete given.path,
-    () => (given.edits![0]!.to = 'spoilt'),
-    () => given.edits!.push({}),
+    () => (fields.path = 'spoilt'),
+    () => (fields.more = 'spoilt'),
+    () => delete fields.path,
+    () => (fields.edits![0]!.to = 'spoilt'),
+    () => fields.edits!.push({}),
   ]) {
     try {
       change()
     } catch {
-      // It could not be changed: as well.
+      // It was frozen, which is fine.
     }
   }
 }
@@ -56,36 +56,36 @@ const calledInput = ({ state }: Pick<Run, 'state'>): unknown => {
   return undefined
 }
 
-/** The same run, played back from its record. */
-async function playedBack(whole: Run, given: Given): Promise<void> {
+/** The same run, replayed from its record. */
+async function expectReplays(whole: Run, overrides: RunTestOptions): Promise<void> {
   const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
-  const options: RunOptions = { ...given, model: scriptedModel([]) }
+  const options: RunOptions = { ...overrides, model: scriptedModel([]) }
   const { events, terminal } = await replay(records, options)
   const live = whole.events.filter((event) => !isLive(event))
   expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
 }
 
-describe('the input of a call on the transcript does not change', () => {
-  const spoiling: readonly (readonly [string, Given])[] = [
-    ['a tool', { tools: [tool('Edit', (given) => (spoil(given), 'x'))] }],
-    ['a tool that ends later', { tools: [tool('Edit', async (given) => (await tick(), spoil(given), 'x'))] }],
-    ['a tool that starts early', { tools: [reader('Edit', (given) => (spoil(given), 'x'))] }],
+describe('the input of a call on the transcript is not changed', () => {
+  const spoiling: readonly (readonly [string, RunTestOptions])[] = [
+    ['a tool', { tools: [tool('Edit', (input) => (mutate(input), 'x'))] }],
+    ['a tool that ends later', { tools: [tool('Edit', async (input) => (await tick(), mutate(input), 'x'))] }],
+    ['a tool that starts early', { tools: [reader('Edit', (input) => (mutate(input), 'x'))] }],
     [
       "a tool's own check",
       {
         tools: [
-          { ...tool('Edit'), validate: (given: unknown) => (spoil(given), { valid: true, input: given as never }) },
+          { ...tool('Edit'), validate: (input: unknown) => (mutate(input), { valid: true, input: input as never }) },
         ],
       },
     ],
-    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (given: unknown) => (spoil(given), true) }] }],
+    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (input: unknown) => (mutate(input), true) }] }],
     [
       'a permission rule',
       {
         tools: [tool('Edit')],
         permissions: {
-          denies: ({ call }) => (spoil(call.input), undefined),
-          decide: ({ call }) => (spoil(call.input), { behavior: 'allow' }),
+          denies: ({ call }) => (mutate(call.input), undefined),
+          decide: ({ call }) => (mutate(call.input), { behavior: 'allow' }),
         },
       },
     ],
@@ -93,7 +93,7 @@ describe('the input of a call on the transcript does not change', () => {
       'a hook',
       {
         tools: [tool('Edit')],
-        hooks: [hook(['beforeToolUse', 'afterToolUse'], ({ toolCall }) => spoil(toolCall?.input))],
+        hooks: [hook(['beforeToolUse', 'afterToolUse'], ({ toolCall }) => mutate(toolCall?.input))],
       },
     ],
     [
@@ -103,29 +103,29 @@ describe('the input of a call on the transcript does not change', () => {
         hooks: [
           hook('afterStep', (context) => {
             for (const entry of context.state().transcript)
-              if (entry.kind === 'assistant') spoil((entry.message.content[0] as ToolUseBlock).input)
+              if (entry.kind === 'assistant') mutate((entry.message.content[0] as ToolUseBlock).input)
           }),
         ],
       },
     ],
   ]
-  test.each(spoiling)('by %s', async (_who, given) => {
-    const result = await run(script(), given)
+  test.each(spoiling)('by %s', async (_who, overrides) => {
+    const result = await run(script(), overrides)
     expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
-    await playedBack(result, given)
+    await expectReplays(result, overrides)
   })
 
-  test('by whoever hears of it', async () => {
+  test('by a listener', async () => {
     const going = begin(script(), { tools: [tool('Edit')] })
     const hears = (async () => {
       for (;;) {
         await Promise.resolve()
         for (const event of going.events) {
-          if (event.type === 'tool_start') spoil(event.input)
+          if (event.type === 'tool_start') mutate(event.input)
           if (event.type === 'model_update' && event.update.type === 'block')
-            spoil((event.update.block as ToolUseBlock).input)
+            mutate((event.update.block as ToolUseBlock).input)
           if (event.type === 'message' && event.entry.kind === 'assistant')
-            for (const block of event.entry.message.content) spoil((block as ToolUseBlock).input)
+            for (const block of event.entry.message.content) mutate((block as ToolUseBlock).input)
           if (event.type === 'run_end') return
         }
       }
@@ -135,41 +135,41 @@ describe('the input of a call on the transcript does not change', () => {
     expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
   })
 
-  test('by the model that gave it', async () => {
-    const kept = input()
-    const result = await run([calls({ name: 'Edit', input: kept }), 'done'], {
-      tools: [tool('Edit', () => (spoil(kept), 'x'))],
+  test('by the model that returned it', async () => {
+    const shared = input()
+    const result = await run([calls({ name: 'Edit', input: shared }), 'done'], {
+      tools: [tool('Edit', () => (mutate(shared), 'x'))],
     })
     expect(calledInput(result)).toEqual(input())
   })
 
-  test('by a model that told a call before its reply was aborted', async () => {
-    const kept = input()
+  test('by a model that emitted a call before its reply was aborted', async () => {
+    const shared = input()
     const model: Model = {
       ...scriptedModel([]),
       call(_request, call) {
         call.emit({
           type: 'block',
           index: 0,
-          block: { type: 'tool_use', id: 'c1', name: 'Edit', input: kept },
+          block: { type: 'tool_use', id: 'c1', name: 'Edit', input: shared },
           messageId: 'm',
         })
         going.loop.abort()
-        spoil(kept)
+        mutate(shared)
         return Promise.reject(call.signal.reason as Error)
       },
     }
-    const going: Going = begin([], { model, tools: [tool('Edit')] })
+    const going: RunningRun = begin([], { model, tools: [tool('Edit')] })
     const result = await going.end()
     expect([result.terminal.reason, calledInput(result)]).toEqual(['aborted_streaming', input()])
   })
 
-  test('but a tool may work on what it is given as it likes', async () => {
+  test('although a tool may change its own copy', async () => {
     const seen: unknown[] = []
-    const edit = tool('Edit', (given) => {
-      given['path'] = `${String(given['path'])}.bak`
-      ;(given['edits'] as object[]).push({ from: 'c', to: 'd' })
-      seen.push(given)
+    const edit = tool('Edit', (input) => {
+      input['path'] = `${String(input['path'])}.bak`
+      ;(input['edits'] as object[]).push({ from: 'c', to: 'd' })
+      seen.push(input)
       return 'x'
     })
     await run([calls({ name: 'Edit', input: input() }), calls({ name: 'Edit', input: input() }), 'done'], {
@@ -179,34 +179,34 @@ describe('the input of a call on the transcript does not change', () => {
     expect(seen).toEqual([changed, changed])
   })
 
-  test('and the hooks after it are told the input that was asked for', async () => {
+  test('and the hooks after it receive the original input', async () => {
     const seen: unknown[] = []
     await run(script(), {
-      tools: [tool('Edit', (given) => (spoil(given), 'x'))],
+      tools: [tool('Edit', (input) => (mutate(input), 'x'))],
       hooks: [hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input)))],
     })
     expect(seen).toEqual([input()])
   })
 
-  test('nor does one that a hook put in its place', async () => {
-    const kept = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
+  test('nor is one that a hook replaced', async () => {
+    const sharedInput = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     const seen: unknown[] = []
-    const given: Given = {
-      tools: [tool('Edit', (value) => (seen.push(json(value)), spoil(value), spoil(kept), 'x'))],
+    const runOptions: RunTestOptions = {
+      tools: [tool('Edit', (value) => (seen.push(json(value)), mutate(value), mutate(sharedInput), 'x'))],
       hooks: [
-        hook('beforeToolUse', (context: HookContext) => context.withToolInput(kept)),
+        hook('beforeToolUse', (context: HookContext) => context.withToolInput(sharedInput)),
         hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input))),
       ],
     }
-    const result = await run(script(), given)
+    const result = await run(script(), runOptions)
     const asked = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
     expect(seen).toEqual([asked, asked])
-    await playedBack(result, given)
+    await expectReplays(result, runOptions)
   })
 })
 
-describe('what was given stays as it was given', () => {
-  test('by a tool, which goes on to change its blocks and details', async () => {
+describe('a returned value is not changed', () => {
+  test('by a tool that later changes its blocks and details', async () => {
     const blocks = [{ type: 'text', text: 'seen' }] as { type: 'text'; text: string }[]
     const details: { lines: number; parts: Json[] } = { lines: 1, parts: [] }
     const change = (): void => {
@@ -215,21 +215,21 @@ describe('what was given stays as it was given', () => {
       details.lines = 2
       details.parts.push('spoilt')
     }
-    const given: Given = {
+    const runOptions: RunTestOptions = {
       tools: [tool('Look', () => ({ content: blocks, details })), tool('Other', () => (change(), 'x'))],
     }
-    const result = await run([calls('Look', 'Other'), 'done'], given)
+    const result = await run([calls('Look', 'Other'), 'done'], runOptions)
     expect([results(result)[0]?.content, result.state.transcript.at(2)]).toMatchObject([
       [{ type: 'text', text: 'seen' }],
       { details: { call_0_0: { lines: 1, parts: [] } } },
     ])
-    await playedBack(result, given)
+    await expectReplays(result, runOptions)
   })
 
   test('by a hook: messages, metadata', async () => {
     const content = [{ type: 'text', text: 'a note' }] as { type: 'text'; text: string }[]
     const kept: { n: number } = { n: 1 }
-    const given: Given = {
+    const runOptions: RunTestOptions = {
       tools: [tool('Look')],
       hooks: [
         hook('beforeStep', (context) =>
@@ -241,27 +241,27 @@ describe('what was given stays as it was given', () => {
         }),
       ],
     }
-    const result = await run([calls('Look'), 'done'], given)
+    const result = await run([calls('Look'), 'done'], runOptions)
     const notes = [...result.state.transcript].flatMap((entry) =>
       entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
     )
-    const told = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
-    expect([notes[0], told[0]]).toEqual([
+    const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
+    expect([notes[0], outcomes[0]]).toEqual([
       [{ type: 'text', text: 'a note' }],
       { messages: [[{ type: 'text', text: 'a note' }]], metadata: { kept: { n: 1 } } },
     ])
-    await playedBack(result, given)
+    await expectReplays(result, runOptions)
   })
 
-  test('by a hook that keeps the state it gave', async () => {
-    let given: { [key: string]: Json } = {}
+  test('by a hook that keeps the state it returned', async () => {
+    let metadata: { [key: string]: Json } = {}
     const result = await run([calls('Look'), 'done'], {
-      tools: [tool('Look', () => ((given['kept'] = 'spoilt'), 'x'))],
+      tools: [tool('Look', () => ((metadata['kept'] = 'spoilt'), 'x'))],
       hooks: [
         hook('beforeExecution', (context) => {
           const state = context.state().withMetadata('kept', 1)
-          // Types are no fence for plain JavaScript.
-          given = state.metadata as { [key: string]: Json }
+          // Types do not stop plain JavaScript code.
+          metadata = state.metadata as { [key: string]: Json }
           return context.withState(state)
         }),
       ],
@@ -269,7 +269,7 @@ describe('what was given stays as it was given', () => {
     expect(result.state.spent.metadata).toEqual({ kept: 1 })
   })
 
-  test('by a person: a prompt, a message on the way', async () => {
+  test('by a person: a prompt, a queued message', async () => {
     const prompt: ContentBlock[] = [{ type: 'text', text: 'go' }]
     const steered: ContentBlock[] = [{ type: 'text', text: 'this way' }]
     const spoilt: ContentBlock = { type: 'text', text: 'spoilt' }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SUB-1 to R-SUB-8.
+// Tests R-SUB-1 to R-SUB-8.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
@@ -21,7 +21,7 @@ import {
   resultTexts,
   results,
   run,
-  said,
+  loopMessages,
   tool,
   until,
 } from '../support/harness.ts'
@@ -65,7 +65,7 @@ describe('a subagent', () => {
     expect(result.state.spent).toMatchObject({ subagents: 1, totalTokens: 60 })
   })
 
-  test('tells its events inside those of the parent', async () => {
+  test('emits its events inside those of the parent', async () => {
     const { events } = await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: ['found it'] }), {
       tools: [agent()],
     })
@@ -85,7 +85,7 @@ describe('a subagent', () => {
     ] satisfies RunEvent['type'][])
   })
 
-  test('has its own system prompt, tools and turns, and on the last level starts no agents', async () => {
+  test('has its own system prompt, tools and turns, and starts no agents on the last level', async () => {
     const child = agent(({ prompt }) => ({
       prompt,
       system: 'child system',
@@ -123,7 +123,7 @@ describe('a subagent', () => {
     expect(model.requests.filter(({ messages }) => messages[0]?.content === 'sub')).toHaveLength(3)
   })
 
-  test("is not stopped by the guard on its parent's turns, and by any other", async () => {
+  test("is not stopped by the guard on its parent's turns, but by any other", async () => {
     const script = byPrompt({
       go: [calls(spawnCall('sub')), 'done'],
       sub: (turn) => (turn < 3 ? calls('Look') : 'found it'),
@@ -139,7 +139,7 @@ describe('a subagent', () => {
     ])
   })
 
-  test('stopped by a tool of its own has given its answer', async () => {
+  test('has given its answer when one of its tools stops it', async () => {
     const submit = tool('Submit', () => { throw new AgentStopException({ signal: new StopSignal({ reason: 'stop_requested', message: '42' }) }) }) // prettier-ignore
     const { terminal, state } = await run(
       byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: [{ text: 'my answer', ...calls('Submit') }] }),
@@ -165,7 +165,7 @@ describe('a subagent', () => {
     expect(inner.map(({ reason, signal }) => [reason, signal.context['cause']])).toEqual([['aborted_tools', 'parent']])
   })
 
-  test('R-SUB-6: that was aborted with its parent leaves its last words to whoever goes on', async () => {
+  test('R-SUB-6: that was aborted with its parent passes its last words to the continuing run', async () => {
     const script = byPrompt({ go: [calls(spawnCall('sub'))], sub: [{ text: 'It is in a.ts:7.', ...calls('Hang') }] })
     const going = begin(script, { tools: [agent(), hanging('Hang')] })
     await until(() => going.events.some((event) => event.type === 'agent' && event.event.type === 'tool_start'))
@@ -183,7 +183,7 @@ describe('a subagent', () => {
     ['terminated', 'aborted_tools', 'aborted_tools'],
     ['abandoned', 'abandoned', 'aborted_tools'],
     ['budget', 'max_budget_usd', 'max_budget_usd'],
-  ] as const)('is told of an abort by %s: its parent ends as %s and it as %s', async (cause, ofParent, ofChild) => {
+  ] as const)('is notified of an abort by %s: its parent ends as %s and it as %s', async (cause, ofParent, ofChild) => {
     const going = begin(byPrompt({ go: [calls(spawnCall('sub'))], sub: [calls('Hang')] }), {
       tools: [agent(), hanging('Hang')],
       prices: dollarATokenPrices,
@@ -201,7 +201,7 @@ describe('a subagent', () => {
       maxDurationMs: 5_000,
     })
     const { terminal, events } = result
-    // It had said nothing, and no person interrupted it.
+    // It had written nothing, and no person interrupted it.
     expect(resultTexts(result)).toEqual([
       'The agent was stopped before it was done (time_limit: Time limit reached: 5.0/5.0 s).',
     ])
@@ -216,7 +216,7 @@ describe('a subagent', () => {
     ])
   })
 
-  test('leaves in the figures of its parent what it was charged at worst case, apart from what was settled', async () => {
+  test('adds its worst-case charges to the figures of its parent, separate from settled ones', async () => {
     const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
     const model = scriptedModel([calls(spawnCall('sub')), lost, 'found it', 'done'], { maxOutputTokens: 2_000 })
     const { terminal, state } = await run([], {
@@ -230,7 +230,7 @@ describe('a subagent', () => {
     expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])
   })
 
-  test('several run together, unless the tool says that they are not safe beside each other', async () => {
+  test('runs in parallel with others, unless the tool declares them unsafe in parallel', async () => {
     const order: string[] = []
     const look = reader('Look', () => (order.push('Look'), 'x'))
     const script = byPrompt({
@@ -240,14 +240,14 @@ describe('a subagent', () => {
     })
     const together = await run(script, { tools: [agent(), look] })
     expect(resultTexts(together)).toEqual(['from a', 'from b'])
-    const begun = together.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
-    expect(begun.lastIndexOf('call_0_0')).toBeGreaterThan(begun.indexOf('call_0_1'))
+    const startedCalls = together.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
+    expect(startedCalls.lastIndexOf('call_0_0')).toBeGreaterThan(startedCalls.indexOf('call_0_1'))
     const alone = await run(script, { tools: [agent(undefined, { concurrencySafe: false }), look] })
     const one = alone.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
     expect(one.lastIndexOf('call_0_0')).toBeLessThan(one.indexOf('call_0_1'))
   })
 
-  test('several that run together take the time of the longest', async () => {
+  test('takes the time of the longest when several run in parallel', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const after = (ms: number, text: string): ScriptedReply => ({
       text,
@@ -262,12 +262,12 @@ describe('a subagent', () => {
     const { terminal, events } = await run(script, { clock, tools: [agent(undefined, { concurrencySafe: true })] })
     expect([terminal.reason, terminal.durationMs]).toEqual(['completed', 5_000])
     expect(endOf(innerEvents(events)).map(({ durationMs }) => durationMs)).toEqual([1_000, 3_000, 5_000])
-    // What is told of each call is the time of its agent.
+    // The reported time of each call is that of its agent.
     const callTimes = events.flatMap((event) => (event.type === 'tool_end' ? [event.durationMs] : []))
     expect(callTimes).toEqual([3_000, 5_000, 1_000])
   })
 
-  test('only so many may be started in a run', async () => {
+  test('can be started only a limited number of times in a run', async () => {
     const script = byPrompt({ go: [calls(spawnCall('sub')), calls(spawnCall('sub')), 'done'], sub: ['found'] })
     expect(resultTexts(await run(script, { tools: [agent()], maxSubagents: 1 }))).toEqual([
       'found',
@@ -282,7 +282,7 @@ describe('a subagent', () => {
     ])
   })
 
-  test('has its tools and requests seen by hooks, not its beginning and end', async () => {
+  test('shows its tools and requests to hooks, but not its start and end', async () => {
     const seen: string[] = []
     const listening = hook(
       ['beforeExecution', 'afterExecution', 'onStop', 'beforeToolUse', 'beforeInference'],
@@ -339,7 +339,7 @@ describe('a subagent', () => {
     expect(tasks).toEqual(['main'])
   })
 
-  test('is handed nothing: a message that comes while it works is for the main loop', async () => {
+  test('receives no message that arrives while it works: that is for the main loop', async () => {
     const going = begin(
       byPrompt({
         go: [calls(spawnCall('sub')), 'done', 'done'],
@@ -359,13 +359,13 @@ describe('a subagent', () => {
       'tool_results',
       'assistant',
     ])
-    expect(said(result)).toEqual([
+    expect(loopMessages(result)).toEqual([
       ['steer', 'look here'],
       ['follow_up', 'and there'],
     ])
   })
 
-  test('that leaves a deaf tool behind has it named by its parent', async () => {
+  test('that leaves a hanging tool behind has it named by its parent', async () => {
     const going = begin(byPrompt({ go: [calls(spawnCall('sub'))], sub: [calls({ name: 'Deaf', id: 'deaf' })] }), {
       tools: [agent(), hanging('Deaf', { deaf: true })],
     })
@@ -389,7 +389,7 @@ describe('a subagent', () => {
     ])
   })
 
-  test('is given no more room than its parent has left', async () => {
+  test('gets no more room than its parent has left', async () => {
     const model = scriptedModel(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: ['found it'] }), {
       maxOutputTokens: 2_000,
     })

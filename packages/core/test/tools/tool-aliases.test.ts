@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
+// Tests R-TOOL-20, R-TOOL-20a: a call by an alias runs the target tool, and only the transcript shows the alias.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type Permissions } from '../../src/index.ts'
@@ -9,17 +9,17 @@ import { scriptedModel, createFakeClock } from '../../src/testing/index.ts'
 const names = ['A', 'B', 'C', 'D'] as const
 const name = fc.constantFrom(...names)
 
-const given = fc.record({
+const aliasCases = fc.record({
   toolAliases: fc.dictionary(name, name),
-  there: fc.uniqueArray(name, { minLength: 1 }),
+  toolNames: fc.uniqueArray(name, { minLength: 1 }),
   denied: fc.uniqueArray(name),
   written: fc.array(name, { minLength: 1, maxLength: 4 }),
   isReading: fc.boolean(),
 })
 
-test('whatever leads where: the named tool runs, in one step, unless it is denied; the transcript keeps what the model wrote', async () => {
+test('runs the target of any alias in one step, unless it is denied; the transcript keeps what the model wrote', async () => {
   await fc.assert(
-    fc.asyncProperty(given, async ({ toolAliases, there, denied, written, isReading }) => {
+    fc.asyncProperty(aliasCases, async ({ toolAliases, toolNames, denied, written, isReading }) => {
       const ran: string[] = []
       const judged: (readonly [called: string, written: string])[] = []
       const hooked: string[] = []
@@ -31,49 +31,51 @@ test('whatever leads where: the named tool runs, in one step, unless it is denie
         },
         decide: () => ({ behavior: 'allow' }),
       }
-      const told = await run([calls(...written), 'done'], {
-        tools: there.map((each) => tool(each, () => (ran.push(each), each), { readOnly: isReading })),
+      const ended = await run([calls(...written), 'done'], {
+        tools: toolNames.map((each) => tool(each, () => (ran.push(each), each), { readOnly: isReading })),
         toolAliases,
         permissions,
         hooks: [hook('afterToolUse', ({ toolCall }) => void hooked.push(toolCall?.name ?? ''))],
       })
       const lead = written.map((each) => toolAliases[each] ?? each)
-      const known = lead.filter((each) => there.includes(each))
-      const running = known.filter((each) => !denied.includes(each))
+      const existing = lead.filter((each) => toolNames.includes(each))
+      const running = existing.filter((each) => !denied.includes(each))
       expect([ran, hooked]).toEqual([running, running])
       expect(new Set(judged.map((pair) => pair.join()))).toEqual(
-        new Set(written.flatMap((each, at) => (there.includes(lead[at] ?? 'A') ? [`${lead[at]},${each}`] : []))),
+        new Set(written.flatMap((each, at) => (toolNames.includes(lead[at] ?? 'A') ? [`${lead[at]},${each}`] : []))),
       )
       const missing = /^There is no tool named "(.)"/
-      const texts = resultTexts(told).map((text) => missing.exec(String(text))?.[1]?.toLowerCase() ?? text)
+      const texts = resultTexts(ended).map((text) => missing.exec(String(text))?.[1]?.toLowerCase() ?? text)
       expect(texts).toEqual(
-        lead.map((each) => (there.includes(each) ? (denied.includes(each) ? 'denied' : each) : each.toLowerCase())),
+        lead.map((each) => (toolNames.includes(each) ? (denied.includes(each) ? 'denied' : each) : each.toLowerCase())),
       )
-      const [, reply] = told.messages
+      const [, reply] = ended.messages
       expect(json(reply?.content ?? [])).toMatchObject(written.map((each) => ({ type: 'tool_use', name: each })))
     }),
     { numRuns: 60 },
   )
 })
 
-test('a resume after every record comes to the same, also where the aliases are gone by then', async () => {
+test('a resume after every record has the same result, also when the aliases are gone by then', async () => {
   const options = (toolAliases: NonNullable<RunOptions['toolAliases']>) => ({
     model: scriptedModel(({ messages }) => (messages.length === 1 ? calls({ name: 'Bash', id: 'c' }) : 'done')),
     clock: createFakeClock({ autoAdvance: true }),
     tools: [reader('Own', 'own'), reader('Bash', 'theirs')],
     toolAliases,
   })
-  const whole = await run([], options({ Bash: 'Own' }))
-  expect(resultTexts(whole)).toEqual(['own'])
-  const texts = ({ state }: Pick<typeof whole, 'state'>) =>
+  const completeRun = await run([], options({ Bash: 'Own' }))
+  expect(resultTexts(completeRun)).toEqual(['own'])
+  const texts = ({ state }: Pick<typeof completeRun, 'state'>) =>
     state.transcript.messages().map(({ content }) => JSON.stringify(content))
-  const asked = whole.steps.records.findIndex((record) => record.type === 'result' && record.key.includes('tool:'))
-  for (let count = 1; count < whole.steps.records.length; count++) {
+  const asked = completeRun.steps.records.findIndex(
+    (record) => record.type === 'result' && record.key.includes('tool:'),
+  )
+  for (let count = 1; count < completeRun.steps.records.length; count++) {
     const records = await killedAfter(count, options({ Bash: 'Own' }))
     const same = await resume(records, options({ Bash: 'Own' })).loop.ended
-    expect(texts(same)).toEqual(texts(whole))
+    expect(texts(same)).toEqual(texts(completeRun))
     if (count <= asked) continue
-    const gone = await resume(records, options({})).loop.ended
-    expect(texts(gone)).toEqual(texts(whole))
+    const withoutAliases = await resume(records, options({})).loop.ended
+    expect(texts(withoutAliases)).toEqual(texts(completeRun))
   }
 })

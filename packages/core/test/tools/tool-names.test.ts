@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TOOL-22: names of tools that services refuse.
+// Tests R-TOOL-22: tool names that services refuse.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { agentTool, ConfigurationError, streamRun, startRun, type AnyTool, type Model } from '../../src/index.ts'
@@ -11,7 +11,7 @@ const start =
     streamRun(startRun({ prompt: 'go' }), { model, tools })
 
 test.each(['my tool', 'files.read', 'a/b', 'größe', 'a\n', 'x'.repeat(129)])(
-  '%j is refused by its name, with the rule',
+  '%j is rejected by its name, with the rule',
   (name) => {
     expect(start([reader(name)])).toThrow(ConfigurationError)
     expect(start([reader('Look'), reader(name)])).toThrow(
@@ -27,7 +27,7 @@ test('so is the name of an agent, and of a tool of an agent', () => {
   expect(agent('Agent', [reader('my tool')])).toThrow('The tool name "my tool" is not allowed.')
 })
 
-test('every name of letters, digits, _ and - is taken, and no other', () => {
+test('accepts every name of letters, digits, _ and -, and no other', () => {
   const letters = ['a', 'b', 'z', 'A', 'Z', '0', '9', '_', '-'].map((letter) => fc.constant(letter))
   fc.assert(
     fc.property(fc.array(fc.oneof(...letters), { minLength: 1, maxLength: 128 }), (name) => {
@@ -48,7 +48,7 @@ test('every name of letters, digits, _ and - is taken, and no other', () => {
   )
 })
 
-test('a model that takes shorter names is named, wherever it stands', () => {
+test('names a model that accepts only shorter names, wherever it is configured', () => {
   const model: Model = { ...scriptedModel(['ok']), id: 'short', maxToolNameLength: 64 }
   const long = reader('x'.repeat(65))
   const message = `The tool name ${'x'.repeat(65)} has 65 characters, and short takes 64 at most.`

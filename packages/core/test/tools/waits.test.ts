@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-WAIT-1 to R-WAIT-4: calls of tools that wait.
+// Tests R-WAIT-1 to R-WAIT-4: tool calls that wait.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -20,10 +20,10 @@ import {
   results,
   resultTexts,
   run,
-  said,
+  loopMessages,
   subagent,
   until,
-  type Given,
+  type RunTestOptions,
   type Left,
 } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
@@ -36,7 +36,7 @@ interface Seen {
   readonly leftMs: number
 }
 
-/** A tool that waits for so long, and says what ended that. */
+/** A tool that waits this long, and reports what ended the wait. */
 function waiting(longestMs: number, seen: Seen[] = []): AnyTool {
   return {
     ...reader('Wait', (_input, { wait, signal }) => {
@@ -44,7 +44,7 @@ function waiting(longestMs: number, seen: Seen[] = []): AnyTool {
       const { sinceMs, waitedMs, leftMs } = wait
       seen.push({ sinceMs, waitedMs, leftMs })
       return new Promise((resolve, reject) => {
-        const stop = wait.onEnd(longestMs, (why) => resolve(`${why} after ${wait.waitedMs}`))
+        const stop = wait.onEnd(longestMs, (endedBy) => resolve(`${endedBy} after ${wait.waitedMs}`))
         signal.addEventListener('abort', () => {
           stop()
           reject(signal.reason as Error)
@@ -55,7 +55,7 @@ function waiting(longestMs: number, seen: Seen[] = []): AnyTool {
   }
 }
 
-/** A steady clock, and beside it a wall clock that somebody may set. */
+/** A steady clock, and a separate wall clock that can be set. */
 function twoClocks(wallAtFirst = 1_000_000, steady = createFakeClock()) {
   const wall = { offset: wallAtFirst }
   const clock = Object.assign(Object.create(steady) as typeof steady, { wallTime: () => steady.now() + wall.offset })
@@ -63,7 +63,7 @@ function twoClocks(wallAtFirst = 1_000_000, steady = createFakeClock()) {
 }
 
 describe('a call that waits', () => {
-  test('has the moment at which it began on record, and is over after its time', async () => {
+  test('records its start, and is over after its time', async () => {
     const { clock, steady } = twoClocks()
     const seen: Seen[] = []
     const going = begin([calls('Wait'), 'done'], { tools: [waiting(10 * minute, seen)], clock })
@@ -80,7 +80,7 @@ describe('a call that waits', () => {
     expect(steady.pending).toBe(0)
   })
 
-  test('other calls have nothing of it, on record or in their context', async () => {
+  test('adds nothing to other calls, on record or in their context', async () => {
     const seen: unknown[] = []
     const plain = reader('Look', (_input, context) => {
       seen.push(context.wait)
@@ -93,7 +93,7 @@ describe('a call that waits', () => {
     ])
   })
 
-  test('does not start while its message still streams, and runs beside its neighbours', async () => {
+  test('does not start while its message still streams, and runs in parallel with its neighbours', async () => {
     const { clock, steady } = twoClocks()
     const order: string[] = []
     const look = reader('Look', () => (order.push('look'), 'looked'))
@@ -114,7 +114,7 @@ describe('a call that waits', () => {
   })
 
   test.each(['steer', 'followUp'] as const)(
-    'ends when a person writes (%s), and at once where that was before',
+    'ends when a person writes (%s), and at once when that was before',
     async (how) => {
       const { clock, steady } = twoClocks()
       const seen: Seen[] = []
@@ -126,13 +126,13 @@ describe('a call that waits', () => {
       await steady.advance(7_000)
       going.loop[how]('how is it?')
       const ended = await going.end()
-      // One that is taken at the end still waits when the model waits again.
+      // A message taken at the end is still queued when the model waits again.
       const more = how === 'followUp' ? ['arrived after 0'] : []
       expect(resultTexts(ended)).toEqual(['arrived after 7000', ...more])
     },
   )
 
-  test('ends when a stop is asked for, and the run ends by it', async () => {
+  test('ends when a stop is requested, which ends the run', async () => {
     const { clock } = twoClocks()
     const seen: Seen[] = []
     const going = begin([calls('Wait'), 'done'], { tools: [waiting(minute, seen)], clock })
@@ -168,7 +168,7 @@ describe('a call that waits', () => {
     expect(seen[0]?.leftMs).toBe(54_000)
   })
 
-  test('in a subagent keeps within what is left of the run', async () => {
+  test('stays within what is left of the run in a subagent', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const seen: Seen[] = []
     const slow = reader('Slow', () => new Promise((resolve) => void clock.after(30_000, () => resolve('slow'))))
@@ -180,7 +180,7 @@ describe('a call that waits', () => {
     expect([terminal.reason, seen[0]?.leftMs]).toEqual(['completed', 27_000])
   })
 
-  test('in a subagent hears no message, and ends with the run', async () => {
+  test('receives no message in a subagent, and ends with the run', async () => {
     const { clock, steady } = twoClocks()
     const seen: Seen[] = []
     const script = (_: unknown, index: number): ScriptedReply =>
@@ -218,7 +218,7 @@ describe('a call that waits, after a kill', () => {
     expect(resultTexts({ state: allOf((await ended).state) })).toEqual(['over after 600000'])
   })
 
-  test('is over at once where its time has passed', async () => {
+  test('is over at once when its time has passed', async () => {
     const records = await killed([waiting(10 * minute)])
     const { clock } = twoClocks(1_000_000 + 24 * 60 * minute, createFakeClock({ autoAdvance: true }))
     const { ended } = resume(records, { model: scriptedModel(['done']), tools: [waiting(10 * minute)], clock }).loop
@@ -235,7 +235,7 @@ describe('a call that waits, after a kill', () => {
     expect([(await again).terminal.reason, seen]).toEqual(['completed', []])
   })
 
-  test('whatever the clocks show, none waits longer than it was to, over all processes', async () => {
+  test('waits no longer than intended in total over all processes, whatever the clocks show', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 10 * minute }),
@@ -256,20 +256,20 @@ describe('a call that waits, after a kill', () => {
   })
 })
 
-describe('the reminder of a run that goes in circles', () => {
+describe('the reminder of a run in a cycle', () => {
   const look = reader('Look')
-  const circles = (tools: readonly AnyTool[], given: Given = {}) =>
-    run(() => calls('Look'), { tools, stopWhen: noProgress(), ...given })
+  const circles = (tools: readonly AnyTool[], overrides: RunTestOptions = {}) =>
+    run(() => calls('Look'), { tools, stopWhen: noProgress(), ...overrides })
 
-  test('names the tool that waits, where there is one', async () => {
+  test('names the tool that waits, if there is one', async () => {
     const [with_, without] = [await circles([look, waiting(1)]), await circles([look])]
-    expect(said(with_)).toEqual([['loop', expect.stringContaining('call Wait instead')]])
-    expect(said(without)).toEqual([['loop', expect.stringContaining('`sleep 60`')]])
-    // What-if reckons with one length.
-    expect(said(with_)[0]?.[1].length).toBe(noProgressNudge.length)
+    expect(loopMessages(with_)).toEqual([['loop', expect.stringContaining('call Wait instead')]])
+    expect(loopMessages(without)).toEqual([['loop', expect.stringContaining('`sleep 60`')]])
+    // What-if assumes one length.
+    expect(loopMessages(with_)[0]?.[1].length).toBe(noProgressNudge.length)
   })
 
-  test('a run that heeds it waits on, and one whose waits return at once is stopped', async () => {
+  test('lets a run that obeys it keep waiting, and stops one whose waits return at once', async () => {
     const script = (_: unknown, index: number): ScriptedReply =>
       index < 3 ? calls('Look') : index < 23 ? calls('Wait') : 'done'
     const clock = () => createFakeClock({ autoAdvance: true })

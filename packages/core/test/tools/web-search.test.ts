@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SEARCH-1 to R-SEARCH-5: a question that lets its service search the web is reserved with all that it may be billed.
+// Tests R-SEARCH-1 to R-SEARCH-5: the reservation for a question with web search covers the maximum bill.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
@@ -36,14 +36,14 @@ const found: ContentBlock = {
 }
 
 /** A service that searches as often as it may for each request, and bills what it read each time. */
-function searching(over: Partial<Model> = {}) {
+function searching(modelParts: Partial<Model> = {}) {
   const requests: ModelRequest[] = []
   const model: Model = {
     id: 'searching',
     contextWindow: 3_000,
     maxOutputTokens: 500,
     webSearch: { domains: 'allowed and blocked' },
-    ...over,
+    ...modelParts,
     async call(request) {
       requests.push(request)
       const uses = request.webSearch?.maxUses ?? 0
@@ -67,19 +67,19 @@ function searching(over: Partial<Model> = {}) {
   return { model, requests }
 }
 
-const told = (reply: CompactionReply): string =>
+const replyText = (reply: CompactionReply): string =>
   reply.kind === 'answered'
     ? `${textOf(reply.message.content)} ${JSON.stringify(reply.message.content.map(({ type }) => type))}`
     : reply.kind === 'failed'
       ? reply.error.message
       : reply.kind
 
-function world(webSearch: WebSearchUse | undefined, service = searching(), given: Partial<RunOptions> = {}) {
+function world(webSearch: WebSearchUse | undefined, service = searching(), overrides: Partial<RunOptions> = {}) {
   const search: Tool = {
     ...reader('Search', async (_input, { ask }) => {
       const question = { system: 'Search.', messages: [{ role: 'user', content: 'x' }], maxOutputTokens: 100 } as const
       const reply = await ask?.({ ...question, model: service.model, ...(webSearch !== undefined && { webSearch }) })
-      return reply === undefined ? 'nobody to ask' : told(reply)
+      return reply === undefined ? 'nobody to ask' : replyText(reply)
     }),
     asksModel: true,
   }
@@ -93,7 +93,7 @@ function world(webSearch: WebSearchUse | undefined, service = searching(), given
     prices,
     clock: createFakeClock({ autoAdvance: true }),
     tools: [search],
-    ...given,
+    ...overrides,
   }
   return { options, requests: service.requests, model }
 }
@@ -101,7 +101,7 @@ function world(webSearch: WebSearchUse | undefined, service = searching(), given
 const startAny = (options: RunOptions) => streamRun(startRun({ prompt: 'go' }), options)
 const searchedTwice = { server_tool_use: { web_search_requests: 2 } }
 
-/** What was reserved for the question. */
+/** The reservation for the question. */
 function grantIn(records: readonly StepRecord[]): { readonly tokens: number; readonly nanos: number } {
   for (const record of records) {
     const intent = record.type === 'intent' ? record.intent : null
@@ -124,7 +124,7 @@ describe('a question that searches the web', () => {
     })
   })
 
-  test('is reserved with a fee, and with everything read again, for each search', async () => {
+  test('is reserved with a fee and another full read for each search', async () => {
     const reservedFor = async (maxUses: number | undefined) => {
       const { options } = world(maxUses === undefined ? undefined : { maxUses }, searching(), { maxBudgetUsd: 1e6 })
       const { steps } = await run([], options as never)
@@ -137,7 +137,7 @@ describe('a question that searches the web', () => {
     expect(three.nanos - without.nanos).toBe((9_000 + 3 * fee) * 1e9)
   }) // prettier-ignore
 
-  test('a pass that a long request sets off is reserved once more for each search', async () => {
+  test('reserves once more per search for a pass that a long request triggers', async () => {
     const pass = { model: 'searching', uses: 1, inputTokens: 1_000, outputTokens: 50, fromInputTokens: 1 }
     const reserved = async (webSearch: WebSearchUse | undefined): Promise<number> => {
       const service = searching({ extraPasses: [pass] })
@@ -150,27 +150,27 @@ describe('a question that searches the web', () => {
 
   test.each([
     ['a model that cannot', { webSearch: undefined as never }, { maxUses: 1 }, 'searching cannot search the web.'],
-    ['a list that it cannot keep to', { webSearch: { domains: 'none' } }, { maxUses: 1, allowedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of allowed domains.'],
-    ['blocked domains that it cannot keep to', { webSearch: { domains: 'allowed' } }, { maxUses: 1, blockedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of blocked domains.'],
+    ['a list that it cannot apply', { webSearch: { domains: 'none' } }, { maxUses: 1, allowedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of allowed domains.'],
+    ['blocked domains that it cannot apply', { webSearch: { domains: 'allowed' } }, { maxUses: 1, blockedDomains: ['a.example'] }, 'The web search of searching cannot keep to a list of blocked domains.'],
     ['no number of searches', {}, { maxUses: 0 }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
-    ['searches without end', {}, { maxUses: Infinity }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
+    ['unlimited searches', {}, { maxUses: Infinity }, 'maxUses of webSearch must be a whole number from 1 to 100.'],
     ['both lists', {}, { maxUses: 1, allowedDomains: ['a'], blockedDomains: ['b'] }, 'webSearch takes either allowedDomains or blockedDomains, not both.'],
     ['an empty list', {}, { maxUses: 1, allowedDomains: [] }, 'allowedDomains of webSearch must be a list of domains that is not empty.'],
-  ] as const)('%s is not asked, and says why', async (_, over, webSearch, why) => {
-    const { options, requests } = world(webSearch, searching(over))
+  ] as const)('%s is not asked, with the reason', async (_, modelParts, webSearch, expectedError) => {
+    const { options, requests } = world(webSearch, searching(modelParts))
     const { state, terminal } = await run([], options as never)
-    expect([resultTexts({ state }), requests, terminal.reason]).toEqual([[why], [], 'completed'])
+    expect([resultTexts({ state }), requests, terminal.reason]).toEqual([[expectedError], [], 'completed'])
   }) // prettier-ignore
 
-  test('a model that says no list of domains that there is, is no model', async () => {
+  test('a model with an invalid list of domains is rejected', async () => {
     const { options } = world({ maxUses: 1 }, searching({ webSearch: { domains: 'all' as never } }))
     expect(() => startAny(options)).toThrow("webSearch.domains must be 'allowed and blocked', 'allowed' or 'none'")
   })
 
   test('is answered from the record after a kill, and paid once', async () => {
     const webSearch = { maxUses: 2 }
-    const whole = await run([], world(webSearch).options as never)
-    for (let count = 1; count < whole.steps.records.length; count++) {
+    const completeRun = await run([], world(webSearch).options as never)
+    for (let count = 1; count < completeRun.steps.records.length; count++) {
       const records = await killedAfter(count, { ...world(webSearch).options, maxBudgetUsd: 1e6 })
       const isAnswered = records.some((record) => record.type === 'result' && /\/asked\/[^/]+$/.test(record.key))
       const wasOpen = records.some((record) => record.type === 'intent' && /\/asked\/[^/]+$/.test(record.key))
@@ -178,7 +178,7 @@ describe('a question that searches the web', () => {
       const { terminal, state } = await resume(records, { ...after.options, maxBudgetUsd: 1e6 }).loop.ended
       expect([count, after.requests.length]).toEqual([count, isAnswered ? 0 : 1])
       expect(resultTexts({ state })).toEqual(['One says so. ["web_search_tool_result","text"]'])
-      // One that was open when the process died is charged at its reservation, and told by no usage.
+      // A question that was open when the process died is charged at its reservation, without a usage.
       const paid = isAnswered || !wasOpen ? terminal.summary.modelUsage['searching']?.usage : searchedTwice
       expect(paid).toMatchObject(searchedTwice)
     }

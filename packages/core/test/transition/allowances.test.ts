@@ -41,15 +41,15 @@ const table = {
 const limits = { maxTurns: 4, goalTries: 2, tokenTargetLaps: 3 }
 const anyTransition = fc.constantFrom(...(Object.keys(table) as IterationReason[]))
 
-/** Spends laps that are still paid for, and tells how often each was taken. */
-function spendAll(laps: readonly (readonly [IterationReason, boolean])[]): SpentIterations {
+/** Spends iterations within their retry limits, and returns how often each was taken. */
+function spendAll(iterations: readonly (readonly [IterationReason, boolean])[]): SpentIterations {
   let spent: SpentIterations = noLaps
-  for (const [transition, madeProgress] of laps)
+  for (const [transition, madeProgress] of iterations)
     if (lapsLeft(transition, spent, limits) > 0) spent = spendLap(transition, spent, madeProgress)
   return spent
 }
 
-test('the allowances are those of spec R-LAP-1, in its order', () => {
+test('the retry limits are those of spec R-LAP-1, in its order', () => {
   expect(transitions).toEqual(Object.keys(table))
   const rows = Object.entries(allowances).map(([transition, { paidFrom, laps, resets, countsAsTurn }]) => [
     transition,
@@ -58,26 +58,26 @@ test('the allowances are those of spec R-LAP-1, in its order', () => {
   expect(Object.fromEntries(rows)).toEqual(table)
 })
 
-test('turns that were begun are the first, and each lap that spends one', () => {
+test('counts the first turn and each iteration that spends one as turns begun', () => {
   fc.assert(
     fc.property(fc.dictionary(anyTransition, fc.nat(50)), (inRun) => {
-      let laps = 1
-      for (const transition of transitions) if (spendsTurn(transition)) laps += inRun[transition] ?? 0
-      expect(turnsBegun({ ...noLaps, inRun })).toBe(laps)
+      let iterations = 1
+      for (const transition of transitions) if (spendsTurn(transition)) iterations += inRun[transition] ?? 0
+      expect(turnsBegun({ ...noLaps, inRun })).toBe(iterations)
     }),
   )
 })
 
 describe('the ranking', () => {
-  test('begins at turns left, gate left, and the sum of all other allowances', () => {
+  test('starts at turns left, gate left, and the sum of all other retry limits', () => {
     expect(rankingOf(noLaps, limits)).toEqual([3, 3, 43])
   })
 
-  test('falls with every lap that is paid for, whatever the order', () => {
+  test('decreases with every permitted iteration, in any order', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 200 }), (laps) => {
+      fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 200 }), (iterations) => {
         let spent: SpentIterations = noLaps
-        for (const [transition, madeProgress] of laps) {
+        for (const [transition, madeProgress] of iterations) {
           if (lapsLeft(transition, spent, limits) <= 0) continue
           const before = rankingOf(spent, limits)
           spent = spendLap(transition, spent, madeProgress)
@@ -96,8 +96,8 @@ describe('the ranking', () => {
   })
 })
 
-describe('what is left, as a lap tells it', () => {
-  test('is the allowance of each transition less the laps that were taken, in numbers that are JSON', () => {
+describe('the retries left, as an iteration reports them', () => {
+  test('are the retry limit of each transition minus the iterations taken, as JSON numbers', () => {
     const spent = spendAll([
       ['next_turn', false],
       ['stop_hook_blocking', false],
@@ -128,7 +128,7 @@ describe('what is left, as a lap tells it', () => {
     expect(JSON.parse(JSON.stringify(left))).toEqual(left)
   })
 
-  test('is null where there is no limit, and never below 0', () => {
+  test('are null without a limit, and never below 0', () => {
     const unlimited = retriesLeft(noLaps, { maxTurns: Infinity, tokenTargetLaps: 0 })
     expect([unlimited.next_turn, unlimited.user_input]).toEqual([null, null])
     const spent = spendAll([
@@ -137,29 +137,31 @@ describe('what is left, as a lap tells it', () => {
       ['token_budget_continuation', true],
       ['token_budget_continuation', true],
     ])
-    // A run that goes on with lower limits, or without a token target, has spent more than it may.
+    // A run that continues with lower limits, or without a token target, has spent more than it may.
     const lowered = { maxTurns: 2, tokenTargetLaps: 0 }
     const { next_turn, token_budget_continuation } = retriesLeft(spent, lowered)
     expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 41]])
   })
 
-  test('is what may be paid for, whatever was spent', () => {
+  test('are the permitted iterations, whatever was spent', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 100 }), (laps) => {
-        const spent = spendAll(laps)
+      fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 100 }), (iterations) => {
+        const spent = spendAll(iterations)
         const each = transitions.map((transition) => [transition, lapsLeft(transition, spent, limits)])
         expect(retriesLeft(spent, limits)).toEqual(Object.fromEntries(each))
       }),
     )
   })
 
-  test('is told with every lap', async () => {
+  test('are reported with every iteration', async () => {
     const { events } = await run((_request, index) => (index < 2 ? calls('Look') : 'done'), {
       tools: [reader('Look')],
       maxTurns: 5,
     })
-    const told = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
-    expect(told.map(({ after, left }) => [after, left.next_turn, left.stop_hook_blocking, left.wrap_up])).toEqual([
+    const iterationEvents = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
+    expect(
+      iterationEvents.map(({ after, left }) => [after, left.next_turn, left.stop_hook_blocking, left.wrap_up]),
+    ).toEqual([
       [[3, 0, 41], 3, 8, 1],
       [[2, 0, 41], 2, 8, 1],
     ])
@@ -178,19 +180,19 @@ describe('refilling', () => {
       lapsLeft(name, spent, limits),
     )
 
-  test('a spent turn fills every allowance that resets again, and none of a run', () => {
+  test('a spent turn refills every resettable retry limit, and none that is per run', () => {
     expect(left(used)).toEqual([7, 7, 0, 1])
     expect(left(spendLap('next_turn', used, false))).toEqual([8, 8, 0, 1])
     expect(left(spendLap('user_input', used, false))).toEqual([8, 8, 0, 1])
   })
 
-  test('a token continuation fills them only when it made progress', () => {
+  test('a token continuation refills them only when it made progress', () => {
     expect(left(spendLap('token_budget_continuation', used, true))).toEqual([8, 8, 0, 1])
     expect(left(spendLap('token_budget_continuation', used, false))).toEqual([7, 7, 0, 1])
   })
 
   test.each((Object.keys(table) as IterationReason[]).filter((name) => table[name][0] === 'own'))(
-    '%s fills nothing again',
+    '%s refills nothing',
     (transition) => {
       const spent = spendLap(transition, used, true)
       for (const other of Object.keys(table) as IterationReason[])
@@ -198,7 +200,7 @@ describe('refilling', () => {
     },
   )
 
-  test('next_turn and user_input draw on one allowance, and the first turn is not a lap', () => {
+  test('next_turn and user_input share one retry limit, and the first turn is no iteration', () => {
     const spent = spendLap('user_input', spendLap('next_turn', noLaps, false), false)
     expect([lapsLeft('next_turn', spent, limits), lapsLeft('user_input', spent, limits)]).toEqual([1, 1])
   })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LAP-8, R-LAP-8a: what a run that goes on where another ended may not have a second time.
+// Tests R-LAP-8, R-LAP-8a: iterations that a continued run may not repeat.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -9,7 +9,7 @@ import {
   reader,
   run,
   until,
-  type Given,
+  type RunTestOptions,
   type Run,
   type Script,
 } from '../support/harness.ts'
@@ -20,21 +20,21 @@ const cut: ScriptedReply = { text: 'part', stopReason: 'max_tokens' }
 const look = () => calls('Look')
 
 /** Another run over the transcript of one that ended, with its counters. */
-function goOn(first: Run, script: Script, given: Given): Promise<Run> {
-  return run(script, given, carriedFrom(first))
+function continueRun(first: Run, script: Script, overrides: RunTestOptions): Promise<Run> {
+  return run(script, overrides, countersOf(first))
 }
 
-const carriedFrom = ({ state }: Run) => ({
+const countersOf = ({ state }: Run) => ({
   prompt: 'go on',
   runId: 'run2',
   transcript: state.transcript,
   carry: state.spent,
 })
 
-describe('a run that carries on has its once-a-run laps no second time', () => {
+describe('a continued run does not repeat its once-per-run iterations', () => {
   test('wrap_up', async () => {
     const first = await run(look, { tools, maxTurns: 2, wrapUp: true })
-    const second = await goOn(first, look, { tools, maxTurns: 4, wrapUp: true })
+    const second = await continueRun(first, look, { tools, maxTurns: 4, wrapUp: true })
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
       ['next_turn', 'wrap_up'],
       ['next_turn'],
@@ -43,9 +43,9 @@ describe('a run that carries on has its once-a-run laps no second time', () => {
   })
 
   test('no_progress_nudge', async () => {
-    const given = { tools, stopWhen: noProgress({ repeats: 2 }) }
-    const first = await run(look, given)
-    const second = await goOn(first, look, given)
+    const runOptions = { tools, stopWhen: noProgress({ repeats: 2 }) }
+    const first = await run(look, runOptions)
+    const second = await continueRun(first, look, runOptions)
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
       ['next_turn', 'no_progress_nudge'],
       ['next_turn', 'next_turn'],
@@ -53,13 +53,13 @@ describe('a run that carries on has its once-a-run laps no second time', () => {
     ])
   })
 
-  test('model_fallback: it goes on with the fallback model', async () => {
+  test('model_fallback: it continues with the fallback model', async () => {
     const first = await run(() => overloaded, {
       tools,
       fallbackModel: scriptedModel(['answer'], { id: 'fallback' }),
     })
     const fallbackModel = scriptedModel(() => overloaded, { id: 'fallback' })
-    const second = await goOn(first, [], { tools, fallbackModel, maxRetries: 3 })
+    const second = await continueRun(first, [], { tools, fallbackModel, maxRetries: 3 })
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
       ['model_fallback'],
       [],
@@ -68,10 +68,10 @@ describe('a run that carries on has its once-a-run laps no second time', () => {
     expect([second.model.requests.length, fallbackModel.requests.length]).toEqual([0, 4])
   })
 
-  test('max_output_tokens_escalate: it asks with all the room there is', async () => {
+  test('max_output_tokens_escalate: it asks at the highest cap', async () => {
     const sizes = { maxOutputTokens: 100, defaultOutputTokens: 50 }
     const first = await run([], { model: scriptedModel([cut, 'whole'], sizes) })
-    const second = await goOn(first, [], { model: scriptedModel([cut, 'whole'], sizes) })
+    const second = await continueRun(first, [], { model: scriptedModel([cut, 'whole'], sizes) })
     expect([first.transitions, second.transitions]).toEqual([
       ['max_output_tokens_escalate'],
       ['max_output_tokens_recovery'],
@@ -80,10 +80,10 @@ describe('a run that carries on has its once-a-run laps no second time', () => {
   })
 })
 
-describe('a run that carries on', () => {
-  test('has the turns that were left, and its refilled allowances in full', async () => {
+describe('a continued run', () => {
+  test('has the turns that were left, and its refilled retry limits in full', async () => {
     const first = await run((_request, index) => (index < 2 ? look() : cut), { tools, maxTurns: 3 })
-    const second = await goOn(first, (_request, index) => (index < 3 ? cut : look()), { tools, maxTurns: 4 })
+    const second = await continueRun(first, (_request, index) => (index < 3 ? cut : look()), { tools, maxTurns: 4 })
     const recovered = ['max_output_tokens_recovery', 'max_output_tokens_recovery', 'max_output_tokens_recovery']
     expect([first.transitions, first.terminal.reason]).toEqual([
       ['next_turn', 'next_turn', ...recovered],
@@ -92,11 +92,11 @@ describe('a run that carries on', () => {
     expect([second.transitions, second.terminal.reason]).toEqual([recovered, 'max_turns'])
   })
 
-  test('makes no more turns in all than its limit: none at the limit that the first one ended at', async () => {
+  test('makes no more turns in all than its limit: none at the limit that ended the first one', async () => {
     const first = await run(look, { tools, maxTurns: 3 })
-    const second = await goOn(first, look, { tools, maxTurns: 6 })
-    const third = await goOn(second, look, { tools, maxTurns: 6 })
-    const lower = await goOn(second, look, { tools, maxTurns: 2 })
+    const second = await continueRun(first, look, { tools, maxTurns: 6 })
+    const third = await continueRun(second, look, { tools, maxTurns: 6 })
+    const lower = await continueRun(second, look, { tools, maxTurns: 2 })
     expect(
       [second, third, lower].map(({ model, terminal }) => [model.requests.length, terminal.summary.turns]),
     ).toEqual([
@@ -111,23 +111,23 @@ describe('a run that carries on', () => {
     ])
   })
 
-  test('makes the turn that was granted and never asked, at the same limit', async () => {
-    const given = { tools, prices: dollarATokenPrices, maxTurns: 3 }
+  test('makes the turn that was granted and never requested, at the same limit', async () => {
+    const runOptions = { tools, prices: dollarATokenPrices, maxTurns: 3 }
     const dear = () => scriptedModel(() => ({ ...look(), usage: { output_tokens: 1_500 } }), { maxOutputTokens: 2_000 })
-    const first = await run([], { ...given, model: dear(), maxBudgetUsd: 3_500 })
-    const second = await goOn(first, [], { ...given, model: dear() })
+    const first = await run([], { ...runOptions, model: dear(), maxBudgetUsd: 3_500 })
+    const second = await continueRun(first, [], { ...runOptions, model: dear() })
     expect([first, second].map(({ terminal }) => [terminal.reason, terminal.summary.turns])).toEqual([
       ['max_budget_usd', 1],
       ['max_turns', 3],
     ])
   })
 
-  test('goes on with the figures of the first: turns, usage, tokens and cost, known and unknown', async () => {
+  test('continues with the figures of the first: turns, usage, tokens and cost, known and unknown', async () => {
     const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
     const sized = (script: readonly ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: 2_000 })
     const first = await run([], { model: sized([lost, look(), 'answer']), tools, prices: dollarATokenPrices })
     const worst = first.terminal.committedUsd - first.terminal.costUsd
-    const second = await goOn(first, [], { model: sized(['answer']), tools, prices: dollarATokenPrices })
+    const second = await continueRun(first, [], { model: sized(['answer']), tools, prices: dollarATokenPrices })
     const usage = { input_tokens: 30, output_tokens: 15, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
     const { costUsd, committedUsd, summary } = second.terminal
     expect([costUsd, committedUsd, second.state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])
@@ -140,21 +140,21 @@ describe('a run that carries on', () => {
   })
 
   test('asks its token target no more often than one run would', async () => {
-    const given = { tokenBudget: 5_000 }
+    const runOptions = { tokenBudget: 5_000 }
     const idle: ScriptedReply = { text: 'answer', usage: { output_tokens: 0 } }
-    const first = await run(() => idle, given)
-    const second = await goOn(first, () => idle, given)
+    const first = await run(() => idle, runOptions)
+    const second = await continueRun(first, () => idle, runOptions)
     const nudges = ['token_budget_continuation', 'token_budget_continuation', 'token_budget_continuation']
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([nudges, [], 'completed'])
   })
 
-  test('has what is left of the budget: what nobody told the cost of is spent', async () => {
+  test('has what is left of the budget: unreported costs count as spent', async () => {
     const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
     const sized = (script: readonly ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: 2_000 })
-    const given = { prices: dollarATokenPrices, maxBudgetUsd: 8_000 }
-    const first = await run([], { ...given, model: sized([lost, 'answer']) })
-    const second = await goOn(first, [], { ...given, model: sized(['answer']) })
-    const third = await goOn(first, [], { ...given, maxBudgetUsd: 4_000, model: sized(['never']) })
+    const runOptions = { prices: dollarATokenPrices, maxBudgetUsd: 8_000 }
+    const first = await run([], { ...runOptions, model: sized([lost, 'answer']) })
+    const second = await continueRun(first, [], { ...runOptions, model: sized(['answer']) })
+    const third = await continueRun(first, [], { ...runOptions, maxBudgetUsd: 4_000, model: sized(['never']) })
     expect([first, second, third].map(({ terminal, model }) => [terminal.reason, model.requests.length])).toEqual([
       ['completed', 2],
       ['completed', 1],
@@ -164,10 +164,10 @@ describe('a run that carries on', () => {
 
   test('has the time that was left', async () => {
     const clock = createFakeClock()
-    const given = { clock, maxDurationMs: 10_000 }
-    const first = await run([{ text: 'answer', before: () => clock.advance(3_000) }], given)
+    const runOptions = { clock, maxDurationMs: 10_000 }
+    const first = await run([{ text: 'answer', before: () => clock.advance(3_000) }], runOptions)
     await clock.advance(60_000)
-    const going = begin([{ hang: true }], given, carriedFrom(first))
+    const going = begin([{ hang: true }], runOptions, countersOf(first))
     await until(() => going.model.requests.length === 1)
     await clock.advance(6_999)
     expect(going.events.at(-1)?.type).not.toBe('run_end')

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-REQ-4, for few retries.
+// Tests R-REQ-4, for few retries.
 import { describe, expect, test } from 'vitest'
 import type { ModelErrorInit } from '../../src/entries/adapters.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -9,14 +9,14 @@ const error = (kind: ModelErrorInit['kind'], more: Partial<ModelErrorInit> = {})
 })
 const busy = error('overloaded')
 
-/** Requests that each model had, the laps, and the end. */
+/** The requests of each model, the iterations, and the end. */
 async function asked(script: readonly ScriptedReply[], maxRetries: number) {
   const fallbackModel = scriptedModel(['from the fallback'], { id: 'fallback' })
   const { model, transitions, terminal } = await run(script, { fallbackModel, maxRetries })
   return [model.requests.length, fallbackModel.requests.length, transitions, terminal.reason]
 }
 
-describe('the fallback model takes over when retries are used up by overloads', () => {
+describe('the fallback model takes over when overloads use up the retries', () => {
   test.each([
     [0, [busy], 1],
     [1, [busy, busy], 2],
@@ -26,7 +26,7 @@ describe('the fallback model takes over when retries are used up by overloads', 
     expect(await asked(script, maxRetries)).toEqual([requests, 1, ['model_fallback'], 'completed'])
   })
 
-  test('and when an overload may not be tried again', async () => {
+  test('and when an overload must not be retried', async () => {
     expect(await asked([error('overloaded', { retryable: false })], 10)).toEqual([
       1,
       1,
@@ -39,8 +39,8 @@ describe('the fallback model takes over when retries are used up by overloads', 
 
   test.each<[string, ScriptedReply[], number]>([
     ['another failure was among the attempts', [error('server_error'), busy], 1],
-    ['the last failure was another', [busy, error('server_error')], 1],
-    ['it is no overload', [error('rate_limit')], 0],
+    ['the last failure was of another kind', [busy, error('server_error')], 1],
+    ['it is not an overload', [error('rate_limit')], 0],
   ])('not when %s', async (_why, script, maxRetries) => {
     expect(await asked(script, maxRetries)).toEqual([script.length, 0, [], 'model_error'])
   })
@@ -50,7 +50,7 @@ describe('the fallback model takes over when retries are used up by overloads', 
     expect(await asked([busy, 'answer'], 1)).toEqual([2, 0, [], 'completed'])
   })
 
-  test('once a run: the fallback model that is overloaded itself ends it', async () => {
+  test('once a run: an overload of the fallback model ends it', async () => {
     const fallbackModel = scriptedModel(() => busy, { id: 'fallback' })
     const { transitions, terminal } = await run(() => busy, { fallbackModel, maxRetries: 0 })
     expect([transitions, terminal.reason, fallbackModel.requests.length]).toEqual([

@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
+// Tests R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import type { ContextManager, IterationReason } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { tinyImage } from '../support/images.ts'
-import { calls, failures, reader, run, said, tool } from '../support/harness.ts'
+import { calls, failures, reader, run, loopMessages, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 const times = (count: number, transition: IterationReason): IterationReason[] =>
@@ -31,7 +31,7 @@ describe('transition: structured_output_retry', () => {
     expect([transitions, terminal.reason]).toEqual([['structured_output_retry'], 'completed'])
   })
 
-  test('is filled again by a spent turn', async () => {
+  test('is refilled by a spent turn', async () => {
     const { transitions } = await run((_request, index) => (index === 5 ? calls('Look') : 'x'), { output, tools })
     expect(transitions).toEqual([
       ...times(5, 'structured_output_retry'),
@@ -47,7 +47,7 @@ describe('transition: pause_turn', () => {
   test('sends the reply back as it is 8 times, then model_error', async () => {
     const { transitions, terminal, model, state } = await run(() => paused)
     expect([transitions, terminal.reason, model.requests.length]).toEqual([times(8, 'pause_turn'), 'model_error', 9])
-    expect(said({ state })).toEqual([])
+    expect(loopMessages({ state })).toEqual([])
     expect(model.requests[1]?.messages).toEqual([
       { role: 'user', content: 'go' },
       { role: 'assistant', content: [{ type: 'text', text: 'searching' }], by: 'scripted' },
@@ -55,14 +55,14 @@ describe('transition: pause_turn', () => {
     expect(terminal.summary.turns).toBe(1)
   })
 
-  test('is filled again by a spent turn', async () => {
+  test('is refilled by a spent turn', async () => {
     const { transitions } = await run((_request, index) => (index === 8 ? calls('Look') : paused), { tools })
     expect(transitions).toEqual([...times(8, 'pause_turn'), 'next_turn', ...times(8, 'pause_turn')])
   })
 })
 
 describe('transition: max_output_tokens_escalate', () => {
-  test('asks the same request once a run with all the room there is, withholding the cut reply', async () => {
+  test('repeats the request once a run at the highest cap, and withholds the cut reply', async () => {
     const model = scriptedModel([cut, 'whole'], { maxOutputTokens: 100, defaultOutputTokens: 50 })
     const { transitions, terminal, messages } = await run([], { model })
     expect([transitions, terminal.reason]).toEqual([['max_output_tokens_escalate'], 'completed'])
@@ -106,7 +106,7 @@ describe('transition: max_output_tokens_recovery', () => {
     ])
   })
 
-  test('is filled again by a spent turn', async () => {
+  test('is refilled by a spent turn', async () => {
     const { transitions } = await run((_request, index) => (index === 3 ? calls('Look') : cut), { tools })
     expect(transitions).toEqual([
       ...times(3, 'max_output_tokens_recovery'),
@@ -115,7 +115,7 @@ describe('transition: max_output_tokens_recovery', () => {
     ])
   })
 
-  test('is not taken when the cut reply holds a complete call: the call runs', async () => {
+  test('is not taken when the cut reply contains a complete call: the call runs', async () => {
     const { transitions } = await run([{ ...calls('Look'), stopReason: 'max_tokens' }, 'end'], { tools })
     expect(transitions).toEqual(['next_turn'])
   })
@@ -135,7 +135,7 @@ describe('transition: model_fallback', () => {
     ])
   })
 
-  test('takes nothing over of what the first model counted: another counts in tokens of its own', async () => {
+  test('ignores the count of the first model: another one counts in its own tokens', async () => {
     const estimates: unknown[] = []
     const context: ContextManager = {
       ...plainContext,
@@ -146,7 +146,7 @@ describe('transition: model_fallback', () => {
     const model = scriptedModel((_request, index) => (index === 0 ? counted : overloaded))
     const fallbackModel = scriptedModel(['answer'], { id: 'fallback' })
     await run([], { model, fallbackModel, tools, context, tokens })
-    // 7 for every text, 4 around a message and 8 around a result.
+    // 7 for each text, 4 around a message and 8 around a result.
     const [fixed, prompt, call, result] = [7 + 7, 4 + 7, 4 + 7, 4 + 8 + 7]
     expect(estimates).toEqual([
       ['scripted', fixed + prompt],
@@ -187,7 +187,7 @@ describe('transition: media_recovery', () => {
     expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: [note, prompt[1]] }])
   })
 
-  test('is filled again by a spent turn', async () => {
+  test('is refilled by a spent turn', async () => {
     const camera = tool('Look', () => ({ content: [image] }), { readOnly: true })
     const script = (_request: unknown, index: number): ScriptedReply =>
       index === 1 ? calls('Look') : index === 3 ? 'a wall' : refused
@@ -199,7 +199,7 @@ describe('transition: media_recovery', () => {
     })
   })
 
-  test('is not taken when no image is left to remove: the ending tells of the refusal, and nothing of a removal', async () => {
+  test('is not taken when no image is left to remove: the ending reports the refusal, and no removal', async () => {
     const ended = await run(() => refused)
     const { transitions, terminal, events, state } = ended
     expect([transitions, terminal.reason, terminal.signal.message]).toEqual([[], 'image_error', 'too large'])
@@ -208,11 +208,11 @@ describe('transition: media_recovery', () => {
     expect(failures(ended)).toEqual([['invalid_request', 'too large']])
   })
 
-  test('tells of no removal when none is made: what is told is what is on the transcript', async () => {
+  test('reports no removal when none is made: the events match the transcript', async () => {
     const { events, state } = await run(() => refused)
-    const told = events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
-    expect(told).toEqual(state.transcript.toJSON())
-    expect(told.map(({ kind }) => kind)).toEqual(['user', 'assistant'])
+    const entries = events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+    expect(entries).toEqual(state.transcript.toJSON())
+    expect(entries.map(({ kind }) => kind)).toEqual(['user', 'assistant'])
   })
 })
 
@@ -235,7 +235,7 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
   const drain = () => compaction('collapse', 'drained')
   const compact = () => compaction('reactive', 'compacted')
 
-  test('drain first, then compact, each once, then prompt_too_long', async () => {
+  test('drains first, then compacts, each once, then prompt_too_long', async () => {
     const { transitions, terminal, model } = await run(() => tooLong, { context: defence({ drain, compact }) })
     expect([transitions, terminal.reason]).toEqual([
       ['collapse_drain_retry', 'reactive_compact_retry'],
@@ -249,12 +249,12 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
     expect(terminal.summary.compacted).toBe(true)
   })
 
-  test('with nothing to drain, compact at once', async () => {
+  test('compacts at once when there is nothing to drain', async () => {
     const { transitions } = await run(() => tooLong, { context: defence({ compact }) })
     expect(transitions).toEqual(['reactive_compact_retry'])
   })
 
-  test('a compaction that gives up is no way on', async () => {
+  test('does not continue after a compaction that gives up', async () => {
     const gaveUp: Compaction = {
       trigger: 'reactive',
       run: () => Promise.resolve({ kind: 'gave_up', message: 'nothing to drop' }),
@@ -266,7 +266,7 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
     ])
   })
 
-  test('the time of compactions that gave up is part of durationMs', async () => {
+  test('includes the time of compactions that gave up in durationMs', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const gaveUp = (trigger: Compaction['trigger'], ms: number): Compaction => ({
       trigger,
@@ -280,7 +280,7 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
     expect([transitions, terminal.reason, terminal.durationMs]).toEqual([[], 'prompt_too_long', 730])
   })
 
-  test('are filled again by a spent turn', async () => {
+  test('are refilled by a spent turn', async () => {
     const { transitions } = await run((_request, index) => (index === 2 ? calls('Look') : tooLong), {
       tools,
       context: defence({ drain, compact }),
@@ -294,7 +294,7 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
     ])
   })
 
-  test('a window that filled while the model wrote goes the same way', async () => {
+  test('handles a window that filled while the model wrote in the same way', async () => {
     const { transitions, terminal } = await run(
       (_request, index) => (index === 0 ? { text: 'half', stopReason: 'model_context_window_exceeded' } : 'answer'),
       {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-20, R-GOAL-24: a stop hook that blocks for the same reason while nothing changes ends the run.
+// Tests R-GOAL-20, R-GOAL-24: a stop hook that blocks for the same reason while nothing changes ends the run.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, StopHook } from '../../src/index.ts'
@@ -10,7 +10,7 @@ const tools = [reader('Look'), tool('Write')]
 const look = calls('Look')
 const write = calls('Write')
 
-/** Blocks each answer for the next of these reasons, and lets it pass where there is none. */
+/** Blocks each answer with the next of these reasons, and passes once they are used up. */
 function gate(reasons: readonly string[], id = 'gate'): StopHook {
   let next = 0
   return { id, handle: () => ({ block: reasons[next++] ?? '' }) }
@@ -20,7 +20,7 @@ const always = (reason: string): StopHook => ({ id: 'gate', handle: () => ({ blo
 const answers = (): ScriptedReply => 'answer'
 
 describe('a stop hook that blocks three times for the same reason', () => {
-  test('ends the run, and is named with what it says', async () => {
+  test('ends the run, and is named with its message', async () => {
     const { terminal, transitions, model } = await run(answers, { stopHooks: [always('\nrun the tests\nall of them')] })
     expect([terminal.reason, transitions, model.requests.length]).toEqual([
       'stop_hook_unmet',
@@ -36,19 +36,19 @@ describe('a stop hook that blocks three times for the same reason', () => {
     expect(context).toEqual({ hook: 'gate', repeats: 3, reason: '\nrun the tests\nall of them' })
   })
 
-  test('ends it with calls in between, too, where these only read', async () => {
+  test('ends it also with calls in between, when these only read', async () => {
     const script: readonly ScriptedReply[] = ['answer', look, 'answer', look, look, 'answer', 'never']
     const { terminal, model } = await run(script, { tools, stopHooks: [always('more')] })
     expect([terminal.reason, model.requests.length]).toEqual(['stop_hook_unmet', 6])
   })
 
-  test('does not where a call may have changed something in between', async () => {
+  test('does not end it when a call may have changed something in between', async () => {
     const script: readonly ScriptedReply[] = ['answer', 'answer', write, 'answer', 'answer', write, 'answer']
     const { terminal } = await run(script, { tools, stopHooks: [gate(['more', 'more', 'more', 'more'])] })
     expect(terminal.reason).toBe('completed')
   })
 
-  test('does not where an agent may have changed something in between', async () => {
+  test('does not end it when an agent may have changed something in between', async () => {
     const agent: AgentTool = {
       name: 'Agent',
       description: 'a subagent',
@@ -56,15 +56,15 @@ describe('a stop hook that blocks three times for the same reason', () => {
       readOnly: true,
       spawn: () => ({ prompt: 'sub' }),
     }
-    const given = { tools: [...tools, agent], stopHooks: [gate(['more', 'more', 'more'])] }
+    const runOptions = { tools: [...tools, agent], stopHooks: [gate(['more', 'more', 'more'])] }
     const script: readonly ScriptedReply[] = ['answer', 'answer', calls('Agent'), write, 'changed', 'answer', 'done']
-    expect((await run(script, given)).terminal.reason).toBe('completed')
+    expect((await run(script, runOptions)).terminal.reason).toBe('completed')
     const idle: readonly ScriptedReply[] = ['answer', 'answer', calls('Agent'), look, 'seen', 'answer', 'never']
-    const again = { ...given, stopHooks: [gate(['more', 'more', 'more'])] }
+    const again = { ...runOptions, stopHooks: [gate(['more', 'more', 'more'])] }
     expect((await run(idle, again)).terminal.reason).toBe('stop_hook_unmet')
   })
 
-  test('does not where it gave another reason in between, or let another hook do so alone', async () => {
+  test('does not end it when it gave another reason in between, or only another hook blocked', async () => {
     const other = await run(answers, { stopHooks: [gate(['one', 'one', 'two', 'one', 'one'])] })
     expect(other.terminal.reason).toBe('completed')
     const alone = await run(answers, {
@@ -73,7 +73,7 @@ describe('a stop hook that blocks three times for the same reason', () => {
     expect(alone.terminal.reason).toBe('completed')
   })
 
-  test('ends it beside a hook that gives other reasons', async () => {
+  test('ends it together with a hook that gives other reasons', async () => {
     const { terminal } = await run(answers, {
       stopHooks: [gate(['one', 'two', 'three'], 'counts'), { ...always('the same'), id: 'insists' }],
     })
@@ -81,9 +81,9 @@ describe('a stop hook that blocks three times for the same reason', () => {
   })
 
   test('may be overridden by a hook, and ends the run at its next block', async () => {
-    let asked = 0
+    let callCount = 0
     const again = hook('onStop', (context) =>
-      asked++ === 0 ? context.withState(context.state().withExecutionContinued('once more')) : undefined,
+      callCount++ === 0 ? context.withState(context.state().withExecutionContinued('once more')) : undefined,
     )
     const { terminal, transitions } = await run(answers, { hooks: [again], stopHooks: [always('more')] })
     expect([terminal.reason, transitions]).toEqual([
@@ -92,11 +92,11 @@ describe('a stop hook that blocks three times for the same reason', () => {
     ])
   })
 
-  test('is on record with each iteration, checked when it is read, and holds one entry a hook', async () => {
+  test('is on record with each iteration, validated when it is read, with one entry per hook', async () => {
     const stopHooks = [gate(['one', 'two', 'three'], 'first'), gate(['a', 'a', 'b'], 'second')]
     const { steps, state } = await run(answers, { stopHooks })
-    const laps = steps.records.flatMap((record) => (record.type === 'lap' ? [record] : []))
-    const last = laps.at(-1)
+    const iterationRecords = steps.records.flatMap((record) => (record.type === 'lap' ? [record] : []))
+    const last = iterationRecords.at(-1)
     const blocks = last?.lap.spent.stopHookBlocks ?? []
     expect(blocks.map(({ hook: id, times }) => [id, times])).toEqual([
       ['first', 1],
@@ -109,7 +109,7 @@ describe('a stop hook that blocks three times for the same reason', () => {
   })
 })
 
-test('a run ends at the first third repetition, or after eight blocks in a row, or when nothing blocks', async () => {
+test('a run ends at the first third repetition, after eight blocks in a row, or when nothing blocks', async () => {
   const step = fc.record({
     reason: fc.constantFrom('one', 'two'),
     before: fc.constantFrom('nothing', 'nothing', 'Look', 'Write'),

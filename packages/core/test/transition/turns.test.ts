@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
+// Tests R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { allowances } from '../../src/limits/allowance.ts'
 import { noProgress, type IterationReason } from '../../src/index.ts'
-import { begin, calls, hook, reader, run, said } from '../support/harness.ts'
+import { begin, calls, hook, reader, run, loopMessages } from '../support/harness.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 
 const tools = [reader('Look')]
@@ -21,7 +21,7 @@ describe('turns', () => {
     ])
   })
 
-  test('transition: next_turn is 1,000 turns when nothing is said', async () => {
+  test('transition: next_turn is 1,000 turns by default', async () => {
     const { transitions, terminal } = await run(() => calls('Look'), { tools })
     expect([transitions.length, terminal.reason, terminal.signal.message]).toEqual([
       999,
@@ -30,15 +30,15 @@ describe('turns', () => {
     ])
   })
 
-  test('transition: user_input is taken for a follow-up, and is paid from the turns', async () => {
+  test('transition: user_input is taken for a follow-up, and counts as a turn', async () => {
     const script = () => ({ text: 'answer', before: () => going.loop.followUp('and then?') })
     const going = begin(script, { maxTurns: 3 })
     const { transitions, terminal, model, state } = await going.end()
     expect([transitions, terminal.reason, model.requests.length]).toEqual([times(2, 'user_input'), 'max_turns', 3])
-    expect(said({ state })).toEqual(Array.from({ length: 3 }, () => ['follow_up', 'and then?']))
+    expect(loopMessages({ state })).toEqual(Array.from({ length: 3 }, () => ['follow_up', 'and then?']))
   })
 
-  test('transition: user_input and next_turn share one allowance', async () => {
+  test('transition: user_input and next_turn share one retry limit', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { text: 'answer', before: () => going.loop.followUp('and then?') }
       return calls('Look')
@@ -50,7 +50,7 @@ describe('turns', () => {
 })
 
 describe('transition: continuation_requested', () => {
-  test('is taken 8 times, then the natural end stands', async () => {
+  test('is taken 8 times, then the natural end applies', async () => {
     const again = hook('onStop', (context) => context.withState(context.state().withExecutionContinued('once more')), {
       id: 'again',
     })
@@ -62,7 +62,7 @@ describe('transition: continuation_requested', () => {
     ])
   })
 
-  test('is filled again by a spent turn', async () => {
+  test('is refilled by a spent turn', async () => {
     const again = hook('onStop', (context) => context.withState(context.state().withExecutionContinued('once more')), {
       id: 'again',
     })
@@ -101,13 +101,13 @@ describe('transition: stop_hook_blocking', () => {
     ])
     expect(active).toEqual([false, ...Array.from({ length: 8 }, () => true)])
     const feedback = Array.from({ length: 8 }, (_, index) => ['hook', `Stop hook feedback: run test ${index + 1}`])
-    expect(said({ state })).toEqual(feedback)
+    expect(loopMessages({ state })).toEqual(feedback)
     expect(terminal.signal.message).toBe(
       'The stop hook gate still blocks the answer, which was sent back 8 times in a row: run test 9',
     )
   })
 
-  test('does not count against maxTurns, and does for the figures', async () => {
+  test('counts in the figures, and not against maxTurns', async () => {
     let blocks = 0
     const { transitions, terminal } = await run(() => 'answer', {
       maxTurns: 1,
@@ -120,13 +120,13 @@ describe('transition: stop_hook_blocking', () => {
     ])
   })
 
-  test('is filled again by a spent turn', async () => {
+  test('is refilled by a spent turn', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => (index === 8 ? calls('Look') : 'answer')
     const { transitions } = await run(script, { tools, stopHooks: [gate(others('more'))] })
     expect(transitions).toEqual([...times(8, 'stop_hook_blocking'), 'next_turn', ...times(8, 'stop_hook_blocking')])
   })
 
-  test('is the figure of the guide', () => {
+  test('matches the figure of the guide', () => {
     expect(allowances.stop_hook_blocking).toMatchObject({ laps: 8, resets: 'refill' })
     const guide = readFileSync(new URL('../../../../docs/guide/hooks.md', import.meta.url), 'utf8')
     expect(guide).toContain('A stop hook can send the model back eight times in a row.')
@@ -203,7 +203,7 @@ describe('transition: token_budget_continuation', () => {
 
   test('sends the nudge', async () => {
     const { state } = await run(script([1_000, 4_000]), { tokenBudget: 5_000 })
-    expect(said({ state })).toEqual([
+    expect(loopMessages({ state })).toEqual([
       [
         'loop',
         'You have used 1,000 of the 5,000 tokens (20 %) intended for this task. Keep working on it; do not summarize or stop yet.',
@@ -211,7 +211,7 @@ describe('transition: token_budget_continuation', () => {
     ])
   })
 
-  test('fills other allowances again only when it gained', async () => {
+  test('refills other retry limits only when it gained', async () => {
     const blocked = (gains: readonly number[]) => {
       // Blocks whenever it may; the gate is asked once blocking is used up and the hook passes.
       let blocks = 0
@@ -252,7 +252,7 @@ describe('transition: no_progress_nudge', () => {
 })
 
 describe('transition: wrap_up', () => {
-  test('is taken once: a last answer without tools, and the terminal stays that of the limit', async () => {
+  test('is taken once: a last answer without tools, and the run result stays that of the limit', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
       index < 2 ? calls('Look') : { text: 'what is done', ...calls('Look') }
     const model = scriptedModel(script)
@@ -263,7 +263,7 @@ describe('transition: wrap_up', () => {
       'Reached maximum number of turns (2)',
     ])
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, 'none'])
-    expect(said({ state })).toEqual([
+    expect(loopMessages({ state })).toEqual([
       [
         'loop',
         'This run is ending: Reached maximum number of turns (2). Give your final answer now, without calling tools: what is done, what is not done, and what to do next.',
@@ -275,7 +275,7 @@ describe('transition: wrap_up', () => {
     })
   })
 
-  test('is not taken when nobody asked for it, nor at a natural end', async () => {
+  test('is not taken without the option, nor at a natural end', async () => {
     expect((await run(() => calls('Look'), { tools, maxTurns: 2 })).transitions).toEqual(['next_turn'])
     expect((await run(['answer'], { tools, wrapUp: true })).transitions).toEqual([])
   })

@@ -1,4 +1,4 @@
-// Types only: `npm run types` checks what stands here, and nothing runs it.
+// Types only: `npm run types` checks this file, and nothing runs it.
 import { expectTypeOf } from 'vitest'
 import type { FromJsonSchema, Json, JsonObject } from '../../src/index.ts'
 import type { ToolInput } from '../../src/tools/tool.ts'
@@ -6,7 +6,7 @@ import type { ToolInput } from '../../src/tools/tool.ts'
 /** Keeps the literal types of a schema, as `tool({ input })` does. */
 declare function literal<const Schema extends JsonObject>(schema: Schema): FromJsonSchema<Schema>
 
-// The fields of an object: required ones, and others that may be absent.
+// The fields of an object: required ones, and optional ones.
 expectTypeOf(
   literal({
     type: 'object',
@@ -56,12 +56,12 @@ expectTypeOf(
   readonly counts: { readonly [name: string]: number }
 }>()
 
-// An object that says no more is any object.
+// An object without further keywords is any object.
 expectTypeOf(literal({ type: 'object' })).toEqualTypeOf<ToolInput>()
 expectTypeOf(literal({ type: 'object', properties: {} })).toEqualTypeOf<ToolInput>()
 expectTypeOf(literal({ type: 'object', additionalProperties: false })).toEqualTypeOf<ToolInput>()
 
-// A schema that is one of two.
+// A union of two schemas.
 expectTypeOf<
   FromJsonSchema<
     | { readonly type: 'string' }
@@ -69,7 +69,7 @@ expectTypeOf<
   >
 >().toEqualTypeOf<string | { readonly a?: null }>()
 
-// Forms beside a type.
+// Alternatives next to a type.
 expectTypeOf(
   literal({
     type: 'object',
@@ -78,7 +78,7 @@ expectTypeOf(
   }),
 ).toExtend<{ readonly a?: string }>()
 
-// What follows is known only when the program runs: `unknown`, and nothing that may be untrue.
+// What is only known at run time is `unknown`, and nothing that may be wrong.
 expectTypeOf<FromJsonSchema<JsonObject>>().toBeUnknown()
 expectTypeOf<FromJsonSchema<Json>>().toBeUnknown()
 expectTypeOf<FromJsonSchema<{ readonly type: string }>>().toBeUnknown()
@@ -88,7 +88,7 @@ expectTypeOf<FromJsonSchema<{ readonly type: readonly ('string' | 'null')[] }>>(
 declare const widened: { type: string; properties: { a: { type: string } }; required: string[] }
 expectTypeOf<FromJsonSchema<typeof widened>>().toBeUnknown()
 
-// Keywords that are not read, and types of a name that nobody knows.
+// Unsupported keywords, and types with an unknown name.
 expectTypeOf(literal({ $ref: '#/$defs/a' })).toBeUnknown()
 expectTypeOf(literal({ allOf: [{ type: 'string' }] })).toBeUnknown()
 expectTypeOf(literal({ properties: { a: { type: 'string' } } })).toBeUnknown()
@@ -96,13 +96,13 @@ expectTypeOf(literal({ type: 'file' })).toBeUnknown()
 expectTypeOf(literal({ type: ['string', 'file'] })).toBeUnknown()
 expectTypeOf<FromJsonSchema<true>>().toBeUnknown()
 
-// Elements that another keyword is about.
+// Elements that another keyword describes.
 expectTypeOf(literal({ type: 'array', prefixItems: [{ type: 'null' }], items: { type: 'string' } })).toEqualTypeOf<
   readonly unknown[]
 >()
 expectTypeOf(literal({ type: 'array', items: [{ type: 'string' }] })).toEqualTypeOf<readonly unknown[]>()
 
-// Fields that may be others than those that are named.
+// Fields that may have other names than the declared ones.
 expectTypeOf(
   literal({ type: 'object', patternProperties: { '^x': {} }, additionalProperties: { type: 'number' } }),
 ).toEqualTypeOf<ToolInput>()
@@ -114,7 +114,7 @@ expectTypeOf<
   }>
 >().toEqualTypeOf<{ readonly a: unknown }>()
 
-// A list of required names that is not known to the last one.
+// A list of required names that is not fully known.
 type With<Required> = FromJsonSchema<{
   readonly type: 'object'
   readonly properties: { readonly a: { readonly type: 'string' }; readonly b: { readonly type: 'string' } }

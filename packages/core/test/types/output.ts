@@ -1,4 +1,4 @@
-// Types only: `npm run types` checks what stands here, and nothing runs it.
+// Types only: `npm run types` checks this file, and nothing runs it.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -21,11 +21,11 @@ for await (const message of query({ prompt: 'go', options: { model, output: repo
     expectTypeOf(message.structured_output).toEqualTypeOf<{ bugs: number; at: string } | undefined>()
 expectTypeOf(new QueryEngine({ model, output: report })).toEqualTypeOf<QueryEngine<{ bugs: number; at: string }>>()
 
-// Without a schema nothing is known of it.
+// Without a schema its type is unknown.
 for await (const message of query({ prompt: 'go', options: { model } }))
   if (message.type === 'result') expectTypeOf(message).toEqualTypeOf<SdkResult>()
 
-// A schema that cannot say its JSON Schema needs one beside it.
+// A schema without its own JSON Schema needs a separate one.
 // @ts-expect-error it is not given
 outputSchema(v.object({ bugs: v.number() }))
 expectTypeOf(outputSchema(v.object({ bugs: v.number() }), { jsonSchema: {} })).toEqualTypeOf<

@@ -1,4 +1,4 @@
-// Types only: `npm run types` checks what stands here, and nothing runs it.
+// Types only: `npm run types` checks this file, and nothing runs it.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -19,7 +19,7 @@ import type { ToolInput } from '../../src/tools/tool.ts'
 const named = { name: 'Read', description: 'Reads a file' } as const
 const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
 
-// A tool that says nothing of its input is given an object that it has to look into.
+// A tool without an input schema receives an object that it has to inspect.
 const plain: Tool = {
   ...named,
   inputSchema: path,
@@ -38,7 +38,7 @@ const asker: AgentTool = {
   spawn: (input) => ({ prompt: String(input.path) }),
 }
 
-// A JSON Schema literal says what every part is given.
+// A JSON Schema literal determines the type of every part.
 const fromJson = tool({
   ...named,
   inputSchema: {
@@ -56,18 +56,18 @@ const fromJson = tool({
 })
 expectTypeOf(fromJson).toEqualTypeOf<Tool<{ readonly path: string; readonly lines?: readonly number[] }>>()
 
-// So does a constant, and the order in which the parts are written does not matter.
+// So does a constant, and the order of the parts does not matter.
 tool({ execute: (input) => input.path.toUpperCase(), readOnly: true, inputSchema: path, ...named })
 
 // A tool without fields.
 const noFields = tool({ ...named, execute: () => 'done' })
 expectTypeOf(noFields).toEqualTypeOf<Tool>()
 
-// A schema that is known only when the program runs.
+// A schema that is only known at run time.
 declare const unknownSchema: JsonObject
 tool({ ...named, inputSchema: unknownSchema, execute: (input) => expectTypeOf(input).toBeUnknown() && 'done' })
 
-// Standard Schemas: what they make of an input is the input.
+// Standard Schemas: their output is the input of the tool.
 const fromZod = tool({
   ...named,
   inputSchema: z.object({
@@ -102,10 +102,10 @@ tool({
   execute: (input) => expectTypeOf(input).toBeUnknown() && 'done',
 })
 
-// One that cannot say its JSON Schema has to be given it.
+// A schema without its own JSON Schema needs a separate one.
 // @ts-expect-error inputSchema is missing
 tool({ ...named, inputSchema: v.object({ path: v.string() }), execute: () => 'done' })
-// For a JSON Schema there is no second one.
+// A JSON Schema needs no second one.
 // @ts-expect-error the schema is there already
 tool({ ...named, inputSchema: path, modelSchema: path, execute: () => 'done' })
 
@@ -158,7 +158,7 @@ tool({
     return input.file
   },
 })
-// Shapes are no schemas.
+// Shapes are not schemas.
 // @ts-expect-error an object of schemas is not a schema
 tool({ ...named, inputSchema: { path: z.string() }, execute: () => 'done' })
 
@@ -175,7 +175,7 @@ agentTool({
   // @ts-expect-error path is a string
   spawn: (input: { readonly path: number }) => ({ prompt: `${input.path}` }),
 })
-// One that is described needs no spawn; its prompt is given what the schema describes.
+// An agent without spawn has a prompt function, which receives what the schema describes.
 const described = agentTool({
   ...named,
   inputSchema: path,
@@ -193,7 +193,7 @@ agentTool({ ...named, prompt: () => 'x', spawn: () => ({ prompt: 'x' }) })
 // @ts-expect-error a tool executes or spawns
 agentTool({ ...named, execute: () => 'done' })
 
-// A list of tools holds them all, whatever they take.
+// A list of tools accepts all of them, whatever their inputs.
 class Submit implements Tool<{ readonly answer: string }> {
   readonly name = 'Submit'
   readonly description = ''

@@ -1,4 +1,4 @@
-// `toAgUiEvents`: every event fits the schema of AG-UI 1.0, and what begins ends.
+// Tests `toAgUiEvents`: every event fits the schema of AG-UI 1.0, and everything that begins ends.
 import { EventSchemas } from '@ag-ui/core/schemas'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -20,14 +20,15 @@ const options = (replies: readonly ScriptedReply[], more: Partial<RunOptions> = 
   ...more,
 })
 
-const eventsOf = (given: RunOptions): Promise<readonly AgUiEvent[]> => collected(toAgUiEvents(started(given).run))
+const eventsOf = (runOptions: RunOptions): Promise<readonly AgUiEvent[]> =>
+  collected(toAgUiEvents(started(runOptions).run))
 
-/** What is wrong with events: by the schema, and where something that begins does not end, or begins twice. */
+/** The problems of events: by the schema, and where something does not end or begins twice. */
 function problemsIn(events: readonly AgUiEvent[]): readonly string[] {
   const open = new Set<string>()
   const used = new Set<string>()
   const problems: string[] = []
-  const demand = (holds: boolean, event: AgUiEvent): void => void (holds || problems.push(JSON.stringify(event)))
+  const demand = (isTrue: boolean, event: AgUiEvent): void => void (isTrue || problems.push(JSON.stringify(event)))
   const begins = (id: string, event: AgUiEvent): void => {
     demand(!used.has(id), event)
     used.add(id)
@@ -69,7 +70,7 @@ function problemsIn(events: readonly AgUiEvent[]): readonly string[] {
   return [...problems, ...open, ...(isFramed ? [] : ['not framed'])]
 }
 
-test('the checks of this test see what is wrong', () => {
+test('the checks of this test detect problems', () => {
   const started = { type: 'RUN_STARTED', threadId: 't', runId: 'r', protocolVersion: '1.0' } as const
   const text = { type: 'TEXT_MESSAGE_CONTENT', messageId: 'a', delta: 'x' } as const
   expect(problemsIn([started, text]).length).toBe(2)
@@ -112,7 +113,7 @@ describe('a run as AG-UI events', () => {
     })
   })
 
-  test('names its calls as interrupts where it ends to be approved', async () => {
+  test('lists its calls as interrupts when it ends to be approved', async () => {
     const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May it?' }) as const }
     const events = await eventsOf(options([calls('Look')], { permissions }))
     expect(problemsIn(events)).toEqual([])
@@ -120,7 +121,7 @@ describe('a run as AG-UI events', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [interrupt] } })
   })
 
-  test('is an error where it failed, and cancelled where it was aborted', async () => {
+  test('is an error when it failed, and cancelled when it was aborted', async () => {
     const error = { kind: 'invalid_request', message: 'bad', status: 400, retryable: false } as const
     const failed = await eventsOf(options([{ error }]))
     expect(problemsIn(failed)).toEqual([])
@@ -136,7 +137,7 @@ describe('a run as AG-UI events', () => {
     expect(aborted.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   })
 
-  test('has its subagents', async () => {
+  test('includes its subagents', async () => {
     const events = await eventsOf(options([calls('Agent'), 'sub done', 'done'], { tools: [subagent] }))
     expect(problemsIn(events)).toEqual([])
     expect(typesOf(events)).toContain('SUBAGENT_STARTED')

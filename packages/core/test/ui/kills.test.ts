@@ -1,5 +1,5 @@
-// A process is killed behind every chunk that a client was sent, with no more on record than was stored by then: the client comes back to the run that another
-// process resumed, and to the record of it once it is over.
+// A process is killed after every chunk that a client received, with only the stored records. The client reconnects to
+// the run that another process resumed, and to its record once it is over.
 import type { UIMessage } from 'ai'
 import { expect, test } from 'vitest'
 import { resume, startRun, streamRun, type RunOptions } from '../../src/index.ts'
@@ -7,7 +7,7 @@ import { DurableStepEngine, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { reader, tool } from '../support/harness.ts'
-import { collected, messageOf, sentBy, type Sent } from './support.ts'
+import { collected, messageOf, chunksSentBy, type SentChunk } from './support.ts'
 
 const look = (id: string): { readonly id: string; readonly name: string } => ({ id, name: 'Look' })
 
@@ -17,7 +17,7 @@ const script: readonly ScriptedReply[] = [
   'Three.',
 ]
 
-/** What the model says to the process that resumes. */
+/** The reply of the model to the process that resumes. */
 const otherScripts: readonly (readonly ScriptedReply[])[] = [
   ['Other.'],
   [{ toolCalls: [look('q')] }, 'Later.'],
@@ -30,7 +30,7 @@ const optionsOf = (replies: readonly ScriptedReply[]): RunOptions => ({
   tools: [reader('Look', 'seen'), tool('Write', 'written')],
 })
 
-/** A store that is slow to write, as one behind a network is. */
+/** A slow store, like one behind a network. */
 class SlowStore {
   readonly keeps = 'all'
   readonly #records: StepRecord[] = []
@@ -46,43 +46,43 @@ class SlowStore {
     this.#stored = Math.max(this.#stored, upTo)
   }
 
-  /** What a kill at this moment leaves. */
+  /** What remains after a kill at this moment. */
   left(): readonly StepRecord[] {
     return this.#records.slice(0, this.#stored)
   }
 }
 
-const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
-const chunksIn = (sent: readonly Sent[]): readonly UIMessageChunk[] => sent.map(({ chunk }) => chunk)
+const visible = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
+const chunksIn = (sentChunks: readonly SentChunk[]): readonly UIMessageChunk[] => sentChunks.map(({ chunk }) => chunk)
 
-test('a client has what the record says, whenever the process was killed', { timeout: 60_000 }, async () => {
+test('a client has what the record contains, whenever the process was killed', { timeout: 60_000 }, async () => {
   const log = new SlowStore()
   const clock = createFakeClock({ autoAdvance: true })
   const steps = new DurableStepEngine({ log, clock })
   const run = streamRun(startRun({ prompt: 'go' }), { ...optionsOf(script), clock, steps })
-  const sent: Sent[] = []
+  const sentChunks: SentChunk[] = []
   const kills: (readonly StepRecord[])[] = []
   const shared = shareRun(run, { flush: () => log.flush() })
   for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {
-    sent.push({ id: eventIdOf(chunk) ?? '', chunk })
+    sentChunks.push({ id: eventIdOf(chunk) ?? '', chunk })
     kills.push(log.left())
   }
-  expect(sent.length).toBeGreaterThan(30)
+  expect(sentChunks.length).toBeGreaterThan(30)
   const isOver = (records: readonly StepRecord[]): boolean => records.some(({ type }) => type === 'end')
   for (const [cut, records] of kills.entries()) {
-    // A client that was sent anything has a run to come back to.
+    // A client that received anything has a run to reconnect to.
     expect(records.length).toBeGreaterThan(0)
     if (isOver(records)) continue
-    const had = await messageOf(chunksIn(sent.slice(0, cut + 1)))
+    const had = await messageOf(chunksIn(sentChunks.slice(0, cut + 1)))
     for (const replies of otherScripts) {
       const options = optionsOf(replies)
       const resumed = resume(structuredClone(records), options)
       const going = shareRun(resumed.loop, { past: await recordedEvents(records, options) })
-      const whole = shown(await messageOf(chunksIn(await sentBy(toUIMessageStream(going)))))
-      const after = sent[cut]?.id
+      const whole = visible(await messageOf(chunksIn(await chunksSentBy(toUIMessageStream(going)))))
+      const after = sentChunks[cut]?.id
       for (const source of [going, await recordedEvents(resumed.steps.records, options)]) {
         const rest = await collected(toUIMessageStream(source, { after }))
-        expect([after, shown(await messageOf(rest, had))]).toEqual([after, whole])
+        expect([after, visible(await messageOf(rest, had))]).toEqual([after, whole])
       }
     }
   }

@@ -1,4 +1,4 @@
-// A chat by the real reader of `ai`: what a run streams comes back as its history, and an approval as its answer.
+// Tests a chat with the real reader of `ai`: the stream of a run returns as its history, and an approval as its answer.
 import { readUIMessageStream, type UIMessage } from 'ai'
 import { expect, test } from 'vitest'
 import { run, streamRun, tool, type PromptOptions, type RunOutcome } from '../../src/index.ts'
@@ -20,26 +20,26 @@ async function chat(
   return { answer, outcome: await stream.result }
 }
 
-/** What a client cannot know: which model wrote an answer. And a text of the user is a list of blocks. */
-function known(messages: RunOutcome['messages']): unknown {
+/** Removes what a client cannot know, such as the model of an answer, and makes user text a list of blocks. */
+function withoutModels(messages: RunOutcome['messages']): unknown {
   return messages.map(({ role, content }) => ({
     role,
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
   }))
 }
 
-test('a run that streamed to a client comes back as it was, through JSON', async () => {
+test('a streamed run is restored unchanged, through JSON', async () => {
   const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'a bill of 5 dollars' })
   const fail = tool({ name: 'Fail', description: '', execute: () => { throw new Error('offline') } }) // prettier-ignore
   const calls = { text: 'I look.', toolCalls: [{ name: 'Look', id: 'c1' }, { name: 'Fail', id: 'c2', input: { a: 1 } }] } // prettier-ignore
   const model = scriptedModel([calls, { toolCalls: [{ name: 'Look', id: 'c3' }] }, 'It is paid.'])
   const { answer, outcome } = await chat({ model, tools: [look, fail], prompt: 'Pay the bill.' })
-  // JSON gives what it was given.
+  // A JSON round trip returns the same value.
   const stored = JSON.parse(JSON.stringify([question, answer])) as UIMessage[]
-  expect(modelMessagesOf(stored)).toEqual(known(outcome.messages))
+  expect(modelMessagesOf(stored)).toEqual(withoutModels(outcome.messages))
 })
 
-test('a call that waits is approved in the chat, and the next run carries it out', async () => {
+test('a pending call is approved in the chat, and the next run executes it', async () => {
   const paid: number[] = []
   const pay = tool({
     name: 'Pay',

@@ -1,4 +1,4 @@
-// `toSse`: any text survives, ids go with the chunks, silence is filled, and a client that leaves is noticed.
+// Tests `toSse`: any text survives, ids are sent with the chunks, silence is filled, and a disconnected client is noticed.
 import { DefaultChatTransport, type UIMessage } from 'ai'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { shareRun, sseHeaders, toSse, toUIMessageStream } from '../../src/ui/index.ts'
 import { tick } from '../support/harness.ts'
-import { collected, sentBy } from './support.ts'
+import { collected, chunksSentBy } from './support.ts'
 
 function streamOf<Item>(items: readonly Item[]): ReadableStream<Item> {
   return new ReadableStream({
@@ -37,20 +37,20 @@ const textOfRun = (text: string) =>
 describe('a stream as server-sent events', () => {
   test('has an event with its id for each chunk', async () => {
     const shared = shareRun(textOfRun('Hi'))
-    const sent = await sentBy(toUIMessageStream(shared))
+    const sentEvents = await chunksSentBy(toUIMessageStream(shared))
     await shared.done
-    const late = await sentBy(toUIMessageStream(shared))
-    expect(late.length).toBeLessThanOrEqual(sent.length)
+    const late = await chunksSentBy(toUIMessageStream(shared))
+    expect(late.length).toBeLessThanOrEqual(sentEvents.length)
     const text = await textOf(toSse(toUIMessageStream(shared)))
     expect(text).toBe(late.map(({ id, chunk }) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`).join(''))
     expect(text.startsWith('id: run1:1\ndata: {"type":"start","messageId":"run1"}\n\n')).toBe(true)
   })
 
-  test('ends with what is to be the last', async () => {
+  test('ends with the configured last event', async () => {
     expect(await textOf(toSse(streamOf([{ a: 1 }]), { done: '[DONE]' }))).toBe('data: {"a":1}\n\ndata: [DONE]\n\n')
   })
 
-  test('carries any text: line ends, U+2028, nulls, lone surrogates, the syntax of events', async () => {
+  test('preserves any text: line ends, U+2028, nulls, lone surrogates, the syntax of events', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc
@@ -72,8 +72,8 @@ describe('a stream as server-sent events', () => {
         .map((parts) => parts.join('')),
     )
     await fc.assert(
-      fc.asyncProperty(text, text, async (given, id) => {
-        const item = { type: 'error', errorText: given } as const
+      fc.asyncProperty(text, text, async (data, id) => {
+        const item = { type: 'error', errorText: data } as const
         const bytes = toSse(streamOf([item, item]), { idOf: () => id })
         expect(await collected(new WireReader().read(bytes))).toEqual([item, item])
       }),
@@ -91,7 +91,7 @@ describe('a stream as server-sent events', () => {
   test('fills silence with comments, and stops with the stream', async () => {
     const clock = createFakeClock({})
     let controller: ReadableStreamDefaultController<object> | undefined
-    const items = new ReadableStream<object>({ start: (given) => void (controller = given) })
+    const items = new ReadableStream<object>({ start: (streamController) => void (controller = streamController) })
     const reader = toSse(items, { heartbeatMs: 1_000, clock }).getReader()
     const lines: string[] = []
     const reading = (async () => {
@@ -128,12 +128,12 @@ describe('a stream as server-sent events', () => {
     await reading
   })
 
-  test('refuses an interval that would not end', () => {
+  test('rejects an interval that would not end', () => {
     for (const heartbeatMs of [0, -1, Number.NaN, 0.5])
       expect(() => toSse(streamOf([]), { heartbeatMs })).toThrow('heartbeatMs')
   })
 
-  test('tells the run that the client has left', async () => {
+  test('notifies the run that the client has disconnected', async () => {
     const run = streamRun(startRun({ prompt: 'go' }), {
       model: scriptedModel([{ hang: true }]),
       clock: createFakeClock({}),
@@ -144,7 +144,7 @@ describe('a stream as server-sent events', () => {
     expect((await run.result).reason).toBe('abandoned')
   })
 
-  test('is named to clients and proxies', () => {
+  test('has headers for clients and proxies', () => {
     expect(sseHeaders['content-type']).toBe('text/event-stream; charset=utf-8')
     expect(sseHeaders['x-vercel-ai-ui-message-stream']).toBe('v1')
   })

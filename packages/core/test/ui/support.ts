@@ -11,8 +11,8 @@ import {
 import { createFakeClock } from '../../src/testing/index.ts'
 import { eventIdOf, type UIMessageChunk } from '../../src/ui/index.ts'
 
-/** A chunk as a client gets it. */
-export interface Sent {
+/** A chunk as a client receives it. */
+export interface SentChunk {
   readonly id: string
   readonly chunk: UIMessageChunk
 }
@@ -34,26 +34,26 @@ export async function collected<Item>(items: AsyncIterable<Item> | ReadableStrea
   return all
 }
 
-export async function sentBy(stream: ReadableStream<UIMessageChunk>): Promise<readonly Sent[]> {
+export async function chunksSentBy(stream: ReadableStream<UIMessageChunk>): Promise<readonly SentChunk[]> {
   return (await collected(stream)).map((chunk) => ({ id: eventIdOf(chunk) ?? '', chunk }))
 }
 
 export const eventsOf = (run: AsyncIterable<RunEvent>): Promise<readonly RunEvent[]> => collected(run)
 
-/** Every chunk as `ai` reads it from the wire. @throws for one that its schema refuses. */
+/** Every chunk as `ai` reads it from the wire. @throws for one that its schema rejects. */
 export async function checkedChunks(chunks: readonly object[]): Promise<readonly AiChunk[]> {
   const schema = uiMessageChunkSchema()
   const checked: AiChunk[] = []
   for (const chunk of chunks) {
-    const given: unknown = JSON.parse(JSON.stringify(chunk))
-    const result = await schema.validate?.(given)
+    const parsed: unknown = JSON.parse(JSON.stringify(chunk))
+    const result = await schema.validate?.(parsed)
     if (result?.success !== true) throw new Error(`ai refuses ${JSON.stringify(chunk)}: ${String(result?.error)}`)
     checked.push(result.value)
   }
   return checked
 }
 
-/** The message that the reader of `ai` makes of chunks, going on with what it has. */
+/** The message that the reader of `ai` builds from chunks, starting from an existing one. */
 export async function messageOf(chunks: readonly object[], before?: UIMessage): Promise<UIMessage | undefined> {
   const checked = await checkedChunks(chunks)
   const stream = new ReadableStream<AiChunk>({

@@ -1,4 +1,4 @@
-// `toUIMessageStream`: the reader of `ai` builds the right message, and a client that comes back builds the same, wherever it was cut off.
+// Tests `toUIMessageStream`: the reader of `ai` builds the right message, and a reconnecting client builds the same, wherever it was cut off.
 import * as fc from 'fast-check'
 import type { UIMessage } from 'ai'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { resume, type RunEvent, type RunOptions, type RunResult } from '../../sr
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { calls, reader, subagent, tool, until } from '../support/harness.ts'
-import { checkedChunks, collected, eventsOf, messageOf, sentBy, started, type Sent } from './support.ts'
+import { checkedChunks, collected, eventsOf, messageOf, chunksSentBy, started, type SentChunk } from './support.ts'
 
 const script: readonly ScriptedReply[] = [
   {
@@ -59,7 +59,7 @@ describe('a run as a UI message stream', () => {
     expect(figures.every((chunk) => 'transient' in chunk && chunk.transient === true)).toBe(true)
   })
 
-  test('makes the message that a page shows', async () => {
+  test('builds the message that a page shows', async () => {
     const message = await messageOf(await collected(toUIMessageStream(started(options()).run, { messageId: 'm1' })))
     expect(message?.id).toBe('m1')
     expect(message?.parts).toMatchObject([
@@ -77,9 +77,9 @@ describe('a run as a UI message stream', () => {
     ])
   })
 
-  test('takes back what an attempt said that failed', async () => {
-    const said: ScriptedReply = { hang: true, text: 'Half of' }
-    const run = started(options([said])).run
+  test('retracts the output of a failed attempt', async () => {
+    const reply: ScriptedReply = { hang: true, text: 'Half of' }
+    const run = started(options([reply])).run
     const chunks: UIMessageChunk[] = []
     for await (const chunk of toUIMessageStream(run) as unknown as AsyncIterable<UIMessageChunk>) {
       chunks.push(chunk)
@@ -91,7 +91,7 @@ describe('a run as a UI message stream', () => {
     expect(typesOf(chunks).slice(-3)).toEqual(['data-halting-ending', 'abort', 'finish'])
   })
 
-  test('tells of a failure as an error, behind the ending', async () => {
+  test('reports a failure as an error, after the ending', async () => {
     const error = { kind: 'invalid_request', message: 'bad', status: 400, retryable: false } as const
     const chunks = await collected(toUIMessageStream(started(options([{ error }])).run))
     await checkedChunks(chunks)
@@ -99,7 +99,7 @@ describe('a run as a UI message stream', () => {
     expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'error' })
   })
 
-  test('does not tell a client what is in the error of a server, unless it is to', async () => {
+  test('hides the error text of a server from a client, unless configured otherwise', async () => {
     const error = { kind: 'invalid_request', message: 'no /srv/key of sk-1', status: 400, retryable: false } as const
     const { run, steps } = started(options([{ error }]))
     const live = JSON.stringify(await collected(toUIMessageStream(run)))
@@ -119,14 +119,14 @@ describe('a run as a UI message stream', () => {
     expect((await Promise.all(texts)).flat()).toEqual(['no /srv/key of sk-1', 'Sorry.', hidden, hidden])
   })
 
-  test('leaves out what the model thinks where that is not wanted', async () => {
+  test('omits the reasoning of the model on request', async () => {
     const chunks = await collected(toUIMessageStream(started(options()).run, { sendReasoning: false }))
     expect(typesOf(chunks).filter((type) => type.startsWith('reasoning'))).toEqual([])
     const whole = await messageOf(chunks)
     expect(whole?.parts[1]).toMatchObject({ type: 'text', text: 'I look.' })
   })
 
-  test('refuses what is no run', () => {
+  test('rejects a value that is not a run', () => {
     expect(() => toUIMessageStream(undefined as never)).toThrow('such as streamRun')
     expect(() => toUIMessageStream({} as never)).toThrow('such as streamRun')
     expect(() => toUIMessageStream('a run' as never)).toThrow('such as streamRun')
@@ -154,64 +154,64 @@ describe('an approval', () => {
     expect(message?.parts[1]).toMatchObject({ type: 'tool-Write', state, approval: { requestReason: 'May it?' } })
   })
 
-  test('that ends the run is asked for by the id of its call', async () => {
+  test('that ends the run is requested by the id of its call', async () => {
     const chunks = await collected(toUIMessageStream(started({ ...asking(), onAsk: 'end' }).run))
     expect(chunks.find(({ type }) => type === 'tool-approval-request')).toMatchObject({ approvalId: 'call_0_0' })
     expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'tool-calls' })
   })
 })
 
-/** What matters of a message to a person: without what only this process knows of it. */
-const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
+/** The parts of a message that matter to a person, without those that only this process knows. */
+const visible = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
 
-/** Without the figures of the ending: what a kill interrupts is charged. */
-const said = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
+/** Without the figures of the ending: a kill charges what it interrupts. */
+const withoutTotals = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
 
-/** What a client that was cut off after some chunks has when it has read the rest. */
-async function continued(before: readonly Sent[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
+/** The message of a client that was cut off after some chunks and has read the rest. */
+async function continued(before: readonly SentChunk[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
   const first = before.length === 0 ? undefined : await messageOf(before.map(({ chunk }) => chunk))
-  return shown(await messageOf(await collected(rest), first))
+  return visible(await messageOf(await collected(rest), first))
 }
 
-describe('a client that comes back', () => {
+describe('a client that reconnects', () => {
   test('builds the same message, wherever it was cut off: from the record', async () => {
     const { run, steps } = started(options())
-    const sent = await sentBy(toUIMessageStream(run))
-    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+    const sentChunks = await chunksSentBy(toUIMessageStream(run))
+    const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
     const events = await recordedEvents(steps.records, options())
-    for (let cut = 0; cut <= sent.length; cut++) {
-      const before = sent.slice(0, cut)
+    for (let cut = 0; cut <= sentChunks.length; cut++) {
+      const before = sentChunks.slice(0, cut)
       const rest = toUIMessageStream(events, { after: before.at(-1)?.id })
       expect([cut, await continued(before, rest)]).toEqual([cut, whole])
     }
   })
 
-  test('has the parts of the message that it continues, cut off before the first step', async () => {
+  test('has the parts of the message that it continues, when cut off before the first step', async () => {
     const before: UIMessage = { id: 'm1', role: 'assistant', parts: [{ type: 'text', text: 'Before.', state: 'done' }] }
     const [first, ...others] = await eventsOf(started(options(['After.'])).run)
     const notice: RunEvent = { type: 'notice', message: 'Careful.' }
     const events = [...(first === undefined ? [] : [first]), notice, ...others]
-    const given = { continuesMessage: true, messageId: 'm1' }
-    const sent = await sentBy(toUIMessageStream(events, given))
-    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk), before)) // prettier-ignore
+    const runOptions = { continuesMessage: true, messageId: 'm1' }
+    const sentChunks = await chunksSentBy(toUIMessageStream(events, runOptions))
+    const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk), before)) // prettier-ignore
     expect(JSON.stringify(whole)).toMatch(/Before.*After/)
-    for (const [cut, { id }] of sent.entries()) {
-      const had = await messageOf(sent.slice(0, cut + 1).map(({ chunk }) => chunk), before) // prettier-ignore
-      const rest = await collected(toUIMessageStream(events, { ...given, after: id }))
-      expect([id, shown(await messageOf(rest, had))]).toEqual([id, whole])
+    for (const [cut, { id }] of sentChunks.entries()) {
+      const had = await messageOf(sentChunks.slice(0, cut + 1).map(({ chunk }) => chunk), before) // prettier-ignore
+      const rest = await collected(toUIMessageStream(events, { ...runOptions, after: id }))
+      expect([id, visible(await messageOf(rest, had))]).toEqual([id, whole])
     }
   })
 
-  test('gets the same ids from the record as it would have live, but for what is in pieces', async () => {
+  test('gets the same ids from the record as live, except for streamed pieces', async () => {
     const { run, steps } = started(options())
-    const counted = (all: readonly Sent[]): unknown => all.filter(({ id }) => !id.includes('.'))
-    const live = await sentBy(toUIMessageStream(run))
+    const counted = (all: readonly SentChunk[]): unknown => all.filter(({ id }) => !id.includes('.'))
+    const live = await chunksSentBy(toUIMessageStream(run))
     const events = await recordedEvents(steps.records, options())
-    expect(counted(await sentBy(toUIMessageStream(events)))).toEqual(counted(live))
+    expect(counted(await chunksSentBy(toUIMessageStream(events)))).toEqual(counted(live))
     expect(live.every(({ id }) => id.startsWith('run1:'))).toBe(true)
   })
 
-  test('may be cut off again and again: any run, any cuts', async () => {
+  test('may be cut off repeatedly: any run, any cuts', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 12 })
     const reply = fc.record({
       thinking: fc.option(text, { nil: undefined }),
@@ -228,16 +228,16 @@ describe('a client that comes back', () => {
         fc.array(reply, { maxLength: 3 }),
         fc.array(fc.nat(60), { maxLength: 5 }),
         async (replies, cuts) => {
-          const given = (): RunOptions => options([...(replies as readonly ScriptedReply[]), 'end'])
-          const { run, steps } = started(given())
+          const runOptions = (): RunOptions => options([...(replies as readonly ScriptedReply[]), 'end'])
+          const { run, steps } = started(runOptions())
           const shared = shareRun(run)
-          const sent = await sentBy(toUIMessageStream(shared))
-          const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
-          const sources = [shared, await recordedEvents(steps.records, given())]
+          const sentChunks = await chunksSentBy(toUIMessageStream(shared))
+          const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
+          const sources = [shared, await recordedEvents(steps.records, runOptions())]
           let message: UIMessage | undefined
           let after: string | undefined
           for (const [index, cut] of [...cuts, 1_000].entries()) {
-            const rest = await sentBy(toUIMessageStream(sources[index % 2] ?? shared, { after }))
+            const rest = await chunksSentBy(toUIMessageStream(sources[index % 2] ?? shared, { after }))
             const read = rest.slice(0, cut)
             if (read.length > 0)
               message = await messageOf(
@@ -246,17 +246,17 @@ describe('a client that comes back', () => {
               )
             after = read.at(-1)?.id ?? after
           }
-          expect(shown(message)).toEqual(whole)
+          expect(visible(message)).toEqual(whole)
         },
       ),
       { numRuns: 60 },
     )
   })
 
-  test('goes on with a run that another process resumed, after a kill at any record', async () => {
+  test('continues with a run that another process resumed, after a kill at any record', async () => {
     const { run, steps } = started(options())
-    const sent = await sentBy(toUIMessageStream(run))
-    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+    const sentChunks = await chunksSentBy(toUIMessageStream(run))
+    const whole = visible(await messageOf(sentChunks.map(({ chunk }) => chunk)))
     const end = steps.records.findIndex(({ type }) => type === 'end')
     for (let count = 1; count < end; count++) {
       const records = steps.records.slice(0, count)
@@ -265,23 +265,23 @@ describe('a client that comes back', () => {
       )
       const past = await recordedEvents(records, options())
       const resumed = shareRun(resume(records, { ...options(), model }).loop, { past })
-      const rest = await sentBy(toUIMessageStream(resumed))
-      const again = shown(await messageOf(rest.map(({ chunk }) => chunk)))
-      // What the process before had sent of the turn that was open, as far as it came.
-      const known = (await sentBy(toUIMessageStream(past))).at(-1)?.id
-      const from = sent.findIndex(({ id }) => id === known) + 1
-      const open = sent.slice(
+      const rest = await chunksSentBy(toUIMessageStream(resumed))
+      const again = visible(await messageOf(rest.map(({ chunk }) => chunk)))
+      // The part of the open turn that the previous process had sent.
+      const lastId = (await chunksSentBy(toUIMessageStream(past))).at(-1)?.id
+      const from = sentChunks.findIndex(({ id }) => id === lastId) + 1
+      const open = sentChunks.slice(
         from,
-        sent.findIndex(({ chunk }, index) => index > from && chunk.type === 'finish-step'),
+        sentChunks.findIndex(({ chunk }, index) => index > from && chunk.type === 'finish-step'),
       )
       for (const more of [0, 1, 2, 3, 5, 8, 13, open.length]) {
-        const before = [...sent.slice(0, from), ...open.slice(0, more)]
+        const before = [...sentChunks.slice(0, from), ...open.slice(0, more)]
         const rest = toUIMessageStream(resumed, { after: before.at(-1)?.id })
         expect([count, more, await continued(before, rest)]).toEqual([count, more, again])
       }
-      // A writing call that had begun is unknown then: that is what the message says, to every client.
+      // A writing call that had begun is unknown then: the message says so, to every client.
       const isKnown = !JSON.stringify(again).includes('unknown')
-      expect([count, isKnown ? said(again) : '']).toEqual([count, isKnown ? said(whole) : ''])
+      expect([count, isKnown ? withoutTotals(again) : '']).toEqual([count, isKnown ? withoutTotals(whole) : ''])
     }
   })
 
@@ -290,8 +290,10 @@ describe('a client that comes back', () => {
     async (after) => {
       const { run } = started(options())
       const shared = shareRun(run)
-      const all = await sentBy(toUIMessageStream(shared))
-      expect(await sentBy(toUIMessageStream(shared, { after }))).toEqual(await sentBy(toUIMessageStream(shared)))
+      const all = await chunksSentBy(toUIMessageStream(shared))
+      expect(await chunksSentBy(toUIMessageStream(shared, { after }))).toEqual(
+        await chunksSentBy(toUIMessageStream(shared)),
+      )
       expect(all.length).toBeGreaterThan(20)
     },
   )
@@ -299,7 +301,7 @@ describe('a client that comes back', () => {
   test('that claims more than there is gets its last step again, and the end', async () => {
     const { run } = started(options())
     const shared = shareRun(run)
-    const all = await sentBy(toUIMessageStream(shared))
+    const all = await chunksSentBy(toUIMessageStream(shared))
     const runId = all[0]?.id.split(':')[0] ?? ''
     const rest = await collected(toUIMessageStream(shared, { after: `${runId}:9999` }))
     expect(rest[0]).toEqual({ type: 'reset-step' })
@@ -313,7 +315,7 @@ describe('clients of a shared run', () => {
   test('each read all of it, at their own pace', async () => {
     const shared = shareRun(started(options()).run)
     const [fast, slow] = await Promise.all([
-      sentBy(toUIMessageStream(shared)),
+      chunksSentBy(toUIMessageStream(shared)),
       (async () => {
         const chunks: UIMessageChunk[] = []
         for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {
@@ -323,21 +325,24 @@ describe('clients of a shared run', () => {
         return chunks
       })(),
     ])
-    expect(shown(await messageOf(slow))).toEqual(shown(await messageOf(fast.map(({ chunk }) => chunk))))
+    expect(visible(await messageOf(slow))).toEqual(visible(await messageOf(fast.map(({ chunk }) => chunk))))
   })
 
-  test('that come after the end get whole texts', async () => {
+  test('that connect after the end get whole texts', async () => {
     const shared = shareRun(started(options()).run)
     const live = await collected(toUIMessageStream(shared))
     await shared.done
     const late = await collected(toUIMessageStream(shared))
     expect(late.length).toBeLessThan(live.length)
-    expect(shown(await messageOf(late))).toEqual(shown(await messageOf(live)))
+    expect(visible(await messageOf(late))).toEqual(visible(await messageOf(live)))
   })
 
   test('do not store what a subagent streamed, once its reply is complete', async () => {
-    const said = Array.from({ length: 4 }, (_, turn): ScriptedReply => ({ text: `${turn}`, toolCalls: [look(turn)] }))
-    const model = scriptedModel([calls('Agent'), ...said, 'sub done', { text: 'Half', hang: true }])
+    const replies = Array.from({ length: 4 }, (_, turn): ScriptedReply => ({
+      text: `${turn}`,
+      toolCalls: [look(turn)],
+    }))
+    const model = scriptedModel([calls('Agent'), ...replies, 'sub done', { text: 'Half', hang: true }])
     const { run } = started({ ...options(), model, tools: [subagent, reader('Look', 'seen')] })
     const shared = shareRun(run)
     for await (const event of shared) if (event.type === 'model_update' && event.request === 2) break
@@ -348,7 +353,7 @@ describe('clients of a shared run', () => {
     expect(ofAgent.filter((type) => type === 'message').length).toBe(10)
   })
 
-  test('do not end the run when they leave, unless that is wanted', async () => {
+  test('do not end the run when they disconnect, unless configured', async () => {
     const { run } = started(options([{ hang: true, text: 'a' }]))
     const shared = shareRun(run)
     const first = toUIMessageStream(shared).getReader()
@@ -362,7 +367,7 @@ describe('clients of a shared run', () => {
 })
 
 describe('a client that disconnects', () => {
-  test('in each chunk ends the run, also while the model is silent', async () => {
+  test('ends the run at any chunk, also while the model is silent', async () => {
     for (let cut = 1; cut < 12; cut++) {
       const { run } = started(options([script[0] ?? '', { hang: true, text: 'a' }]))
       const client = toUIMessageStream(run).getReader()
@@ -381,7 +386,7 @@ describe('a client that disconnects', () => {
     expect((await run.result).reason).toBe('abandoned')
   })
 
-  test('leaves the run to its end where it is to continue', async () => {
+  test('leaves the run to its end when it is configured to continue', async () => {
     const { run } = started(options())
     const client = toUIMessageStream(run, { onDisconnect: 'continue' }).getReader()
     await client.read()
@@ -390,10 +395,10 @@ describe('a client that disconnects', () => {
   })
 })
 
-test('a large output reaches the client whole', async () => {
+test('delivers a large output whole', async () => {
   const large = 'x'.repeat(2_500_000)
-  const given = { ...options([calls('Big'), 'ok']), tools: [tool('Big', large)] }
-  const message = await messageOf(await collected(toUIMessageStream(started(given).run)))
+  const runOptions = { ...options([calls('Big'), 'ok']), tools: [tool('Big', large)] }
+  const message = await messageOf(await collected(toUIMessageStream(started(runOptions).run)))
   expect(message?.parts[1]).toMatchObject({ type: 'tool-Big', output: large })
 })
 
@@ -401,7 +406,7 @@ test('chunks of other streams have no id', () => {
   expect(eventIdOf({ type: 'start' })).toBeUndefined()
 })
 
-test('events of a run are a source, too', async () => {
+test('accepts the events of a run as a source, too', async () => {
   const events = await eventsOf(started(options()).run)
   expect((await collected(toUIMessageStream(events))).at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-VERI-1a, R-VERI-3 to R-VERI-7: of runs whose models and tools do anything.
+// Tests R-VERI-1a, R-VERI-3 to R-VERI-7: verification in runs with random models and tools.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -39,7 +39,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 )
 
 interface Drawn {
-  /** What the model does, from its first request on; then it answers. */
+  /** The actions of the model, from its first request on; then it answers. */
   readonly moves: readonly Move[]
   readonly maxTurns: number
   readonly project: readonly string[] | 'throws'
@@ -58,8 +58,8 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
   until: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.constant(true)),
 })
 
-function replyTo(given: Move | undefined, number: number): ScriptedReply {
-  switch (given) {
+function replyTo(move: Move | undefined, number: number): ScriptedReply {
+  switch (move) {
     case undefined:
     case 'answer':
       return `answer ${number}`
@@ -74,7 +74,7 @@ function replyTo(given: Move | undefined, number: number): ScriptedReply {
     case 'agent':
       return calls({ name: 'Agent', id: `call_${number}`, input: {} })
     default:
-      return calls({ name: 'Do', id: `call_${number}`, input: given })
+      return calls({ name: 'Do', id: `call_${number}`, input: move })
   }
 }
 
@@ -85,19 +85,20 @@ function workOf(input: unknown): FileWork {
   return { ...(both !== undefined && { changedLines: 3 }), check: { command: 'make', passed } }
 }
 
-const planning = (plans: boolean): Permissions => ({
+const planPermissions = (plans: boolean): Permissions => ({
   denies: () => undefined,
   decide: () => ({ behavior: 'allow' }),
   isPlanning: () => plans,
 })
 
-/** The model goes by what it is shown alone, so that a resume meets the same one. Agents edit and answer. */
+/** The model depends only on its input, so that a resume behaves the same. Agents edit and answer. */
 function optionsOf({ moves, maxTurns, project, plans, until }: Drawn, mode: 'ask' | 'tell' = 'ask'): RunOptions {
   const model = scriptedModel(
     ({ messages }) => {
-      const shown = messages.filter(({ role }) => role === 'assistant').length
-      if (JSON.stringify(messages[0]).includes('"sub"')) return shown === 0 ? replyTo({ edit: 4 }, 100) : 'agent done'
-      return replyTo(moves[shown], shown)
+      const answersShown = messages.filter(({ role }) => role === 'assistant').length
+      if (JSON.stringify(messages[0]).includes('"sub"'))
+        return answersShown === 0 ? replyTo({ edit: 4 }, 100) : 'agent done'
+      return replyTo(moves[answersShown], answersShown)
     },
     { defaultOutputTokens: 64_000 },
   )
@@ -110,7 +111,7 @@ function optionsOf({ moves, maxTurns, project, plans, until }: Drawn, mode: 'ask
     maxTurns,
     maxRetries: 0,
     clock: createFakeClock({ autoAdvance: true }),
-    permissions: planning(plans),
+    permissions: planPermissions(plans),
     verification: {
       mode,
       checks: () => (project === 'throws' ? Promise.reject(new Error('unreadable')) : project),
@@ -119,12 +120,12 @@ function optionsOf({ moves, maxTurns, project, plans, until }: Drawn, mode: 'ask
   }
 }
 
-const runOf = (given: Drawn, mode?: 'ask' | 'tell'): Promise<Run> => begin([], optionsOf(given, mode) as never).end()
+const runOf = (plan: Drawn, mode?: 'ask' | 'tell'): Promise<Run> => begin([], optionsOf(plan, mode) as never).end()
 
 const isQuestion = (entry: { readonly kind: string }): boolean =>
   entry.kind === 'user' && 'keepsAnswer' in entry && 'id' in entry && String(entry.id).includes('verify')
 
-/** What was changed and checked before the entry at this place, by what the model was shown: an oracle of its own. */
+/** What was changed and checked before the entry at this position, by what the model was shown: an independent oracle. */
 function uncheckedBefore(state: RunState, end: number): { readonly lines: number; readonly isKnown: boolean } {
   let [lines, isKnown] = [0, false]
   for (const entry of [...state.transcript].slice(0, end)) {
@@ -138,22 +139,22 @@ function uncheckedBefore(state: RunState, end: number): { readonly lines: number
   return { lines, isKnown }
 }
 
-test('the model is asked at most once, and only where a change is unchecked, and it ends as it would have', async () => {
-  let asked = 0
+test('the model is asked at most once, only about an unchecked change, and the run ends as it would have', async () => {
+  let callCount = 0
   await fc.assert(
-    fc.asyncProperty(drawn, async (given) => {
-      const run = await runOf(given)
+    fc.asyncProperty(drawn, async (plan) => {
+      const run = await runOf(plan)
       const { transcript } = run.state
       const entries = [...transcript]
       const questions = entries.flatMap((entry, index) => (isQuestion(entry) ? [index] : []))
       expect(questions.length).toBe(run.transitions.filter((each) => each === 'unverified_change').length)
       expect(questions.length).toBeLessThanOrEqual(1)
-      const { laps, turns } = certificate(optionsOf(given))
+      const { laps, turns } = certificate(optionsOf(plan))
       expect(run.transitions.length + 1).toBeLessThanOrEqual(laps.bounded ? laps.value : 0)
       expect(run.transitions.filter((each) => each !== 'max_output_tokens_recovery').length + 1).toBeLessThanOrEqual(
         turns.bounded ? turns.value : 0,
       )
-      const plain = await runOf(given, 'tell')
+      const plain = await runOf(plan, 'tell')
       expect(plain.transitions).not.toContain('unverified_change')
       const [question] = questions
       const withoutQuestion = question === undefined ? run : plain
@@ -161,13 +162,13 @@ test('the model is asked at most once, and only where a change is unchecked, and
         json([plain.terminal, plain.state.spent]),
       )
       if (question === undefined) return
-      asked += 1
+      callCount += 1
       const { lines, isKnown } = uncheckedBefore(run.state, question)
-      expect([lines >= 3, isKnown || given.project === 'throws' ? isKnown : given.project.length > 0]).toEqual([
+      expect([lines >= 3, isKnown || plan.project === 'throws' ? isKnown : plan.project.length > 0]).toEqual([
         true,
         true,
       ])
-      expect([given.plans, given.until, given.maxTurns]).toEqual([false, false, expect.toSatisfy((most) => most >= 4)])
+      expect([plan.plans, plan.until, plan.maxTurns]).toEqual([false, false, expect.toSatisfy((most) => most >= 4)])
       expect(plain.terminal.reason).toBe('completed')
       const behind = entries.slice(question)
       const called = behind.some((entry) => entry.kind === 'assistant' && entry.message.content.some(isToolUse))
@@ -177,13 +178,13 @@ test('the model is asked at most once, and only where a change is unchecked, and
       expect(run.state.spent.turns).toBeLessThanOrEqual(plain.state.spent.turns + 1)
     }),
   )
-  expect(asked).toBeGreaterThan(0)
+  expect(callCount).toBeGreaterThan(0)
 })
 
-test('the result says what was checked, by what tools told', async () => {
+test('the result lists what was checked, as the tools reported', async () => {
   await fc.assert(
-    fc.asyncProperty(drawn, async (given) => {
-      const { terminal, state } = await runOf(given)
+    fc.asyncProperty(drawn, async (plan) => {
+      const { terminal, state } = await runOf(plan)
       const { lines } = uncheckedBefore(state, state.transcript.length)
       const changed = [...state.transcript].some(
         (entry) =>
@@ -192,54 +193,58 @@ test('the result says what was checked, by what tools told', async () => {
             .filter(isToolUse)
             .some(({ name, input }) => name === 'Agent' || (workOf(input).changedLines ?? 0) > 0),
       )
-      const expected = changed ? lines === 0 || (given.until && terminal.goal?.met === true) : 'nothing changed'
+      const expected = changed ? lines === 0 || (plan.until && terminal.goal?.met === true) : 'nothing changed'
       expect(terminal.verified).toBe(expected)
     }),
   )
 })
 
-test('a run that was killed after any record asks no second time and ends the same, and so does its replay', async () => {
+test('a run that was killed after any record is not asked again and ends the same, and so does its replay', async () => {
   await fc.assert(
-    fc.asyncProperty(drawn, fc.nat(), async (given, at) => {
-      const whole = await runOf(given)
-      const count = 1 + (at % whole.steps.records.length)
-      const records = await killedAfter(count, optionsOf(given))
+    fc.asyncProperty(drawn, fc.nat(), async (plan, at) => {
+      const completeRun = await runOf(plan)
+      const count = 1 + (at % completeRun.steps.records.length)
+      const records = await killedAfter(count, optionsOf(plan))
       expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
       if (records.at(-1)?.type === 'end') return
-      const resumed = resume(records, optionsOf(given))
+      const resumed = resume(records, optionsOf(plan))
       const { terminal, state } = await resumed.loop.ended
-      expect(said(state)).toEqual(said(whole.state))
-      expect([terminal.reason, terminal.verified]).toEqual([whole.terminal.reason, whole.terminal.verified])
+      expect(conversationOf(state)).toEqual(conversationOf(completeRun.state))
+      expect([terminal.reason, terminal.verified]).toEqual([completeRun.terminal.reason, completeRun.terminal.verified])
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
-      const again = await replay(json(resumed.steps.records) as readonly StepRecord[], optionsOf(given))
+      const again = await replay(json(resumed.steps.records) as readonly StepRecord[], optionsOf(plan))
       expect(json(again.terminal)).toEqual(json(terminal))
     }),
   )
 })
 
 test('a resume after each record of a run that was asked ends the same', async () => {
-  const given: Drawn = {
+  const plan: Drawn = {
     moves: [{ edit: 5 }, 'agent', 'answer', { check: false }, 'answer'],
     maxTurns: 20,
     project: ['npm test'],
     plans: false,
     until: false,
   }
-  const whole = await runOf(given)
-  expect(whole.transitions).toEqual(['next_turn', 'next_turn', 'unverified_change', 'next_turn'])
-  for (let count = 1; count < whole.steps.records.length; count++) {
+  const completeRun = await runOf(plan)
+  expect(completeRun.transitions).toEqual(['next_turn', 'next_turn', 'unverified_change', 'next_turn'])
+  for (let count = 1; count < completeRun.steps.records.length; count++) {
     const checks = { asked: 0 }
-    const options = { ...optionsOf(given), verification: counting(checks) }
-    const records = await killedAfter(count, optionsOf(given))
+    const options = { ...optionsOf(plan), verification: countingVerification(checks) }
+    const records = await killedAfter(count, optionsOf(plan))
     const onRecord = records.some((record) => record.type === 'result' && record.key.includes('verify:'))
     const resumed = resume(records, options)
     const { terminal, state } = await resumed.loop.ended
-    expect([count, json(said(state)), terminal.reason]).toEqual([count, json(said(whole.state)), 'completed'])
+    expect([count, json(conversationOf(state)), terminal.reason]).toEqual([
+      count,
+      json(conversationOf(completeRun.state)),
+      'completed',
+    ])
     expect(checks.asked).toBe(onRecord ? 0 : 1)
   }
 })
 
-const counting = (checks: { asked: number }) => ({
+const countingVerification = (checks: { asked: number }) => ({
   mode: 'ask' as const,
   checks: () => {
     checks.asked += 1
@@ -247,8 +252,8 @@ const counting = (checks: { asked: number }) => ({
   },
 })
 
-/** What was said, in short. */
-function said({ transcript }: RunState): readonly unknown[] {
+/** A short form of the conversation. */
+function conversationOf({ transcript }: RunState): readonly unknown[] {
   return [...transcript].map((entry) =>
     entry.kind === 'user' || entry.kind === 'assistant'
       ? [entry.kind, hashText(JSON.stringify(entry.message.content))]

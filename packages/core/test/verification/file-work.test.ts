@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-VERI-1, R-VERI-1a, R-VERI-4, R-VERI-4a.
+// Tests R-VERI-1, R-VERI-1a, R-VERI-4, R-VERI-4a.
 import { describe, expect, test } from 'vitest'
 import { Transcript, type TranscriptEntry } from '../../src/index.ts'
 import { fileWorkOf } from '../../src/verification/file-work.ts'
 import { answerStands, endOfAnswer } from '../../src/conversation/kept-answer.ts'
 import { afterAgent, afterWork, carriedVerification, verifiedOf } from '../../src/verification/progress.ts'
 
-describe('what a tool tells of files', () => {
+describe("a tool's report about files", () => {
   test.each<[unknown, unknown]>([
     [{ changedLines: 3 }, { changedLines: 3 }],
     [{ changedLines: 3, more: 1 }, { changedLines: 3 }],
@@ -23,18 +23,18 @@ describe('what a tool tells of files', () => {
     ...[{ check: { command: ' ', passed: true } }, { check: { command: 'x', passed: 1 } }].map(
       (each) => [each, undefined] as [unknown, unknown],
     ),
-  ])('%j is read as %j', (given, read) => expect(fileWorkOf(given)).toEqual(read))
+  ])('%j is read as %j', (value, read) => expect(fileWorkOf(value)).toEqual(read))
 
-  test('a command is cut', () => {
+  test('has its command cut', () => {
     expect(
       fileWorkOf({ check: { command: 'x'.repeat(9_000), passed: true } })?.check?.command.length,
     ).toBeLessThanOrEqual(501)
   })
 })
 
-describe('how far it is checked', () => {
+describe('the verification state', () => {
   const passes = { command: 'npm test', passed: true }
-  test('adds what was changed, and a check that passes begins anew', () => {
+  test('adds what was changed, and is reset by a check that passes', () => {
     const changed = afterWork(afterWork(undefined, { changedLines: 2 }), { changedLines: 3 })
     expect([changed, verifiedOf(changed)]).toEqual([{ unchecked: 5, changed: 5, check: null, hasPassed: false }, false])
     const failed = afterWork(changed, { check: { command: 'make', passed: false } })
@@ -46,7 +46,7 @@ describe('how far it is checked', () => {
     ])
   })
 
-  test('that the model was asked stays', () => {
+  test('keeps that the model was asked', () => {
     const asked = { unchecked: 3, changed: 3, check: null, hasPassed: false, askedAt: 2 } as const
     expect(afterWork(asked, { changedLines: 1 })).toEqual({ ...asked, unchecked: 4, changed: 4 })
     const agent = { unchecked: 2, changed: 2, check: 'make', hasPassed: false }
@@ -59,7 +59,7 @@ describe('how far it is checked', () => {
     })
   })
 
-  test('a check of an agent says nothing of what was changed beside it', () => {
+  test('ignores a check of an agent for parallel changes', () => {
     const before = { unchecked: 3, changed: 7, check: null, hasPassed: false }
     const agent = { unchecked: 0, changed: 2, check: 'make', hasPassed: true }
     const uncheckedAfter = [7, 6, 0, 9].map((changedAtStart) => afterAgent(before, agent, changedAtStart).unchecked)
@@ -67,13 +67,13 @@ describe('how far it is checked', () => {
     expect(afterAgent(undefined, { ...agent, unchecked: 1 }, 0).unchecked).toBe(1)
   })
 
-  test('is known to a run that carries on, where results are counted anew', () => {
+  test('is known to a run that carries it on, where results are counted anew', () => {
     const before = { unchecked: 3, changed: 3, check: null, hasPassed: false }
     expect([carriedVerification(undefined), carriedVerification(before)]).toEqual([undefined, before])
     expect(carriedVerification({ ...before, askedAt: 2 })).toEqual({ ...before, askedAt: null })
   })
 
-  test('nothing changed where nothing was, whatever was checked', () => {
+  test('contains no change when there was none, whatever was checked', () => {
     expect([verifiedOf(undefined), verifiedOf(afterWork(undefined, { check: passes }))]).toEqual([
       'nothing changed',
       'nothing changed',
@@ -81,16 +81,16 @@ describe('how far it is checked', () => {
   })
 })
 
-describe('the answer stands', () => {
-  const answer: TranscriptEntry = said('Fixed.')
+describe('the answer stays the same', () => {
+  const answer: TranscriptEntry = assistantEntry('Fixed.')
   const question: TranscriptEntry = { ...user('check', 'loop'), keepsAnswer: true }
   const call: TranscriptEntry = {
     kind: 'assistant',
     id: 'c',
-    message: { ...said('').message, content: [{ type: 'tool_use', id: 'c1', name: 'Do', input: {} }] },
+    message: { ...assistantEntry('').message, content: [{ type: 'tool_use', id: 'c1', name: 'Do', input: {} }] },
   }
 
-  function said(text: string): Extract<TranscriptEntry, { kind: 'assistant' }> {
+  function assistantEntry(text: string): Extract<TranscriptEntry, { kind: 'assistant' }> {
     const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
     const content = [{ type: 'text', text }] as const
     return {
@@ -119,29 +119,37 @@ describe('the answer stands', () => {
 
   test.each<[string, readonly TranscriptEntry[], boolean]>([
     ['before the reply', [], true],
-    ['behind a reply', [said('No.')], true],
-    ['behind a reply in two pieces', [said('N'), said('o.')], true],
-    ['behind one that was cut and finished', [said('N'), { ...question, id: 'q2' }, said('o.')], true],
-    ['behind a failure that people are told', [{ ...said('failed'), error: 'unknown' }], true],
-    ['behind an interruption', [said('N'), user('cut', 'interruption')], true],
-    ['where limits are told before the reply', [user('left', 'loop'), said('No.')], true],
-    ['where a hook says something before the reply', [user('noon', 'hook', 'clock'), said('No.')], true],
-    ['where a hook says something behind the reply', [said('No.'), user('noon', 'hook', 'clock')], true],
-    ['and not behind a call of a tool', [call], false],
-    ['and not behind results', [call, user('done', 'tool_results'), said('Checked.')], false],
-    ['and not behind a person', [user('which?', 'steer'), said('That.')], false],
-    ['and not behind the next prompt', [said('No.'), user('and?', 'prompt')], false],
-    ['and not where a hook got another reply', [said('No.'), user('sum', 'hook', 'h'), said('Sum.')], false],
-    ['and not where a stop hook sent it back', [said('No.'), user('3 failed', 'hook')], false],
-    ['and not where the loop sent it back', [said('No.'), user('goal', 'loop')], false],
-  ])('%s', (_name, behind, stands) => {
+    ['after a reply', [assistantEntry('No.')], true],
+    ['after a reply in two pieces', [assistantEntry('N'), assistantEntry('o.')], true],
+    [
+      'after one that was cut and finished',
+      [assistantEntry('N'), { ...question, id: 'q2' }, assistantEntry('o.')],
+      true,
+    ],
+    ['after a failure that people are shown', [{ ...assistantEntry('failed'), error: 'unknown' }], true],
+    ['after an interruption', [assistantEntry('N'), user('cut', 'interruption')], true],
+    ['when limits are reported before the reply', [user('left', 'loop'), assistantEntry('No.')], true],
+    ['when a hook adds a message before the reply', [user('noon', 'hook', 'clock'), assistantEntry('No.')], true],
+    ['when a hook adds a message after the reply', [assistantEntry('No.'), user('noon', 'hook', 'clock')], true],
+    ['and not after a tool call', [call], false],
+    ['and not after results', [call, user('done', 'tool_results'), assistantEntry('Checked.')], false],
+    ['and not after a message of a person', [user('which?', 'steer'), assistantEntry('That.')], false],
+    ['and not after the next prompt', [assistantEntry('No.'), user('and?', 'prompt')], false],
+    [
+      'and not when a hook got another reply',
+      [assistantEntry('No.'), user('sum', 'hook', 'h'), assistantEntry('Sum.')],
+      false,
+    ],
+    ['and not when a stop hook sent it back', [assistantEntry('No.'), user('3 failed', 'hook')], false],
+    ['and not when the loop sent it back', [assistantEntry('No.'), user('goal', 'loop')], false],
+  ])('%s', (_name, behind, isUnchanged) => {
     const transcript = Transcript.of([user('go', 'prompt'), answer, question, ...behind])
-    expect(answerStands(transcript)).toBe(stands)
-    expect(endOfAnswer(transcript)).toBe(stands ? 2 : transcript.length)
+    expect(answerStands(transcript)).toBe(isUnchanged)
+    expect(endOfAnswer(transcript)).toBe(isUnchanged ? 2 : transcript.length)
   })
 
-  test('and none does that no question kept, or one before the place to begin at', () => {
-    const transcript = Transcript.of([user('go', 'prompt'), answer, question, said('No.')])
+  test('and none does without a question, or with one before the start position', () => {
+    const transcript = Transcript.of([user('go', 'prompt'), answer, question, assistantEntry('No.')])
     expect([answerStands(transcript, 3), answerStands(Transcript.empty())]).toEqual([false, false])
     expect(answerStands(Transcript.of([user('go', 'prompt'), answer]))).toBe(false)
   })

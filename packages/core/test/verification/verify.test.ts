@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-VERI-1 to R-VERI-7, R-ORD-5a.
+// Tests R-VERI-1 to R-VERI-7, R-ORD-5a.
 import { describe, expect, test } from 'vitest'
 import {
   type AgentTool,
@@ -15,73 +15,87 @@ import {
 import { lastAnswer } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { verifyRequest } from '../../src/run/turn-texts.ts'
-import { begin, calls, dollarATokenPrices, hook, run, said, subagent, tool, type Given } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hook,
+  run,
+  loopMessages,
+  subagent,
+  tool,
+  type RunTestOptions,
+} from '../support/harness.ts'
 
 const lines = (changedLines: number): FileWork => ({ changedLines })
 const check = (passed: boolean, command = 'npm test'): FileWork => ({ check: { command, passed } })
 
-/** A tool whose calls did this to files, in order; the last one again and again. */
-const doing = (name: string, ...work: readonly FileWork[]) => {
+/** A tool whose calls had these effects on files, in order; the last one repeats. */
+const toolDoing = (name: string, ...work: readonly FileWork[]) => {
   let count = 0
   return tool(name, () => ({ content: 'done', fileWork: work[Math.min(count++, work.length - 1)] ?? {} }))
 }
 
 const asks: Verification = { mode: 'ask', checks: () => ['npm test'] }
-const tools = [doing('Edit', lines(12)), doing('Test', check(true)), doing('Fail', check(false, 'make'))]
+const tools = [toolDoing('Edit', lines(12)), toolDoing('Test', check(true)), toolDoing('Fail', check(false, 'make'))]
 const question = verifyRequest(12, 'npm test')
-const given: Given = { tools, verification: asks }
+const runOptions: RunTestOptions = { tools, verification: asks }
 
 /** The run, with its answer and how often the model was asked to verify. */
-async function verified(script: readonly ScriptedReply[], more: Given = {}, start?: Parameters<typeof run>[2]) {
-  const ended = await run([...script], { ...given, ...more }, start)
+async function verified(
+  script: readonly ScriptedReply[],
+  more: RunTestOptions = {},
+  start?: Parameters<typeof run>[2],
+) {
+  const ended = await run([...script], { ...runOptions, ...more }, start)
   const asked = ended.transitions.filter((transition) => transition === 'unverified_change').length
   const { reason, verified: isVerified } = ended.terminal
   return { ...ended, asked, text: lastAnswer(ended.state), short: [reason, asked, lastAnswer(ended.state), isVerified] }
 }
 
-describe('an answer after a change that nothing checked', () => {
+describe('an answer after an unchecked change', () => {
   test('is sent back once, and stays the answer', async () => {
     const ended = await verified([calls('Edit'), 'Fixed.', 'Only a comment changed.'])
     expect(ended.short).toEqual(['completed', 1, 'Fixed.', false])
-    expect([ended.transitions, said(ended)]).toEqual([['next_turn', 'unverified_change'], [['loop', question]]])
+    expect([ended.transitions, loopMessages(ended)]).toEqual([['next_turn', 'unverified_change'], [['loop', question]]])
     expect([ended.terminal.signal.message, ended.terminal.summary.turns]).toEqual(['The model gave its answer', 3])
   })
 
-  test('gives way to the answer after a call of a tool', async () => {
+  test('is replaced by the answer after a tool call', async () => {
     const { short } = await verified([calls('Edit'), 'Fixed.', calls('Test'), 'Fixed, and the tests pass.'])
     expect(short).toEqual(['completed', 1, 'Fixed, and the tests pass.', true])
   })
 
-  test('is not asked about twice, whatever the model changes behind the question', async () => {
+  test('is not asked about twice, whatever the model changes after the question', async () => {
     const { short } = await verified([calls('Edit'), 'One.', calls('Edit'), 'Two.', calls('Edit'), 'Three.'])
     expect(short).toEqual(['completed', 1, 'Two.', false])
   })
 
   test.each<[string, readonly ScriptedReply[], boolean | string]>([
     ['a check has passed since', [calls('Edit'), calls('Test'), 'Fixed.'], true],
-    ['one call ran the check behind its change', [calls('Both'), 'Fixed.'], true],
+    ['one call ran the check after its change', [calls('Both'), 'Fixed.'], true],
     ['nothing was changed', [calls('Fail'), 'Nothing to do.'], 'nothing changed'],
     ['fewer than three lines were changed since', [calls('Two'), 'Fixed.'], false],
-    ['few lines were changed behind a check', [calls('Edit'), calls('Test'), calls('Two'), 'Fixed.'], false],
-  ])('is not asked about where %s', async (_name, script, isVerified) => {
-    const both = doing('Both', { ...lines(12), ...check(true) })
-    const { asked, terminal } = await verified(script, { tools: [...tools, both, doing('Two', lines(2))] })
+    ['few lines were changed after a check', [calls('Edit'), calls('Test'), calls('Two'), 'Fixed.'], false],
+  ])('is not asked about when %s', async (_name, script, isVerified) => {
+    const both = toolDoing('Both', { ...lines(12), ...check(true) })
+    const { asked, terminal } = await verified(script, { tools: [...tools, both, toolDoing('Two', lines(2))] })
     expect([terminal.reason, asked, terminal.verified]).toEqual(['completed', 0, isVerified])
   })
 
-  test('is asked about where the check failed, and by the check that ran', async () => {
+  test('is asked about when the check failed, by the check that ran', async () => {
     const ended = await verified([calls('Edit'), calls('Fail'), 'Fixed.', 'It fails for another reason.'])
-    expect(said(ended)).toEqual([['loop', verifyRequest(12, 'make')]])
+    expect(loopMessages(ended)).toEqual([['loop', verifyRequest(12, 'make')]])
     expect(ended.short).toEqual(['completed', 1, 'Fixed.', false])
   })
 
   test('counts lines of all changes since the last check that passed', async () => {
     const ended = await verified([calls('Edit'), calls('Test'), calls('Edit'), calls('Edit'), 'Fixed.', 'No.'])
-    expect(said(ended)).toEqual([['loop', verifyRequest(24, 'npm test')]])
+    expect(loopMessages(ended)).toEqual([['loop', verifyRequest(24, 'npm test')]])
   })
 })
 
-describe('nobody is asked', () => {
+describe('no question is asked', () => {
   const script = [calls('Edit'), 'Fixed.'] as const
   const planning: Permissions = {
     modes: ['plan'],
@@ -91,53 +105,57 @@ describe('nobody is asked', () => {
   }
   const isMet = [{ name: 'npm test', check: () => ({ met: true }) }]
   const fits = { jsonSchema: { type: 'object' }, check: (value: unknown) => ({ fits: true as const, value }) }
-  // `undefined` is what a program without the option gives.
-  const withoutOption = { verification: undefined } as unknown as Given
-  test.each<[string, Given, boolean | undefined]>([
+  // `undefined` is what a program without the option passes.
+  const withoutOption = { verification: undefined } as unknown as RunTestOptions
+  test.each<[string, RunTestOptions, boolean | undefined]>([
     ['without the option', withoutOption, undefined],
-    ['where only the result is to say so', { verification: { mode: 'tell' } }, false],
+    ['when only the result should report it', { verification: { mode: 'tell' } }, false],
     ['where no check is known', { verification: { mode: 'ask' } }, false],
-    ['where the project names none', { verification: { mode: 'ask', checks: () => [] } }, false],
-    ['where the names throw', { verification: { mode: 'ask', checks: () => Promise.reject(new Error('no')) } }, false],
+    ['when the project names none', { verification: { mode: 'ask', checks: () => [] } }, false],
+    [
+      'when naming the checks throws',
+      { verification: { mode: 'ask', checks: () => Promise.reject(new Error('no')) } },
+      false,
+    ],
     ['in a mode that only plans', { permissions: planning }, false],
     ['under goals, which are a check', { until: isMet }, true],
     ['under an output schema', { output: fits }, false],
     ['with one turn left', { maxTurns: 3 }, false],
-    ['with no call of a tool left', { maxToolCalls: 1 }, false],
+    ['with no tool call left', { maxToolCalls: 1 }, false],
   ])('%s', async (_name, more, isVerified) => {
     const { terminal, asked, model } = await verified(script, more)
     expect([terminal.reason, asked, model.requests.length]).toEqual(['completed', 0, 2])
     expect(terminal.verified).toBe(isVerified)
   })
 
-  test('with two turns left the model is asked, and may still check and answer', async () => {
+  test('the model is asked with two turns left, and may still check and answer', async () => {
     const { short } = await verified([calls('Edit'), 'Fixed.', calls('Test'), 'Checked.'], { maxTurns: 4 })
     expect(short).toEqual(['completed', 1, 'Checked.', true])
   })
 
-  test('names that are asked for are asked once, and only where the rest holds', async () => {
+  test('requested names are asked for once, and only when everything else is fine', async () => {
     let times = 0
     const verification: Verification = { mode: 'ask', checks: () => [String(++times)] }
     await verified([calls('Test'), 'Fine.'], { verification })
     await verified([calls('Edit'), calls('Fail'), 'Fixed.', 'No.'], { verification })
     expect(times).toBe(0)
     const ended = await verified([calls('Edit'), 'Fixed.', 'No.'], { verification })
-    expect([times, said(ended)[0]?.[1]]).toEqual([1, verifyRequest(12, '1')])
+    expect([times, loopMessages(ended)[0]?.[1]]).toEqual([1, verifyRequest(12, '1')])
   })
 
-  test('a check of many lines is named in one', async () => {
+  test('a check of many lines is named in one line', async () => {
     const verification: Verification = { mode: 'ask', checks: () => ['', ' npm test \\\n  --all '] }
     const ended = await verified([calls('Edit'), 'Fixed.', 'No.'], { verification })
-    expect(said(ended)[0]?.[1]).toBe(verifyRequest(12, 'npm test \\ --all'))
+    expect(loopMessages(ended)[0]?.[1]).toBe(verifyRequest(12, 'npm test \\ --all'))
   })
 })
 
-describe('while the answer stands', () => {
+describe('while the answer is on hold', () => {
   const dear: ScriptedReply = { text: 'Fixed.', usage: { input_tokens: 99_970 } }
   const script = (...behind: readonly ScriptedReply[]) => [calls('Edit'), dear, ...behind]
   const failing: ScriptedReply = { error: { kind: 'authentication_failed', message: 'no key', status: 401 } }
 
-  test.each<[string, readonly ScriptedReply[], Given, string]>([
+  test.each<[string, readonly ScriptedReply[], RunTestOptions, string]>([
     ['an empty reply', [''], {}, 'The model gave its answer'],
     ['a refusal', [{ text: 'No.', stopReason: 'refusal' }], {}, 'refused'],
     ['a service that fails', [failing], {}, 'the model request failed'],
@@ -157,8 +175,8 @@ describe('while the answer stands', () => {
   })
 
   test('a budget leaves it, and the ending that it would have been is in the context', async () => {
-    const given = { prices: dollarATokenPrices, maxBudgetUsd: 100_000 }
-    const { short, terminal } = await verified(script('No.'), given)
+    const runOptions = { prices: dollarATokenPrices, maxBudgetUsd: 100_000 }
+    const { short, terminal } = await verified(script('No.'), runOptions)
     expect(short).toEqual(['completed', 1, 'Fixed.', false])
     expect(terminal.signal.context['endedBy']).toBe('max_budget_usd')
   })
@@ -173,7 +191,7 @@ describe('while the answer stands', () => {
     expect(never.state.transcript.at(-1)?.kind).toBe('assistant')
   })
 
-  test.each(['user', 'interrupt', 'terminated'])('an abort by %s counts all the same', async (cause) => {
+  test.each(['user', 'interrupt', 'terminated'])('an abort by %s still counts', async (cause) => {
     const controller = new AbortController()
     const hangs = (): ScriptedReply => {
       queueMicrotask(() => controller.abort(cause))
@@ -208,7 +226,7 @@ describe('while the answer stands', () => {
     expect((await named('time')).short).toEqual(['completed', 0, 'Fixed.', false])
   })
 
-  test('stop hooks and the token target look at the answer, and not at the reply to the question', async () => {
+  test('stop hooks and the token target apply to the answer, and not to the reply to the question', async () => {
     const seen: string[] = []
     const stopHook: StopHook = {
       id: 'gate',
@@ -231,57 +249,57 @@ describe('while the answer stands', () => {
     expect(target.text).toBe('Four.')
   })
 
-  test('a message of a person takes its place', async () => {
+  test('a message of a person replaces it', async () => {
     const replies: ScriptedReply[] = [calls('Edit'), 'Fixed.']
     const model = scriptedModel(() => {
       if (model.requests.length === 3) going.loop.followUp('Which file?')
       return replies.shift() ?? (model.requests.length === 3 ? 'No check needed.' : 'calc.ts')
     })
-    const going = begin([], { ...given, model })
+    const going = begin([], { ...runOptions, model })
     const { terminal, state, transitions } = await going.end()
     expect([terminal.reason, lastAnswer(state)]).toEqual(['completed', 'calc.ts'])
     expect(transitions).toEqual(['next_turn', 'unverified_change', 'user_input'])
   })
 
-  test('what hooks say before the reply leaves it, and a hook that asks to go on gets another', async () => {
+  test('messages of hooks before the reply leave it, and a hook that requests to continue gets another', async () => {
     const context = hook('beforeInference', (each) => each.withState(each.state().withUserMessage('It is noon.')))
     const noon = await verified(script('No check needed.'), { hooks: [context] })
     expect(noon.short).toEqual(['completed', 1, 'Fixed.', false])
     let times = 0
-    const goesOn = hook('onStop', (each) =>
+    const continuing = hook('onStop', (each) =>
       ++times > 1 ? undefined : each.withState(each.state().withExecutionContinued('Summarize.')),
     )
-    const on = await verified(script('No check needed.', 'It was a comment.'), { hooks: [goesOn] })
+    const on = await verified(script('No check needed.', 'It was a comment.'), { hooks: [continuing] })
     expect(on.short).toEqual(['completed', 1, 'It was a comment.', false])
   })
 
-  test('goals that are set behind the question have to hold', async () => {
+  test('goals that are set after the question have to hold', async () => {
     const until = { name: 'lint', check: () => ({ met: false, exitCode: 1, report: 'bad' }) }
     const replies: ScriptedReply[] = [calls('Edit'), 'Fixed.']
     const model = scriptedModel(() => {
       if (model.requests.length === 3) going.loop.set({ until: [{ name: 'lint' }] })
       return replies.shift() ?? 'No.'
     })
-    const going = begin([], { ...given, model, goalNamed: () => until, maxGoalTries: 1 })
+    const going = begin([], { ...runOptions, model, goalNamed: () => until, maxGoalTries: 1 })
     expect((await going.end()).terminal.reason).toBe('goal_unmet')
   })
 })
 
 describe('work of subagents', () => {
   const withAgent = { tools: [...tools, subagent] }
-  test('counts as that of the run, which is asked in the place of the agent', async () => {
+  test('counts as that of the run, which is asked instead of the agent', async () => {
     const script = [calls('Agent'), calls('Edit'), 'Agent done.', 'Fixed.', 'No.']
     const { short, state } = await verified(script, withAgent)
     expect(short).toEqual(['completed', 1, 'Fixed.', false])
     expect([...state.transcript].filter((each) => each.kind === 'user' && each.keepsAnswer === true)).toHaveLength(1)
   })
 
-  test('a check of one that passed counts', async () => {
+  test('counts a check of an agent that passed', async () => {
     const { short } = await verified([calls('Edit'), calls('Agent'), calls('Test'), 'Passes.', 'Fixed.'], withAgent)
     expect(short).toEqual(['completed', 0, 'Fixed.', true])
   })
 
-  test('a check of one says nothing of what another changed beside it', async () => {
+  test('does not count a check of one agent for parallel changes of another', async () => {
     const edits = (prompt: string): ScriptedReply => (prompt === 'edit' ? calls('Edit') : calls('Test'))
     const agents: AgentTool = { ...subagent, spawn: (input) => ({ prompt: JSON.stringify(input) }) }
     const model = scriptedModel((request) => {
@@ -292,18 +310,18 @@ describe('work of subagents', () => {
       if (/check/.test(prompt)) return isFirst ? edits('check') : 'Passes.'
       return isFirst ? calls(...['edit', 'check'].map((of) => ({ name: 'Agent', input: { of } }))) : 'Fixed.'
     })
-    const ended = await begin([], { ...given, tools: [...tools, agents], model }).end()
+    const ended = await begin([], { ...runOptions, tools: [...tools, agents], model }).end()
     expect([ended.terminal.reason, ended.terminal.verified]).toEqual(['completed', false])
   })
 
-  test('what one changed behind its check does not', async () => {
+  test('does not count changes after a check', async () => {
     const script = [calls('Agent'), calls('Test'), calls('Edit'), 'Done.', 'Fixed.', 'No.']
     expect((await verified(script, withAgent)).short).toEqual(['completed', 1, 'Fixed.', false])
   })
 })
 
 describe('the answer of a run that was asked to verify', () => {
-  const options = () => ({ ...given, model: scriptedModel([calls('Edit'), 'Fixed.', 'No.']) }) as RunOptions
+  const options = () => ({ ...runOptions, model: scriptedModel([calls('Edit'), 'Fixed.', 'No.']) }) as RunOptions
 
   test('is that of `run`, with whether it was verified', async () => {
     const outcome = await runAgent({ ...options(), prompt: 'go' })
@@ -315,7 +333,7 @@ describe('the answer of a run that was asked to verify', () => {
     ])
   })
 
-  test('is in the result message, and in what hooks read of the state', async () => {
+  test('is in the result message, and in the state that hooks read', async () => {
     const read: string[] = []
     const reads = hook('afterExecution', (context) => void read.push(context.state().lastAnswer()))
     const engine = new QueryEngine({ ...options(), hooks: [reads] })
@@ -344,7 +362,7 @@ describe('a run that waits for a person', () => {
   async function approved(script: readonly ScriptedReply[]) {
     const model = scriptedModel([...script])
     const engine = new QueryEngine({
-      ...given,
+      ...runOptions,
       model,
       permissions: approves,
       clock: createFakeClock({ autoAdvance: true }),
@@ -368,15 +386,15 @@ describe('a run that waits for a person', () => {
     expect([asked, terminal?.reason, terminal?.verified]).toEqual([1, 'completed', false])
   })
 
-  test('is not asked again where it was asked before', async () => {
+  test('is not asked again when it was asked before', async () => {
     const { asked, terminal } = await approved([calls('Edit'), 'Fixed.', calls('Fail'), calls('Edit'), 'Now.', 'No.'])
     expect([asked, terminal?.reason, terminal?.verified]).toEqual([1, 'completed', false])
   })
 })
 
-test('a run that goes on at a limit is asked at most once with what came before', async () => {
+test('a run that continues at a limit is asked at most once about earlier changes', async () => {
   const model = scriptedModel([calls('Edit'), calls('Edit'), 'Fixed.', calls('Edit'), 'Now.', 'No.'])
-  const engine = new QueryEngine({ ...given, model, maxTurns: 2 })
+  const engine = new QueryEngine({ ...runOptions, model, maxTurns: 2 })
   for await (const _ of engine.submit('go'));
   expect([engine.lastTerminal?.reason, engine.lastTerminal?.verified]).toEqual(['max_turns', false])
   engine.set({ limits: { maxTurns: 10 } })
@@ -386,7 +404,7 @@ test('a run that goes on at a limit is asked at most once with what came before'
   expect(asked).toMatchObject([{ message: { content: verifyRequest(24, 'npm test') } }])
 })
 
-test('the option is looked at before a run begins', () => {
+test('the option is validated before a run begins', () => {
   const start = startRun({ prompt: 'go' })
   expect(start.spent.verification).toBeUndefined()
   expect(() => begin(['x'], { verification: { mode: 'always' } as never, steps: createMemorySteps() })).toThrow(/mode/)

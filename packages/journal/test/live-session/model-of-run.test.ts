@@ -1,4 +1,4 @@
-// Tests R-LIVE-12 of docs/spec: a prompt may name the model of the run that it starts.
+// Holds R-LIVE-12 of docs/spec: a prompt may name a model, which is that of the run that begins with it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +11,10 @@ import { course, looks, sessionOf } from '../../../core/test/live-session/suppor
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 const small = (replies: readonly ScriptedReply[]) => scriptedModel(replies, { id: 'small' })
 
-test('uses the model of a prompt only for its run, and shows it during the run', async () => {
+test('the model that a prompt names is that of its run alone, and shown while it goes on', async () => {
   const model = scriptedModel(['Second.'])
   const other = small([looks, 'First.'])
-  const { session, told } = sessionOf([], { model, models: [other], tools: [look] })
+  const { session, events } = sessionOf([], { model, models: [other], tools: [look] })
   const shown: string[] = []
   session.listen((event) => {
     if (event.type === 'loop' && event.event.type === 'model_start') shown.push(session.snapshot.model)
@@ -28,10 +28,10 @@ test('uses the model of a prompt only for its run, and shows it during the run',
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
   expect(shown).toEqual(['small', 'small', 'small', 'scripted', 'scripted'])
-  expect(course(told)).toContain('run_end completed')
+  expect(course(events)).toContain('run_end completed')
 })
 
-test('starts the run with it, and a later setting overrides it', async () => {
+test('it is in the run from the start, and what a person sets in mid-run goes before it', async () => {
   const model = scriptedModel(['Done.', 'Again.'])
   const other = small([looks])
   const { session } = sessionOf([], { model, models: [other], tools: [look] })
@@ -48,10 +48,10 @@ test('starts the run with it, and a later setting overrides it', async () => {
   expect([model.requests.length, other.requests.length]).toEqual([2, 1])
 })
 
-test("sends a message that joins a run to that run's model, and reports it", async () => {
+test('a message that a run takes in is for the model of that run, and a note reports it', async () => {
   const model = scriptedModel([looks, 'One.', 'Two.'])
   const other = small(['Three.'])
-  const { session, told } = sessionOf([], { model, models: [other], tools: [look] })
+  const { session, events } = sessionOf([], { model, models: [other], tools: [look] })
   const stop = session.listen((event) => {
     if (event.type !== 'loop' || event.event.type !== 'tool_start') return
     session.prompt('this too', { id: 'steered', model: 'small' })
@@ -61,15 +61,15 @@ test("sends a message that joins a run to that run's model, and reports it", asy
   session.prompt('go')
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([2, 0])
-  expect(told.flatMap((event) => (event.type === 'note' ? [event.text] : []))).toEqual([
+  expect(events.flatMap((event) => (event.type === 'note' ? [event.text] : []))).toEqual([
     'small is not asked: the message came to a run that goes on.',
   ])
 })
 
-test('starts a run of its own with the model of a queued message', async () => {
+test('a message that waited and begins a run of its own has its model', async () => {
   const model = scriptedModel([{ hang: true }])
   const other = small(['Two.', 'Three.'])
-  const { session, told } = sessionOf([], { model, models: [other] })
+  const { session, events } = sessionOf([], { model, models: [other] })
   const stop = session.listen((event) => {
     if (event.type !== 'loop' || event.event.type !== 'model_start') return
     stop()
@@ -80,20 +80,20 @@ test('starts a run of its own with the model of a queued message', async () => {
   session.prompt('go', { id: 'first' })
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
-  expect(course(told).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
+  expect(course(events).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
 })
 
-test('returns a message with an unknown model, and nothing else breaks', async () => {
-  const { session, told } = sessionOf(['Hello.'])
+test('a model that there is not breaks nothing: the message comes back', async () => {
+  const { session, events } = sessionOf(['Hello.'])
   session.prompt('go', { id: 'first', model: 'nowhere' })
   await session.settled()
-  expect(told.flatMap((event) => (event.type === 'failed' ? event.givenBack : []))).toMatchObject([{ id: 'first' }])
+  expect(events.flatMap((event) => (event.type === 'failed' ? event.givenBack : []))).toMatchObject([{ id: 'first' }])
   session.prompt('go', { id: 'again' })
   await session.settled()
-  expect(course(told)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
+  expect(course(events)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
 })
 
-test('rejects a dollar budget that the model cannot respect', async () => {
+test('a dollar budget that cannot be kept with it is refused', async () => {
   const prices = {
     cost: () => 0.01,
     worstCase: (id: string) => {
@@ -101,13 +101,13 @@ test('rejects a dollar budget that the model cannot respect', async () => {
       return 0.01
     },
   }
-  const { session, told } = sessionOf(['x'], { models: [small(['y'])], prices, maxBudgetUsd: 1 })
+  const { session, events } = sessionOf(['x'], { models: [small(['y'])], prices, maxBudgetUsd: 1 })
   session.prompt('go', { model: 'small' })
   await session.settled()
-  expect(course(told)).toEqual(['failed'])
+  expect(course(events)).toEqual(['failed'])
 })
 
-test('applies to subagents, too', async () => {
+test('subagents have it as well', async () => {
   const model = scriptedModel([])
   const other = small([{ toolCalls: [{ name: 'Agent', input: {} }] }, 'From below.', 'Done.'])
   const agent = agentTool({ name: 'Agent', description: '', spawn: () => ({ prompt: 'Look.' }) })
@@ -117,7 +117,7 @@ test('applies to subagents, too', async () => {
   expect([model.requests.length, other.requests.length]).toEqual([0, 3])
 })
 
-test('resumes the run with it after a crash, and the session with its own', async () => {
+test('after a crash the run goes on with it, and the session with its own', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-model-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 's.jsonl')

@@ -1,4 +1,4 @@
-// Informs the model when a file that it wrote cannot be parsed.
+// Reports to the model when a file that it wrote has a syntax error.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

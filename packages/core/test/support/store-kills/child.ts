@@ -1,4 +1,4 @@
-// A process that works at a session of a store until it is killed: bundled, and run by torment.ts.
+// A process that works on a session of a store until it is killed: bundled, and run by torment.ts.
 import { appendFileSync, closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -18,17 +18,17 @@ import type { Left, Orders } from './orders.ts'
 const isReply = (record: StepRecord): boolean =>
   record.type === 'result' &&
   record.key.includes('/model:') &&
-  // A model attempt comes to an outcome with a kind.
+  // The result of a model attempt has a kind.
   (record.value as { readonly kind?: string }).kind === 'answered'
 
-/** Works at the session of the orders, and leaves how it ended. */
+/** Works on the session of the orders, and records how it ended. */
 export async function workAt(store: SessionStore, { folder, sessionId, turns, stopAt }: Orders): Promise<void> {
-  /** The kernel has it then, and a kill of this process takes nothing of it back. */
+  /** Once written, the kernel has it, and killing this process does not undo it. */
   const note = (name: string, line: string): void => appendFileSync(join(folder, name), `${line}\n`)
 
   function stop(): void {
     writeSync(1, 'at the record\n')
-    // Nothing of this process happens any more, but for what the kernel was given already.
+    // This process does nothing more, except for what the kernel already has.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 
@@ -51,7 +51,7 @@ export async function workAt(store: SessionStore, { folder, sessionId, turns, st
     maxTurns: turns + 5,
   }
 
-  /** A run that an earlier process brought to its end, and could not tell of, is not begun again. */
+  /** A run that an earlier process finished without reporting it is not started again. */
   async function theEnd(): Promise<{ readonly terminal: RunResult; readonly messages: readonly ModelMessage[] }> {
     const ended = session.ended.at(-1)
     if (session.open === undefined && ended !== undefined)
@@ -122,7 +122,7 @@ function toolsIn(folder: string): readonly Tool[] {
   ]
 }
 
-/** What comes next follows from what was said, so that any process can go on. */
+/** The next step depends only on the conversation, so that any process can continue. */
 function nextReply(
   { messages }: ModelRequest,
   turns: number,

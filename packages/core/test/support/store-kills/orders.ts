@@ -1,16 +1,16 @@
-/** What a process at a session of a store is told. */
+/** The orders for a process on a session of a store. */
 export interface Orders {
-  /** Where it notes what it did. */
+  /** The file in which it records its actions. */
   readonly folder: string
   readonly sessionId: string
   readonly turns: number
-  /** It stands still before it appends its record of this number, counted from 1, to be killed; 0 for after its run has ended, null for never. */
+  /** It stops before it appends its record of this number, counted from 1, to be killed; 0 means after its run has ended, null never. */
   readonly stopAt: number | null
-  /** Where the store is. */
+  /** The location of the store. */
   readonly store: string
 }
 
-/** What the process that came to the end leaves. */
+/** The report of the process that reached the end. */
 export interface Left {
   readonly reason: string
   readonly error: string | null

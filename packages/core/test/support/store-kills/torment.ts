@@ -1,4 +1,4 @@
-// Kills processes that work at sessions of a store, until each session came to its end; then looks at what was done.
+// Kills processes that work on sessions of a store until each session has ended, and then checks the outcome.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,15 +6,15 @@ import { isToolResult, isToolUse } from '../../../src/entries/adapters.ts'
 import type { ContentBlock, ModelMessage } from '../../../src/index.ts'
 import type { Left, Orders } from './orders.ts'
 
-/** How to run a child: the program, and what is before its orders. */
+/** How to run a child: the program, and the arguments before its orders. */
 export interface ChildProgram {
   readonly node: string
   readonly args: readonly string[]
-  /** Where the store is, for the orders. */
+  /** The location of the store, for the orders. */
   readonly store: string
 }
 
-/** What came of one session. */
+/** The outcome of one session. */
 interface Session {
   readonly kills: number
   readonly problems: readonly string[]
@@ -22,7 +22,7 @@ interface Session {
 
 let sessions = 0
 
-/** One session, killed at each of these records or after so many milliseconds, until it ends. */
+/** One session, killed at each of these records or after this many milliseconds, until it ends. */
 async function oneSession(
   program: ChildProgram,
   under: string,
@@ -46,7 +46,7 @@ async function oneSession(
   return { kills, problems }
 }
 
-/** What is not true of a session that ended, however often it was killed. */
+/** The violations of a session that ended, however often it was killed. */
 function problemsIn(folder: string, turns: number): readonly string[] {
   const left = JSON.parse(readFileSync(join(folder, 'end.json'), 'utf8')) as Left
   const problems = [...left.problems]
@@ -66,15 +66,15 @@ function problemsIn(folder: string, turns: number): readonly string[] {
     const isTrue = id.startsWith('look')
       ? text.includes(`seen by ${id}`)
       : text.includes('outcome of this call is unknown') || (text.includes(`paid by ${id}`) && effects.includes(id))
-    if (!isTrue) problems.push(`the model was told of ${id}: ${text}`)
+    if (!isTrue) problems.push(`the model got an invalid report of ${id}: ${text}`)
   }
   for (const id of effects)
-    if (!calls.includes(id)) problems.push(`${id} took effect, and the model was not told of it`)
+    if (!calls.includes(id)) problems.push(`${id} took effect, and the model got no report of it`)
   if (calls.length === 0 && turns > 1) problems.push('it has no calls')
   return [...problems, ...askedAgain(folder)]
 }
 
-/** Replies that were on record when a process began, and were asked for again. */
+/** Replies that were on record when a process began, and were requested again. */
 function askedAgain(folder: string): readonly string[] {
   const found = new Map<string, number>()
   return linesOf(folder, 'asked.txt').flatMap((line) => {
@@ -89,7 +89,7 @@ function linesOf(folder: string, name: string): readonly string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 }
 
-/** Kills it when it says where it is, or so long after it has begun. */
+/** Kills the process when it reports its position, or this long after its start. */
 function runUntil(
   { node, args }: ChildProgram,
   orders: Orders,
@@ -97,33 +97,40 @@ function runUntil(
 ): Promise<'killed' | 'ended'> {
   return new Promise((resolve, reject) => {
     const running = spawn(node, [...args, JSON.stringify(orders)], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let told = ''
+    let output = ''
     let complaint = ''
     running.stdout.on('data', (data: Buffer) => {
-      const began = !told.includes('started')
-      told += data.toString()
-      if (told.includes('at the record')) running.kill('SIGKILL')
+      const began = !output.includes('started')
+      output += data.toString()
+      if (output.includes('at the record')) running.kill('SIGKILL')
       else if (afterMs !== undefined && began) setTimeout(() => running.kill('SIGKILL'), afterMs)
     })
     running.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
     running.on('error', reject)
     running.on('close', (code, signal) => {
       if (signal === 'SIGKILL') resolve('killed')
-      else if (code === 0 && told.includes('ended ')) resolve('ended')
-      else reject(new Error(`The process ended with ${code ?? signal}: ${told}${complaint}`))
+      else if (code === 0 && output.includes('ended ')) resolve('ended')
+      else reject(new Error(`The process ended with ${code ?? signal}: ${output}${complaint}`))
     })
   })
 }
 
-/** What came of all sessions of a test. */
-export interface Tormented {
+/** The outcome of all sessions of a test. */
+export interface SessionOutcome {
   readonly sessions: number
   readonly kills: number
   readonly problems: readonly string[]
 }
 
-/** Kills a session after its end, another at its first record, a third at its second, and so on until one comes to its end before; every process after that does not disturb it. */
-export async function killedAtEveryRecord(program: ChildProgram, under: string, turns: number): Promise<Tormented> {
+/**
+ * Kills one session after its end, and the others at their first record, their second, and so on, until one ends
+ * earlier. Every later process runs undisturbed.
+ */
+export async function killedAtEveryRecord(
+  program: ChildProgram,
+  under: string,
+  turns: number,
+): Promise<SessionOutcome> {
   const done: Session[] = []
   for (let record = 0; ; record++) {
     let left = 1
@@ -133,7 +140,7 @@ export async function killedAtEveryRecord(program: ChildProgram, under: string, 
   }
 }
 
-/** Kills processes after random times until there were so many kills, `perSession` of them in each session; two sessions go on side by side. */
+/** Kills processes after random times up to this many kills, `perSession` of them in each session. Two sessions run in parallel. */
 export async function killedAtRandom(
   program: ChildProgram,
   under: string,
@@ -150,7 +157,7 @@ export async function killedAtRandom(
     readonly longestMs?: number
     readonly seed?: number
   },
-): Promise<Tormented> {
+): Promise<SessionOutcome> {
   const done: Session[] = []
   const random = randomOf(seed)
   const worker = async (): Promise<void> => {
@@ -165,7 +172,7 @@ export async function killedAtRandom(
   return sumOf(done)
 }
 
-function sumOf(done: readonly Session[]): Tormented {
+function sumOf(done: readonly Session[]): SessionOutcome {
   return {
     sessions: done.length,
     kills: done.reduce((sum, { kills }) => sum + kills, 0),
@@ -173,7 +180,7 @@ function sumOf(done: readonly Session[]): Tormented {
   }
 }
 
-/** Numbers that are the same for the same seed. */
+/** The same numbers for the same seed. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761 + 1
   return (below) => {
