@@ -36,7 +36,7 @@ export const explored = [
     ['for ever: the same call, seen, with a last answer'],
     [
       'loop/decide.ts',
-      "run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0",
+      "run.spent.closing !== null || iterationsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0",
       'false',
     ],
   ],
@@ -58,7 +58,7 @@ export const explored = [
   [
     'allowance: media removed only once',
     ['every reply on a small budget'],
-    ['loop/recover.ts', "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n", ''],
+    ['loop/recover.ts', "      if (!run.transcript.messages().some(containsMedia)) return 'declined'\n", ''],
   ],
   [
     'allowance: subagents',
@@ -69,9 +69,9 @@ export const explored = [
     'allowance: refill by any lap',
     ['for ever: a stop hook with a cap'],
     [
-      'limits/allowance.ts',
-      "(row.paidFrom === 'tokenTarget' && madeProgress)",
-      "(row.paidFrom === 'tokenTarget' && madeProgress) || transition === 'stop_hook_blocking'",
+      'limits/transition-rules.ts',
+      "(row.chargedTo === 'tokenTarget' && madeProgress)",
+      "(row.chargedTo === 'tokenTarget' && madeProgress) || transition === 'stop_hook_blocking'",
     ],
   ],
   [
@@ -88,9 +88,9 @@ export const explored = [
     `allowance: one more ${name}`,
     [scenario],
     [
-      'limits/allowance.ts',
-      new RegExp(`${name}: \\{ paidFrom: 'own', laps: (\\d+)`),
-      (_all, laps) => `${name}: { paidFrom: 'own', laps: ${Number(laps) + 1}`,
+      'limits/transition-rules.ts',
+      new RegExp(`${name}: \\{ chargedTo: 'own', iterations: (\\d+)`),
+      (_all, iterations) => `${name}: { chargedTo: 'own', iterations: ${Number(iterations) + 1}`,
     ],
   ]),
   [
@@ -98,7 +98,7 @@ export const explored = [
     ['an abort beside a stop'],
     [
       'loop/recover.ts',
-      'return after(closeAbortedCalls(run, partial, cause, early), () => endWith(pendingEnding))',
+      'return andThen(closeAbortedCalls(run, partial, cause, early), () => endWith(pendingEnding))',
       'return endWith(pendingEnding)',
     ],
   ],
@@ -107,7 +107,7 @@ export const explored = [
     ['an abort beside a stop'],
     [
       'loop/after-reply.ts',
-      "return after(closeAbortedCalls(run, message, cause, early), () => endWith(abortEnding(run, cause, 'streaming')))",
+      "return andThen(closeAbortedCalls(run, message, cause, early), () => endWith(abortEnding(run, cause, 'streaming')))",
       "return endWith(abortEnding(run, cause, 'streaming'))",
     ],
   ],

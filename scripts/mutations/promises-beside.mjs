@@ -131,7 +131,7 @@ export const promisesOfWorkBeside = [
   [
     'background: what an agent of the background spends may be what the next request of the run needs',
     ['tools/background-agents'],
-    ['tool-calls/run-agent.ts', 'steps, heldBack: () => heldForNextRequest(run) }', 'steps }'],
+    ['tool-calls/run-agent.ts', 'steps, parentReserves: () => reservesForNextRequest(run) }', 'steps }'],
   ],
   [
     'background: an agent of an agent works in the background',
@@ -203,12 +203,12 @@ export const promisesOfWorkBeside = [
   [
     'background: reported tasks are reported again',
     ['live/background'],
-    ['run/tasks.ts', '  run.context.background?.told(ended.map(({ id }) => id))\n', ''],
+    ['run/tasks.ts', '  run.context.background?.markReported(ended.map(({ id }) => id))\n', ''],
   ],
   [
     'background: tasks that a tool reported are reported again',
     ['live/background'],
-    ['tool-calls/batch.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
+    ['tool-calls/batch.ts', '    if (tasks.length > 0) markReportedByTools(run, tasks)\n', ''],
   ],
   [
     'background: a task that ended after its agent reported its start counts as running',
@@ -374,7 +374,7 @@ export const promisesOfWorkBeside = [
     [
       'steps/stage-record.ts',
       'if (ended === null) return { settled: most, unknown: most }',
-      'if (ended === null) return { settled: nothing, unknown: nothing }',
+      'if (ended === null) return { settled: zeroAmount, unknown: zeroAmount }',
     ],
   ],
   [
@@ -383,7 +383,7 @@ export const promisesOfWorkBeside = [
     [
       'steps/stage-record.ts',
       'if (ended === null) return { settled: most, unknown: most }',
-      'if (ended === null) return { settled: most, unknown: nothing }',
+      'if (ended === null) return { settled: most, unknown: zeroAmount }',
     ],
   ],
   [

@@ -56,12 +56,12 @@ export const promisesOfCalls = [
   ],
   [
     'once: rules are asked again for a call that started early',
-    ['tools/asked-once'],
-    ['tool-calls/ask-permission.ts', 'said ?? askRules(run, request)', 'askRules(run, request)'],
+    ['tools/single-input-check'],
+    ['tool-calls/ask-permission.ts', 'earlyDecision ?? askRules(run, request)', 'askRules(run, request)'],
   ],
   [
     'once: an early look is not kept',
-    ['tools/asked-once'],
+    ['tools/single-input-check'],
     ['tool-calls/batch.ts', 'early.find(call, index) ?? inspectCall', 'inspectCall'],
   ],
   [
@@ -143,16 +143,20 @@ export const promisesOfCalls = [
   [
     'tool hooks: receive the input as the model gave it',
     ['hooks/tool-hooks'],
-    ['tool-calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
+    [
+      'tool-calls/finish-call.ts',
+      'prepared.inspected.validatedInput !== call.input',
+      'prepared.inspected.validatedInput === null',
+    ],
   ],
   [
     'tool hooks: results that an abort withheld from them are emitted',
-    ['tools/redacted'],
+    ['tools/redacted-results'],
     ['tool-calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'aborted')\n", ''],
   ],
   [
     'tool hooks: the details of a replaced result are emitted',
-    ['tools/redacted'],
+    ['tools/redacted-results'],
     [
       'tools/tool-result.ts',
       'details: _details, error: _error, spooled: _spooled, ...result',
@@ -285,12 +289,16 @@ export const promisesOfCalls = [
   [
     'tools: a call starts early though a hook wants to see it',
     ['tools/executor'],
-    ['tool-calls/start-early.ts', " || hooks.for('beforeToolUse', tool.name).length > 0)", ' || hooks.all.length < 0)'],
+    [
+      'tool-calls/early-starts.ts',
+      " || hooks.for('beforeToolUse', tool.name).length > 0)",
+      ' || hooks.all.length < 0)',
+    ],
   ],
   [
     'tools: a call starts early though rules give it another input',
     ['tools/executor'],
-    ['tool-calls/start-early.ts', ' && decision.updatedInput === undefined', ''],
+    ['tool-calls/early-starts.ts', ' && decision.updatedInput === undefined', ''],
   ],
   [
     'tools: a further batch starts beside a call that waits',
@@ -329,8 +337,8 @@ export const promisesOfCalls = [
     ['hooks/tool-hooks', 'tools/approvals'],
     [
       'tool-calls/prepare-call.ts',
-      'after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>',
-      'after(changed.index < 0 ? denyUpdated(run, changed, phase.callStart(inspected.index)) : undefined, (message) =>',
+      'andThen(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>',
+      'andThen(changed.index < 0 ? denyUpdated(run, changed, phase.callStart(inspected.index)) : undefined, (message) =>',
     ],
   ],
   [
@@ -389,8 +397,8 @@ export const promisesOfCalls = [
     ['tools/subagents'],
     [
       'tool-calls/child-run.ts',
-      'context.guards.filter(({ guard }) => isForAgents(guard))',
-      'context.guards.filter(({ guard }) => isForAgents(guard) || guard.name.length > 0)',
+      'context.guards.filter(({ guard }) => appliesToAgents(guard))',
+      'context.guards.filter(({ guard }) => appliesToAgents(guard) || guard.name.length > 0)',
     ],
   ],
   [
@@ -417,19 +425,19 @@ export const promisesOfCalls = [
     ['tools/waits'],
     [
       'tool-calls/run-call.ts',
-      'timeLeft(wholeDeadline)) * shareForWaiting',
-      'timeLeft(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
+      'timeLeft(rootDeadline)) * shareForWaiting',
+      'timeLeft(rootDeadline)) / (shareForWaiting * shareForWaiting)',
     ],
   ],
   [
     'waits: an agent knows nothing of the time of the run',
     ['tools/waits'],
-    ['tool-calls/run-call.ts', 'Math.min(timeLeft(deadline), timeLeft(wholeDeadline))', 'timeLeft(deadline)'],
+    ['tool-calls/run-call.ts', 'Math.min(timeLeft(deadline), timeLeft(rootDeadline))', 'timeLeft(deadline)'],
   ],
   [
     'waits: one begins while its message still streams',
     ['tools/waits'],
-    ['tool-calls/start-early.ts', ' || tool.waits === true', ''],
+    ['tool-calls/early-starts.ts', ' || tool.waits === true', ''],
   ],
   [
     'waits: the reminder names no tool',

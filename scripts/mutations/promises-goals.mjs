@@ -47,7 +47,7 @@ export const promisesOfGoals = [
   [
     'goals: what was found stands, whatever has changed',
     ['goals/goals'],
-    ['verification/goal-progress.ts', 'last !== null && last.changes === changesOf(spent) ?', 'last !== null ?'],
+    ['verification/goal-progress.ts', 'last !== null && last.changes === changeCount(spent) ?', 'last !== null ?'],
   ],
   [
     'goals: an answer without work goes back where a person is there',
@@ -131,13 +131,13 @@ export const promisesOfGoals = [
   [
     'goals: tries are without a bound',
     ['goals/goals-in-force'],
-    ['goals/run-goals.ts', 'tries <= mostGoalTries', 'tries > 0'],
+    ['goals/run-goals.ts', 'tries <= maxGoalTriesAllowed', 'tries > 0'],
   ],
   [
     'goals: tries are no turns',
     ['goals/goals'],
     [
-      'limits/allowance.ts',
+      'limits/transition-rules.ts',
       'Math.min(triesLeft(spent, limits), limits.maxTurns - turnsBegun(spent))',
       'triesLeft(spent, limits)',
     ],
@@ -145,7 +145,11 @@ export const promisesOfGoals = [
   [
     'goals: tries are no turns for a guard on steps',
     ['goals/goals-in-force'],
-    ['run/checkpoint.ts', 'turnsBegun(spent.laps) +', 'turnsBegun(spent.laps) - (spent.laps.inRun.goal_unmet ?? 0) +'],
+    [
+      'run/cancellation-points.ts',
+      'turnsBegun(spent.laps) +',
+      'turnsBegun(spent.laps) - (spent.laps.inRun.goal_unmet ?? 0) +',
+    ],
   ],
   [
     'goals: the bound of checks leaves out passes in a row',

@@ -19,7 +19,7 @@ export const promisesOfJudges = [
   [
     'judge: it is asked until it gives a verdict',
     ['goals/judged-goal'],
-    ['goals/judged-goal.ts', 'asked >= questionsACheck ||', 'asked > questionsACheck ||'],
+    ['goals/judged-goal.ts', 'asked >= maxQuestions ||', 'asked > maxQuestions ||'],
   ],
   [
     'judge: a reply whose stream broke is a verdict',
@@ -56,7 +56,7 @@ export const promisesOfJudges = [
   ],
   [
     'judge: a quote that the model wrote counts',
-    ['goals/own-words'],
+    ['goals/model-written-quotes'],
     [
       'goals/evidence.ts',
       'if (this.#modelText.containsWhole(letters))',
@@ -65,22 +65,22 @@ export const promisesOfJudges = [
   ],
   [
     'judge: a quote with a part that the model wrote counts',
-    ['goals/own-words'],
+    ['goals/model-written-quotes'],
     ['goals/evidence.ts', 'if (shared !== undefined)', "if (shared === '')"],
   ],
   [
     'judge: a quote of pieces of inputs counts',
-    ['goals/own-words'],
+    ['goals/model-written-quotes'],
     ['goals/evidence.ts', 'return count < minNewLetters ?', 'return count < 0 ?'],
   ],
   [
     'judge: what base64 comes to is not read',
-    ['goals/own-words'],
-    ['goals/own-words.ts', "if (decoded !== '')", "if (decoded === '')"],
+    ['goals/model-written-quotes'],
+    ['goals/model-text.ts', "if (decoded !== '')", "if (decoded === '')"],
   ],
   [
     'judge: thoughts of the model are none of its words',
-    ['goals/own-words'],
-    ['goals/own-words.ts', 'texts.push(block.thinking)', "texts.push('')"],
+    ['goals/model-written-quotes'],
+    ['goals/model-text.ts', 'texts.push(block.thinking)', "texts.push('')"],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

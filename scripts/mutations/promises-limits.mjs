@@ -8,7 +8,7 @@ export const promisesOfLimits = [
   ],
   [
     'limits: a batch takes calls beyond the limit with it',
-    ['limits/tool-calls', 'limits/any-tree'],
+    ['limits/tool-calls', 'limits/tool-call-limit-in-trees'],
     ['tool-calls/batch.ts', '      !this.isAtLimit && (batch.length', '      (batch.length'],
   ],
   [
@@ -18,7 +18,7 @@ export const promisesOfLimits = [
   ],
   [
     'limits: calls of agents do not count',
-    ['limits/tool-calls', 'limits/any-tree'],
+    ['limits/tool-calls', 'limits/tool-call-limit-in-trees'],
     [
       'run/enter-agent.ts',
       '    ...(child.toolCalls !== undefined && { toolCalls: (spent.toolCalls ?? 0) + child.toolCalls }),\n',
@@ -27,12 +27,12 @@ export const promisesOfLimits = [
   ],
   [
     'limits: each agent of a message may make all calls that are left',
-    ['limits/tool-calls', 'limits/any-tree'],
+    ['limits/tool-calls', 'limits/tool-call-limit-in-trees'],
     ['tool-calls/child-run.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Math.max(0, toolCalls) }'],
   ],
   [
     'limits: calls of an agent in the background are left to others, too',
-    ['limits/any-tree'],
+    ['limits/tool-call-limit-in-trees'],
     [
       'state/agent-figures.ts',
       'openAgents.reduce((sum, agent) => sum + (agent.toolCalls ?? 0), toolCalls)',
@@ -59,17 +59,17 @@ export const promisesOfLimits = [
   ],
   [
     'limits: the model is reminded in each turn',
-    ['limits/tell-limits', 'limits/any-tree'],
+    ['limits/limit-reminders', 'limits/tool-call-limit-in-trees'],
     ['loop/prepare.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
   ],
   [
     'limits: reminders are lost with a kill',
-    ['limits/tell-limits', 'limits/any-tree'],
+    ['limits/limit-reminders', 'limits/tool-call-limit-in-trees'],
     ['state/state.ts', '    limitsTold: spent.limitsTold,\n', '    limitsTold: undefined,\n'],
   ],
   [
     'limits: a changed limit causes no new reminder',
-    ['limits/tell-limits'],
+    ['limits/limit-reminders'],
     ['loop/prepare.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
   ],
   [
@@ -80,26 +80,26 @@ export const promisesOfLimits = [
   [
     'standing budgets: nothing is taken for a request',
     ['limits/standing'],
-    ['request/take-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
+    ['request/reserve-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
   ],
   [
     'standing budgets: a reply may be as long as if all had been given',
-    ['limits/standing', 'limits/any-tree'],
+    ['limits/standing', 'limits/tool-call-limit-in-trees'],
     [
-      'request/take-standing.ts',
+      'request/reserve-standing.ts',
       'if (!grant.granted || nanosOf(standing.usd) >= grant.nanos)',
       'if (!grant.granted || standing.usd > 0)',
     ],
   ],
   [
     'standing budgets: what is not needed stays taken',
-    ['limits/standing', 'limits/any-tree'],
+    ['limits/standing', 'limits/tool-call-limit-in-trees'],
     ['request/attempt.ts', '  standing?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
     'standing budgets: what was taken is settled twice',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', '      isOpen = false\n', ''],
+    ['request/reserve-standing.ts', '      isOpen = false\n', ''],
   ],
   [
     'standing budgets: what a broken attempt has taken stays taken',
@@ -123,17 +123,17 @@ export const promisesOfLimits = [
   [
     'standing budgets: less than the least lets a request be made',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', 'reservedUsd >= leastUsd && reservedUsd <= usd', 'reservedUsd <= usd'],
+    ['request/reserve-standing.ts', 'reservedUsd >= leastUsd && reservedUsd <= usd', 'reservedUsd <= usd'],
   ],
   [
     'standing budgets: what is no answer stays taken',
     ['limits/standing-ports'],
-    ['request/take-standing.ts', '    returnReservation(answer)\n  }\n', '  }\n'],
+    ['request/reserve-standing.ts', '    returnReservation(answer)\n  }\n', '  }\n'],
   ],
   [
     'standing budgets: an abort while it waits is not heard',
     ['limits/standing'],
-    ['request/take-standing.ts', '      abort.listen(listener)\n', ''],
+    ['request/reserve-standing.ts', '      abort.listen(listener)\n', ''],
   ],
   [
     'standing budgets: a wait on record is enough for a resume',
@@ -147,12 +147,12 @@ export const promisesOfLimits = [
   [
     'pause: a limit that is used up is taken as an answer',
     ['limits/pause'],
-    ['state/limit-question.ts', 'if (!(value > least))', 'if (!(value > 0))'],
+    ['state/limit-request.ts', 'if (!(value > least))', 'if (!(value > 0))'],
   ],
   [
     'pause: a limit of which less is used than it allows counts as raised',
     ['limits/pause'],
-    ['state/limit-question.ts', 'return to > Math.max(used, of) &&', 'return to > used &&'],
+    ['state/limit-request.ts', 'return to > Math.max(used, of) &&', 'return to > used &&'],
   ],
   [
     'pause: a guard allows more than its bound',
@@ -167,12 +167,12 @@ export const promisesOfLimits = [
   [
     'pause: a limit is raised beyond what is allowed',
     ['limits/pause'],
-    ['state/limit-question.ts', '  if (value > (most ?? Infinity)) throw', '  if (value > Infinity) throw'],
+    ['state/limit-request.ts', '  if (value > (most ?? Infinity)) throw', '  if (value > Infinity) throw'],
   ],
   [
     'pause: another limit is taken as an answer',
     ['limits/pause'],
-    ['state/limit-question.ts', 'if (other !== undefined)\n', 'if (other === limit)\n'],
+    ['state/limit-request.ts', 'if (other !== undefined)\n', 'if (other === limit)\n'],
   ],
   [
     'pause: an agent asks about its own limit',

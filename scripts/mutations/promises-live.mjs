@@ -31,12 +31,16 @@ export const promisesOfLiveRuns = [
   [
     'inbox: follow-ups before the run would end',
     ['order-of-evaluation'],
-    ['run/checkpoint.ts', "run.ports.inbox.takeMessages(place === 'end')", 'run.ports.inbox.takeMessages(true)'],
+    [
+      'run/cancellation-points.ts',
+      "run.ports.inbox.takeMessages(place === 'end')",
+      'run.ports.inbox.takeMessages(true)',
+    ],
   ],
   [
     'outside: a stop is lost beside a cancellation source',
     ['guards/sources'],
-    ['run/checkpoint.ts', ': pollSources(run, signals)', ': pollSources(run, [])'],
+    ['run/cancellation-points.ts', ': pollSources(run, signals)', ': pollSources(run, [])'],
   ],
   [
     'outside: the last answer takes messages and stops in',
@@ -48,51 +52,51 @@ export const promisesOfLiveRuns = [
     ['live/figures'],
     [
       'request/attempt.ts',
-      '      if (reservation !== undefined && run.ports.isHeard()) emitFigures(run, emit, estimateRequest(run))\n',
+      '      if (reservation !== undefined && run.ports.hasListener()) emitFigures(run, emit, estimateRequest(run))\n',
       '',
     ],
   ],
   [
     'event figures: made for nobody',
     ['live/figures'],
-    ['request/attempt.ts', '        if (!run.ports.isHeard()) return attempted\n', ''],
+    ['request/attempt.ts', '        if (!run.ports.hasListener()) return attempted\n', ''],
   ],
   [
     'event figures: what is left is below zero',
     ['live/figures'],
-    ['request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
+    ['request/emit-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
   ],
   [
     'event figures: those of the emitting agent',
     ['live/figures'],
     [
-      'request/tell-figures.ts',
-      'const { wholeLedger, wholeDeadline } = run.ports',
-      'const { ledger: wholeLedger, wholeDeadline } = run.ports',
+      'request/emit-figures.ts',
+      'const { rootLedger, rootDeadline } = run.ports',
+      'const { ledger: rootLedger, rootDeadline } = run.ports',
     ],
   ],
   [
     'event figures: the time of the emitting agent',
     ['live/figures'],
     [
-      'request/tell-figures.ts',
-      'const { wholeLedger, wholeDeadline } = run.ports',
-      'const { wholeLedger, deadline: wholeDeadline } = run.ports',
+      'request/emit-figures.ts',
+      'const { rootLedger, rootDeadline } = run.ports',
+      'const { rootLedger, deadline: rootDeadline } = run.ports',
     ],
   ],
   [
     'money waits: what others only reserved refuses a request',
-    ['budget/money-that-waits'],
+    ['budget/budget-waits'],
     ['request/reserve.ts', 'Amount => ledger.unspent()', 'Amount => ledger.available()'],
   ],
   [
     'money waits: who came later goes first',
-    ['budget/money-that-waits'],
+    ['budget/budget-waits'],
     ['request/reserve.ts', '= run.ports.ledger.queue.claimed', '= new Set()'],
   ],
   [
     'money waits: what a failed driver had reserved never comes back',
-    ['budget/money-that-waits'],
+    ['budget/budget-waits'],
     [
       'request/attempt.ts',
       '  if (sent instanceof Promise && mayHoldReservation(reserved, standing)) sent.catch(settleAfterFailure)\n',
@@ -101,21 +105,21 @@ export const promisesOfLiveRuns = [
   ],
   [
     'money waits: a settlement lets nobody look again',
-    ['budget/money-that-waits'],
+    ['budget/budget-waits'],
     [
       'limits/ledger.ts',
-      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.retryWaiting()',
-      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }',
+      'if (!isKnown) line.unknown = addAmounts(line.unknown, settled)\n    }\n    this.queue.retryWaiting()',
+      'if (!isKnown) line.unknown = addAmounts(line.unknown, settled)\n    }',
     ],
   ],
   [
     'money of a lease: what a request may still cost is given back before its result is on record',
-    ['budget/lease-that-waits'],
+    ['budget/lease-waits'],
     ['limits/lease-line.ts', 'Math.max(0, reservation.amount.nanos - spentNanos)', '0'],
   ],
   [
     'money of a lease: who waits for it keeps its turn at the gate',
-    ['budget/lease-that-waits'],
+    ['budget/lease-waits'],
     ['request/attempt.ts', '  admission?.leave()\n  return { waits:', '  return { waits:'],
   ],
   [
@@ -170,7 +174,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: what is set above the bound of a guard',
     ['live/settings'],
-    ['run/context-with.ts', 'Math.min(set ?? Infinity, bound)', '(set ?? Infinity)'],
+    ['run/context-with-settings.ts', 'Math.min(set ?? Infinity, bound)', '(set ?? Infinity)'],
   ],
   [
     'settings: a limit that was lowered is not looked at before a turn',
@@ -216,7 +220,7 @@ export const promisesOfLiveRuns = [
     ['live/inbox'],
     ['api/resume.ts', ', ...inboxIdsIn(folded.replay)]', ']'],
   ],
-  ['inbox: what was not recorded is lost', ['live/inbox'], ['api/iterate.ts', '    inbox.giveBack()\n', '']],
+  ['inbox: what was not recorded is lost', ['live/inbox'], ['api/iterate.ts', '    inbox.restoreUnrecorded()\n', '']],
   [
     'inbox: what is being recorded can be taken back',
     ['live/inbox'],
@@ -248,21 +252,21 @@ export const promisesOfLiveRuns = [
   ],
   [
     'left: what there was before the lap',
-    ['transition/allowances'],
+    ['transition/retry-limits'],
     ['run/run.ts', 'left: retriesLeft(iterations, limits)', 'left: retriesLeft(before, limits)'],
   ],
   [
     'left: a number that is no JSON',
-    ['transition/allowances'],
-    ['limits/allowance.ts', 'const turnsLeft = turns === Infinity ? null : turns', 'const turnsLeft = turns'],
+    ['transition/retry-limits'],
+    ['limits/transition-rules.ts', 'const turnsLeft = turns === Infinity ? null : turns', 'const turnsLeft = turns'],
   ],
   [
     'left: what a refill filled stays spent',
-    ['transition/allowances'],
+    ['transition/retry-limits'],
     [
-      'limits/allowance.ts',
-      'allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0)',
-      'allowances.stop_hook_blocking.laps - (inRun.stop_hook_blocking ?? 0)',
+      'limits/transition-rules.ts',
+      'transitionRules.stop_hook_blocking.iterations - (sinceRefill.stop_hook_blocking ?? 0)',
+      'transitionRules.stop_hook_blocking.iterations - (inRun.stop_hook_blocking ?? 0)',
     ],
   ],
   [
@@ -278,7 +282,7 @@ export const promisesOfLiveRuns = [
   [
     'session: what was set holds for one run',
     ['live/engine-settings'],
-    ['api/engine.ts', '    this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)\n', ''],
+    ['api/engine.ts', '    this.#inForce = settingsAfter(this.#inForce, { ...checked, untilBefore }, false)\n', ''],
   ],
   [
     'session: a new prompt aborts as a person would',
@@ -298,7 +302,7 @@ export const promisesOfLiveRuns = [
     'guards event: one that fails breaks the run',
     ['live/guards'],
     [
-      'run/checkpoint.ts',
+      'run/cancellation-points.ts',
       '  } catch {\n    // `evaluate`',
       '  } catch (error) {\n    if (error !== undefined) throw error\n    // `evaluate`',
     ],

@@ -4,7 +4,7 @@ export const promisesOfLooking = [
   [
     'cycles: a tool that works for five seconds does not wait',
     ['guards/guards'],
-    ['run/tool-phase.ts', 'durationMs >= waitMs)', 'durationMs > waitMs)'],
+    ['run/tool-phase.ts', 'durationMs >= waitThresholdMs)', 'durationMs > waitThresholdMs)'],
   ],
   [
     'cycles: an agent that takes long waits',
@@ -91,7 +91,7 @@ export const promisesOfLooking = [
   [
     'cycles: what ends beside a turn is progress',
     ['live/background'],
-    ['run/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run", '  run'],
+    ['run/cancellation-points.ts', "  if (messages.length > 0 || place === 'end') run", '  run'],
   ],
   [
     'past goals: a round of checks may be of any type',
@@ -254,8 +254,8 @@ export const promisesOfLooking = [
     ['@analysis/account/account'],
     [
       '@analysis/account/recorded-progress.ts',
-      'activeMs: carried.now - carried.startedAt + lastMomentOf(records)',
-      'activeMs: lastMomentOf(records)',
+      'activeMs: carried.now - carried.startedAt + lastTimeOf(records)',
+      'activeMs: lastTimeOf(records)',
     ],
   ],
   [
@@ -415,12 +415,20 @@ export const promisesOfLooking = [
   [
     'what if: a wait of a subagent is one of the run',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/trajectory.ts', "scope === '' && durationMs >= waitMs", 'durationMs >= waitMs'],
+    [
+      '@analysis/what-if/trajectory.ts',
+      "scope === '' && durationMs >= waitThresholdMs",
+      'durationMs >= waitThresholdMs',
+    ],
   ],
   [
     'what if: what waited in a run is not known of it',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/trajectory.ts', "scope === '' && durationMs >= waitMs", "scope === '' && durationMs > waitMs"],
+    [
+      '@analysis/what-if/trajectory.ts',
+      "scope === '' && durationMs >= waitThresholdMs",
+      "scope === '' && durationMs > waitThresholdMs",
+    ],
   ],
   [
     'what if: a nudge is no fresh beginning',
@@ -462,7 +470,11 @@ export const promisesOfLooking = [
   [
     'what if: a turn of another program never waits',
     ['@analysis/what-if/foreign-trajectory'],
-    ['@analysis/what-if/foreign-trajectory.ts', 'some((ms) => ms >= waitMs)', 'some((ms) => ms >= 9 * waitMs)'],
+    [
+      '@analysis/what-if/foreign-trajectory.ts',
+      'some((ms) => ms >= waitThresholdMs)',
+      'some((ms) => ms >= 9 * waitThresholdMs)',
+    ],
   ],
   [
     'what if: a reply that fits is cut',

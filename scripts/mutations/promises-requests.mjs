@@ -14,12 +14,12 @@ export const promisesOfRequests = [
   [
     'a resume: what nobody asked for is paid anew after the next kill',
     ['steps/lost-requests'],
-    ['loop/lost-requests.ts', '    .filter(({ key }) => !charged.has(key))\n', ''],
+    ['loop/orphaned-requests.ts', '    .filter(({ key }) => !charged.has(key))\n', ''],
   ],
   [
     'a resume: what a further program asks for after all is paid twice',
     ['steps/lost-requests'],
-    ['loop/lost-requests.ts', "        if (isOnRecord && steps.peek(key) === 'absent') continue\n", ''],
+    ['loop/orphaned-requests.ts', "        if (isOnRecord && steps.peek(key) === 'absent') continue\n", ''],
   ],
   [
     'a resume: an agent whose end is on record goes on',
@@ -135,7 +135,7 @@ export const promisesOfRequests = [
   ],
   [
     'prices: what was spent before counts for nothing after a reply',
-    ['budget/spent-before'],
+    ['budget/earlier-spending'],
     [
       'loop/after-reply.ts',
       'const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)',
@@ -201,8 +201,8 @@ export const promisesOfRequests = [
   ],
   [
     'held back: a subagent may spend what the last answer of its parent costs',
-    ['budget/held-back'],
-    ['tool-calls/run-agent.ts', '    heldBack: () => heldBack,\n', ''],
+    ['budget/last-answer-reserve'],
+    ['tool-calls/run-agent.ts', '    parentReserves: () => reserves,\n', ''],
   ],
   [
     'compaction: asks as often as it likes',
@@ -216,7 +216,7 @@ export const promisesOfRequests = [
   ],
   [
     'hooks: what one asked is not in the figures when it is answered from the record',
-    ['hooks/asking'],
+    ['hooks/questions-of-hooks'],
     [
       'request/step-with-questions.ts',
       'if (bill === undefined) enterBill(run, end.value)\n        else bill.addAll(end.value)\n',
@@ -225,12 +225,12 @@ export const promisesOfRequests = [
   ],
   [
     'tools: what one asked is not in the figures when it is answered from the record',
-    ['tools/asking'],
+    ['tools/questions-of-tools'],
     ['request/step-with-questions.ts', '        else bill.addAll(end.value)\n', ''],
   ],
   [
     'hooks: one that is over asks on',
-    ['hooks/asking'],
+    ['hooks/questions-of-hooks'],
     ['request/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
   ],
   [
@@ -306,12 +306,12 @@ export const promisesOfRequests = [
   [
     'budget: an open attempt of a run without a limit is forgotten',
     ['budget/garbage-figures'],
-    ['steps/fold.ts', 'mostOfGrant(record.intent) ?? nothing', 'amountOf(record.intent)'],
+    ['steps/fold.ts', 'maxOfGrant(record.intent) ?? zeroAmount', 'amountOf(record.intent)'],
   ],
   [
     'budget: what was spent before a limit was set is forgotten',
     ['live/settings'],
-    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
+    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? zeroAmount : charge)\n', ''],
   ],
   [
     'budget: money is rounded down',
@@ -323,8 +323,8 @@ export const promisesOfRequests = [
     ['budget/hard-budget'],
     [
       'request/reserve.ts',
-      'room: reserveNothing }, ...bounds.heldBack()]',
-      'room: reserveNothing }, ...bounds.heldBack().slice(0, 0)]',
+      'room: reserveNothing }, ...bounds.reserves()]',
+      'room: reserveNothing }, ...bounds.reserves().slice(0, 0)]',
     ],
   ],
   [
@@ -338,7 +338,7 @@ export const promisesOfRequests = [
   [
     'compaction: a conversation that no service takes is one',
     ['garbage'],
-    ['loop/compaction.ts', '    checkReplaced(transcript, restored)\n', '    void transcript\n'],
+    ['loop/compaction.ts', '    checkReplacement(transcript, restored)\n', '    void transcript\n'],
   ],
   [
     'compaction: an abort that cuts one is passed over',

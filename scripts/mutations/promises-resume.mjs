@@ -32,12 +32,12 @@ export const promisesOfResumes = [
   ],
   [
     'time: the whole deadline again in a run that carries on',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     ['api/iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
   ],
   [
     'carry: once-a-run laps',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     [
       'api/start.ts',
       'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
@@ -46,7 +46,7 @@ export const promisesOfResumes = [
   ],
   [
     'carry: turns',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     [
       'api/start.ts',
       'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
@@ -55,7 +55,7 @@ export const promisesOfResumes = [
   ],
   [
     'carry: a turn that was granted and never asked is paid twice',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     [
       'api/start.ts',
       'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
@@ -64,17 +64,17 @@ export const promisesOfResumes = [
   ],
   [
     'carry: the first turn is free',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     ['api/start.ts', 'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }', 'inRun: laps.inRun }'],
   ],
   [
     'carry: refilled allowances',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     ['api/start.ts', 'laps: { ...laps, sinceRefill: {}, inRun: turnBegins', 'laps: { ...laps, inRun: turnBegins'],
   ],
   [
     'carry: unknown cost',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     ['api/start.ts', '    nanos,\n    unknownNanos,\n', '    nanos,\n    unknownNanos: 0 * unknownNanos,\n'],
   ],
   [
@@ -90,7 +90,7 @@ export const promisesOfResumes = [
   [
     'time: the limit stands still for ever once a person was waited for',
     ['tools/approvals'],
-    ['tool-calls/ask-permission.ts', '    deadline.goOn()\n', ''],
+    ['tool-calls/ask-permission.ts', '    deadline.resume()\n', ''],
   ],
   [
     'time: a run that is resumed began when its last lap ended',
@@ -118,14 +118,14 @@ export const promisesOfResumes = [
   [
     'ledger: what past turns cost after a resume',
     ['steps/resume'],
-    ['steps/fold.ts', '    this.#settled = plus(this.#settled, amountOf(charge))\n', ''],
+    ['steps/fold.ts', '    this.#settled = addAmounts(this.#settled, amountOf(charge))\n', ''],
   ],
   [
     'ledger: unknown cost that a run carries on',
-    ['transition/carry'],
+    ['transition/continued-runs'],
     ['api/iterate.ts', 'nanos: nanos + unknownNanos, tokens', 'nanos, tokens'],
   ],
-  ['carry: the token target begins anew', ['transition/carry'], ['api/start.ts', '    tracker,\n', '']],
+  ['carry: the token target begins anew', ['transition/continued-runs'], ['api/start.ts', '    tracker,\n', '']],
   [
     'resume: a call that had not begun is not asked about',
     ['steps/another-program'],
@@ -163,7 +163,7 @@ export const promisesOfResumes = [
     'composite: its parts are left to be replayed once it is answered',
     ['steps/memory'],
     [
-      'steps/driver.ts',
+      'steps/durable-step-engine.ts',
       'if (options.composite === true) answers.abandon(`${key}/`)',
       'if (options.composite === true) void answers.abandon',
     ],
@@ -254,14 +254,14 @@ export const promisesOfResumes = [
   [
     'time: steps that follow each other at once starve timers',
     ['steps/starved-timers'],
-    ['steps/driver.ts', 'pause === undefined ? result : pause.then(() => result)', 'result'],
+    ['steps/durable-step-engine.ts', 'pause === undefined ? result : pause.then(() => result)', 'result'],
   ],
   [
     'another program: nothing is heard while records of hooks that are gone are left',
     ['steps/another-program'],
-    ['steps/driver.ts', '    answers.goLive()\n', ''],
+    ['steps/durable-step-engine.ts', '    answers.goLive()\n', ''],
     [
-      'steps/driver.ts',
+      'steps/durable-step-engine.ts',
       "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()\n",
       '',
     ],
@@ -274,6 +274,10 @@ export const promisesOfResumes = [
   [
     'time: what no process ran counts',
     ['steps/resumed-time'],
-    ['steps/driver.ts', 'this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)', 'this.#idleMs = 0'],
+    [
+      'steps/durable-step-engine.ts',
+      'this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)',
+      'this.#idleMs = 0',
+    ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

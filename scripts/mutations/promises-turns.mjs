@@ -52,7 +52,7 @@ export const promisesOfTurns = [
   [
     'media: the next run meets the image that was refused',
     ['media/removed'],
-    ['loop/recover.ts', '  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)\n', ''],
+    ['loop/recover.ts', '  if (run.transcript.messages().some(containsMedia)) removeMedia(run, error)\n', ''],
   ],
   [
     'media: a refusal that names an image costs all of them',
@@ -68,8 +68,8 @@ export const promisesOfTurns = [
     ['transition/recoveries'],
     [
       'loop/recover.ts',
-      "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
-      "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
+      "      if (!run.transcript.messages().some(containsMedia)) return 'declined'\n",
+      "      if (!run.transcript.messages().some(containsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
     ],
   ],
   [
@@ -77,8 +77,8 @@ export const promisesOfTurns = [
     ['transition/recoveries'],
     [
       'loop/recover.ts',
-      "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
-      "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
+      "      if (!run.transcript.messages().some(containsMedia)) return 'declined'\n",
+      "      if (!run.transcript.messages().some(containsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
     ],
     ['run/run.ts', 'if (this.#writes !== writes)', 'if (this.#writes < writes)'],
   ],
@@ -96,7 +96,7 @@ export const promisesOfTurns = [
     ['steps/resume'],
     [
       'tool-calls/run-call.ts',
-      'run.stepBeside<ToolResult>(name, effect, options)',
+      'run.stepConcurrently<ToolResult>(name, effect, options)',
       'run.step<ToolResult>(name, effect, options)',
     ],
   ],
@@ -253,11 +253,11 @@ export const promisesOfTurns = [
   ],
   [
     'allowance: one more stop_hook_blocking',
-    ['transition/allowances'],
+    ['transition/retry-limits'],
     [
-      'limits/allowance.ts',
-      "stop_hook_blocking: { paidFrom: 'own', laps: 8",
-      "stop_hook_blocking: { paidFrom: 'own', laps: 9",
+      'limits/transition-rules.ts',
+      "stop_hook_blocking: { chargedTo: 'own', iterations: 8",
+      "stop_hook_blocking: { chargedTo: 'own', iterations: 9",
     ],
   ],
   [
@@ -284,7 +284,7 @@ export const promisesOfTurns = [
     'override: a guard that was overridden is so for ever',
     ['decisions'],
     [
-      'run/checkpoint.ts',
+      'run/cancellation-points.ts',
       '      if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })\n',
       '',
     ],
@@ -292,7 +292,7 @@ export const promisesOfTurns = [
   [
     'override: a guard that was overridden is silent after the tools too',
     ['decisions'],
-    ['run/checkpoint.ts', "(wasOverridden && cancellationPoint === 'before_turn')", 'wasOverridden'],
+    ['run/cancellation-points.ts', "(wasOverridden && cancellationPoint === 'before_turn')", 'wasOverridden'],
   ],
   [
     "override: a request that ends with the model's own words",
@@ -308,7 +308,7 @@ export const promisesOfTurns = [
     'no progress: a message from outside does not count as progress',
     ['guards/guards'],
     [
-      'run/checkpoint.ts',
+      'run/cancellation-points.ts',
       "  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })\n",
       '',
     ],
@@ -455,22 +455,22 @@ export const promisesOfTurns = [
   ],
   [
     'certificate: dollars buy tokens at the price of the dearest model',
-    ['budget/tokens-of-money'],
+    ['budget/token-bounds-of-dollars'],
     ['api/certificate.ts', 'answer.usd < cheapest.usd', 'answer.usd > cheapest.usd'],
   ],
   [
     'certificate: models that may be chosen charge nothing',
-    ['budget/tokens-of-money'],
+    ['budget/token-bounds-of-dollars'],
     ['api/certificate.ts', '[model, ...ofFallback, ...models, ', '[model, ...ofFallback, '],
   ],
   [
     'certificate: what hooks and tools ask is not in a bound that windows give',
-    ['budget/tokens-of-money'],
+    ['budget/token-bounds-of-dollars'],
     ['api/certificate.ts', 'limited.push(...tokensOfMoney(options, settings))', ''],
   ],
   [
     'certificate: the least price of a token is rounded up',
-    ['budget/tokens-of-money'],
+    ['budget/token-bounds-of-dollars'],
     ['model/prices.ts', 'nearest : Math.floor(exact)', 'nearest : Math.ceil(exact)'],
   ],
   ['forecast: a summary is not paid for', ['forecast'], ['api/forecast.ts', 'this.#ask(summaryTokens)', '']],

@@ -17,7 +17,7 @@ export const promisesOfVerification = [
   [
     'verification: asked with no turn for the answer',
     ['verification/verify'],
-    [verify, "lapsLeft('next_turn', laps, limits) >= 2", "lapsLeft('next_turn', laps, limits) >= 1"],
+    [verify, "iterationsLeft('next_turn', laps, limits) >= 2", "iterationsLeft('next_turn', laps, limits) >= 1"],
   ],
   [
     'verification: asked with no call of a tool left',
@@ -28,7 +28,7 @@ export const promisesOfVerification = [
   [
     'verification: asked about any line',
     ['verification/verify'],
-    ['verification/verification.ts', 'fewestUncheckedLines = 3', 'fewestUncheckedLines = 1'],
+    ['verification/verification.ts', 'minUncheckedLines = 3', 'minUncheckedLines = 1'],
   ],
   [
     'verification: a check that passed changes nothing',
@@ -152,12 +152,12 @@ export const promisesOfVerification = [
     'verification: a person gets the answer of before',
     ['verification/file-work', 'verification/verify'],
     [
-      'conversation/kept-answer.ts',
+      'conversation/verified-answer.ts',
       "else if (entry.origin === 'tool_results' || isOfPerson(entry)) return false",
       'else if (isOfPerson(entry)) continue',
     ],
     [
-      'conversation/kept-answer.ts',
+      'conversation/verified-answer.ts',
       "else if (entry.origin === 'tool_results' || isOfPerson(entry)) break",
       'else if (isOfPerson(entry)) continue',
     ],
@@ -165,11 +165,11 @@ export const promisesOfVerification = [
   [
     'verification: a call of a tool leaves the answer',
     ['verification/file-work'],
-    ['conversation/kept-answer.ts', 'isHookAnswered || entry.message.content.some(isToolUse)', 'isHookAnswered'],
+    ['conversation/verified-answer.ts', 'isHookAnswered || entry.message.content.some(isToolUse)', 'isHookAnswered'],
   ],
   [
     'verification: a hook that asks to go on gets nothing',
     ['verification/verify'],
-    ['conversation/kept-answer.ts', 'if (isHookAnswered || entry', 'if (entry'],
+    ['conversation/verified-answer.ts', 'if (isHookAnswered || entry', 'if (entry'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -33,7 +33,7 @@ export const promisesOfWaits = [
   [
     'waits: begun anew by each process',
     ['limits/service-waits', 'steps/timed-wait'],
-    ['steps/driver.ts', 'const times = recorded ?? (', 'const times = ('],
+    ['steps/durable-step-engine.ts', 'const times = recorded ?? (', 'const times = ('],
   ],
   [
     'waits: from when a process went on, not from the failure',

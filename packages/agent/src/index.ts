@@ -85,7 +85,7 @@ export {
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
-export { boundedFile, holderOf, type LockHolder, configFolder, realPath } from '@halting/journal/files'
+export { readBoundedFile, holderOf, type LockHolder, configFolder, realPath } from '@halting/journal/files'
 export { boundedText, homeFolder, resolveToolPath } from '@halting/policy/files'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { commandChanges, type CommandChange } from './checks/command-changes.ts'

@@ -65,7 +65,7 @@ describe('the end of a background command', () => {
     const summary = commandEnded(description, { kind: 'exited', exitCode: 4 }, everyTool)
     const end = { type: 'ended', id: 'bash_1', status: 'failed', summary }
     expect([background.running(), background.ended(), background.ended()]).toEqual([[], [end], [end]])
-    background.told(['bash_1'])
+    background.markReported(['bash_1'])
     expect(background.ended()).toEqual([])
   })
 
@@ -77,12 +77,12 @@ describe('the end of a background command', () => {
     expect(read.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'completed' }])
     // A call may be dropped: only what the loop has recorded counts.
     expect(background.ended()).toMatchObject([{ id: 'bash_1' }])
-    background.told(['bash_1'])
+    background.markReported(['bash_1'])
     expect((await use('TaskOutput', { task_id: 'bash_1' })).output.tasks).toBe(undefined)
     await use('Bash', inBackground('exec sleep 1000'))
     const stopped = await use('TaskStop', { task_id: 'bash_2' })
     expect(stopped.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_2', status: 'stopped' }])
-    background.told(['bash_2'])
+    background.markReported(['bash_2'])
     expect(background.ended()).toEqual([])
   })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createCarryOver, Workspace, createCodingTools } from '@halting/agent'
 import { createPermissions, type PermissionOptions } from '@halting/policy'
 import { type Json, QueryEngine, type SdkMessage, Transcript, type TranscriptEntry } from '@halting/core'
-import { contextLayers, noUsage, type CarriedText } from '@halting/core/adapters'
+import { contextLayers, noUsage, type PinnedText } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
 import { taskListTitle } from '../src/tools/task-list/task-list-texts.ts'
@@ -16,7 +16,7 @@ type Rules = Partial<Omit<PermissionOptions, 'cwd'>>
 async function carriedBy(
   { workspace, cwd }: Pick<Harness, 'workspace' | 'cwd'>,
   { entries = [], maxTokens = 20_000, rules = {} }: CarryOverInput = {},
-): Promise<readonly CarriedText[]> {
+): Promise<readonly PinnedText[]> {
   const carryOver = createCarryOver(workspace, createPermissions({ cwd, whenAsked: 'deny', ...rules }))
   const transcript = Transcript.of(entries)
   return carryOver({

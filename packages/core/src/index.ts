@@ -16,11 +16,11 @@ export type { PendingApproval } from './run/pending-approval.ts'
 export type { HistoryMessage } from './conversation/history.ts'
 export type { RunOptions } from './api/options.ts'
 export type { LimitsChange, SettingsChange } from './state/settings-change.ts'
-export type { AskLimit, LimitAnswer, LimitOffer, LimitRequest, RaisableLimit } from './state/limit-question.ts'
+export type { AskLimit, LimitAnswer, LimitOffer, LimitRequest, RaisableLimit } from './state/limit-request.ts'
 export { startRun, type StartOptions } from './api/start.ts'
 export { replay, resume } from './api/resume.ts'
-export type { StepRecord } from './steps/log.ts'
-export { createMemorySteps, type MemorySteps } from './steps/memory.ts'
+export type { StepRecord } from './steps/step-record.ts'
+export { createMemorySteps, type MemorySteps } from './steps/memory-steps.ts'
 
 export { certificate, type Bound, type Certificate } from './api/certificate.ts'
 
@@ -29,10 +29,10 @@ export type { RunState } from './state/state.ts'
 export type { FinishedRun, ErrorPolicy } from './run/run-context.ts'
 export { outputSchema, type OutputSchema } from './tools/output-schema.ts'
 export type { RunEvent, ToolStatus } from './state/events.ts'
-export type { IterationReason } from './limits/allowance.ts'
+export type { IterationReason } from './limits/transition-rules.ts'
 export type { Ending, EndingReason } from './endings/ending.ts'
 export { endings } from './endings/table.ts'
-export type { RunSummary, RunResult } from './endings/terminal.ts'
+export type { RunSummary, RunResult } from './endings/run-result.ts'
 export { Transcript, type TranscriptEntry } from './conversation/transcript.ts'
 
 // Stopping and continuing.
@@ -63,7 +63,7 @@ export type { Verified } from './verification/progress.ts'
 export type { Verification } from './verification/verification.ts'
 export { judgedGoal, type JudgedGoalOptions } from './goals/judged-goal.ts'
 export type { NoEvidence } from './goals/evidence.ts'
-export type { CalledTool } from './goals/own-words.ts'
+export type { CalledTool } from './goals/model-text.ts'
 
 // Tools and permissions.
 export { agentTool } from './tools/agent-tool.ts'
@@ -93,11 +93,11 @@ export type {
   StandingBudgets,
   StandingRefused,
   StandingRequest,
-  StandingTaken,
+  StandingReservation,
   StandingWait,
-} from './limits/standing.ts'
+} from './limits/standing-budgets.ts'
 export type { Prices } from './model/prices.ts'
-export type { ContextManager } from './context/port.ts'
+export type { ContextManager } from './context/context-manager.ts'
 
 // Messages in the SDK message format.
 export type { SdkMessage, SdkResult } from './sdk/sdk-messages.ts'

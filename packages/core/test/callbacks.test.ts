@@ -29,7 +29,7 @@ import {
   type RunningRun,
   type Script,
 } from './support/harness.ts'
-import { runChecked, beginChecked } from './support/watched.ts'
+import { runChecked, beginChecked } from './support/checked-run.ts'
 
 const never = <T>() => new Promise<T>(() => {})
 /** A value that plain JavaScript code can return where the types forbid it. */

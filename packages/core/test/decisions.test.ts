@@ -13,7 +13,7 @@ import {
 } from '../src/index.ts'
 import { InMemoryCancellationSource, StepsLimitHook, TokenUsageLimitHook } from '../src/compat/index.ts'
 import { agentStateOf } from '../src/run/run.ts'
-import { terminalOf } from '../src/endings/terminal.ts'
+import { endingReasonOf } from '../src/endings/run-result.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import {
   begin,
@@ -108,7 +108,7 @@ describe('a thrown AgentStopException', () => {
       })
       expect(terminal.reason).toBe(terminalReason)
       expect(terminal.signal.toJSON()).toEqual({ reason, message: 'because', context: { a: 1, b: 2 }, source: 'Throw' })
-      expect(terminalOf(signal)).toBe(terminalReason)
+      expect(endingReasonOf(signal)).toBe(terminalReason)
     },
   )
 

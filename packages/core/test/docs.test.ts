@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { entriesOf, packages, publishedPackages } from '../../../scripts/packages.mjs'
-import { allowances } from '../src/limits/allowance.ts'
+import { transitionRules } from '../src/limits/transition-rules.ts'
 import { endings, StopCategory } from '../src/index.ts'
 
 const root = new URL('../../../', import.meta.url)
@@ -78,10 +78,10 @@ describe('docs/spec', () => {
   test('has every transition of the code', () => {
     const rows = tableBelow(spec, '| # | transition |')
     expect(rows.map(([, transition, , allowance, refilled, turn]) => [transition, allowance, refilled, turn])).toEqual(
-      Object.entries(allowances).map(([transition, { paidFrom, laps, resets, countsAsTurn }]) => [
+      Object.entries(transitionRules).map(([transition, { chargedTo, iterations: laps, resets, countsAsTurn }]) => [
         transition,
-        paidFrom === 'own' ? String(laps) : paidFrom,
-        paidFrom === 'own' ? yesOrNo(resets === 'refill') : '–',
+        chargedTo === 'own' ? String(laps) : chargedTo,
+        chargedTo === 'own' ? yesOrNo(resets === 'refill') : '–',
         yesOrNo(countsAsTurn),
       ]),
     )
@@ -120,9 +120,11 @@ const previous = (letter: string): string => String.fromCharCode(letter.charCode
 
 test('docs/halting.md has the retry limits of the code', () => {
   const rows = tableBelow(textOf('docs/halting.md'), '| transition | allowance |')
-  const own = Object.entries(allowances).filter(([, { paidFrom }]) => paidFrom === 'own')
+  const own = Object.entries(transitionRules).filter(([, { chargedTo }]) => chargedTo === 'own')
   expect(rows.map((row) => row.join(' ')).toSorted()).toEqual(
-    own.map(([transition, { laps, resets }]) => `${transition} ${laps} ${yesOrNo(resets === 'refill')}`).toSorted(),
+    own
+      .map(([transition, { iterations: laps, resets }]) => `${transition} ${laps} ${yesOrNo(resets === 'refill')}`)
+      .toSorted(),
   )
 })
 
@@ -179,7 +181,7 @@ describe('docs/glossary.md', () => {
   test('has the numbers of the code', () => {
     expect(glossary).toContain(`from a closed set of ${Object.keys(endings).length} |`)
     expect(glossary).toContain(`in ${StopCategory.all.length} classes`)
-    expect(glossary).toContain(`from a closed set of ${Object.keys(allowances).length} |`)
+    expect(glossary).toContain(`from a closed set of ${Object.keys(transitionRules).length} |`)
   })
 
   test('names only types that exist', () => {

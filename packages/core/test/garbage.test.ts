@@ -10,7 +10,7 @@ import {
   type Permissions,
   type StopHook,
 } from '../src/index.ts'
-import { plainContext, type ContextManager } from '../src/context/port.ts'
+import { plainContext, type ContextManager } from '../src/context/context-manager.ts'
 import type { ModelUpdate } from '../src/model/model.ts'
 import { scriptedModel, transcriptProblems } from '../src/testing/index.ts'
 import { bug, circle, garbage, revoked, throwing } from './support/garbage.ts'
@@ -26,7 +26,7 @@ import {
   type RunTestOptions,
   type Run,
 } from './support/harness.ts'
-import { runChecked } from './support/watched.ts'
+import { runChecked } from './support/checked-run.ts'
 import { isDeep, sampled } from './support/deep.ts'
 
 /** A value that plain JavaScript code can return where the types forbid it. */

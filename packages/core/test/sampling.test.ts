@@ -11,7 +11,7 @@ import {
 } from '../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, reader, run, type RunTestOptions } from './support/harness.ts'
-import { killedAfter } from './support/killed.ts'
+import { killedAfter } from './support/kill-process.ts'
 
 const tools = [reader('Look'), reader('Other')]
 const twice: readonly ScriptedReply[] = [calls('Look'), calls('Look'), 'answer']

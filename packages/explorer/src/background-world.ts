@@ -42,7 +42,7 @@ export class VirtualCommands implements Background {
     return [...this.#ended.values()]
   }
 
-  told(ids: readonly string[]): void {
+  markReported(ids: readonly string[]): void {
     for (const id of ids) this.#ended.delete(id)
   }
 

@@ -1,8 +1,8 @@
 // Internals of core that the checks compare and users never see. No other file imports core by a path.
-export { allowances, ranksBelow } from '../../core/src/limits/allowance.ts'
+export { transitionRules, ranksBelow } from '../../core/src/limits/transition-rules.ts'
 export { nanosOf, usdOf } from '../../core/src/model/prices.ts'
 export { estimateMessages } from '../../core/src/model/tokens.ts'
-export { after } from '../../core/src/values/eventually.ts'
+export { andThen } from '../../core/src/values/maybe-promise.ts'
 export type { AskModel } from '../../core/src/model/questions.ts'
 export { createInbox, type OpenInbox } from '../../core/src/steps/inbox.ts'
 export { settingsOnRecord } from '../../core/src/api/resume.ts'

@@ -3,7 +3,7 @@ import type {
   StandingBudgets,
   StandingRefused,
   StandingRequest,
-  StandingTaken,
+  StandingReservation,
   StandingWait,
 } from '@halting/core'
 import { nanosOf } from './core-internals.ts'
@@ -127,8 +127,8 @@ export class ExploredStandingBudgets implements StandingBudgets {
     if (signal.aborted) return Promise.reject(new Error('aborted before it was asked'))
     const label = `standing ${model} ${usd} ${leastUsd}`
     const way = this.#world.choices.choose(label, this.#scenario.ways)
-    const all = (): StandingTaken => this.#taken(usd)
-    const least = (): StandingTaken => this.#taken(leastUsd)
+    const all = (): StandingReservation => this.#taken(usd)
+    const least = (): StandingReservation => this.#taken(leastUsd)
     /** Answers after others had their time. An abort ends the wait, and then nothing is taken. */
     const later = async <T>(answer: () => T, notifies = true): Promise<T> => {
       if (notifies) onWait(wait)
@@ -178,7 +178,7 @@ export class ExploredStandingBudgets implements StandingBudgets {
     }
   }
 
-  #taken(usd: number): StandingTaken {
+  #taken(usd: number): StandingReservation {
     this.#open++
     let isSettled = false
     return {

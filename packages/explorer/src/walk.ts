@@ -15,18 +15,18 @@ import {
 import { hashText } from '@halting/core/adapters'
 import {
   type Ledger,
-  type Eventually,
+  type MaybePromise,
   ledgerOf,
   settingsOf,
   type Iteration,
   foldRun,
-  type EffectScope,
+  type SideEffectScope,
   type StepOptions,
   type StepEngine,
   type AnswerableStepEngine,
   type WaitOptions,
 } from '@halting/core/steps'
-import { after, inboxIdsIn, settingsOnRecord, type SettingsInForce } from './core-internals.ts'
+import { andThen, inboxIdsIn, settingsOnRecord, type SettingsInForce } from './core-internals.ts'
 import {
   checkEffects,
   checkOpenFigures,
@@ -368,7 +368,7 @@ function withMoments(inner: StepEngine, moments: MomentContext): AnswerableStepE
       world.snapshots.freeze(start)
       return inner.begin(start)
     },
-    run<T>(key: string, effect: (scope: EffectScope) => Eventually<T>, options: StepOptions<T>) {
+    run<T>(key: string, effect: (scope: SideEffectScope) => MaybePromise<T>, options: StepOptions<T>) {
       world.moment(`before ${key}`, steps.records.length)
       let isUnfinished = false
       const result = inner.run(
@@ -386,7 +386,7 @@ function withMoments(inner: StepEngine, moments: MomentContext): AnswerableStepE
           return meaning(intent)
         }
       }
-      return after(result, (step) => {
+      return andThen(result, (step) => {
         // What arrived during an effect did arrive, whether the record or the effect answers.
         if (step.replayed && !isUnfinished) world.moment(`in ${key}`, steps.records.length)
         world.moment(`after ${key}`, steps.records.length)
@@ -395,7 +395,7 @@ function withMoments(inner: StepEngine, moments: MomentContext): AnswerableStepE
       })
     },
     scope: (name) => withMoments(inner.scope(name), moments),
-    beside: (name, prefix) => withMoments(inner.beside(name, prefix), moments),
+    concurrent: (name, prefix) => withMoments(inner.concurrent(name, prefix), moments),
     lap(lap) {
       world.snapshots.freeze(lap)
       iterations.push(lap)

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-END-1, R-LAP-1, R-LAP-4.
 import { endings } from '@halting/core'
-import { allowances } from '../src/core-internals.ts'
+import { transitionRules } from '../src/core-internals.ts'
 import { explorePaths } from '../src/choices.ts'
 import { scenarios } from '../src/scenarios.ts'
 import { expect, test } from 'vitest'
@@ -23,7 +23,7 @@ test('the exploration walks tens of thousands of paths and reaches every ending'
 
 test('the exploration takes every transition', () => {
   const taken = new Set(golden.flatMap(({ transitions }) => Object.keys(transitions)))
-  expect([...taken].toSorted()).toEqual(Object.keys(allowances).toSorted())
+  expect([...taken].toSorted()).toEqual(Object.keys(transitionRules).toSorted())
 })
 
 test('explorePaths walks each path once, depth first, within the number of deviations', async () => {

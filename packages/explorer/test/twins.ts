@@ -166,7 +166,7 @@ function inTurns(inner: StepEngine): StepEngine {
       )
     },
     scope: (name) => inTurns(inner.scope(name)),
-    beside: (name, prefix) => inTurns(inner.beside(name, prefix)),
+    concurrent: (name, prefix) => inTurns(inner.concurrent(name, prefix)),
     lap: (lap) => inner.lap(lap),
     control: (key, poll, options) => inner.control(key, poll, options),
     async sleep(key, ms, options) {

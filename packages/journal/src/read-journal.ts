@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { runsOf, type StepRecord } from '@halting/core/steps'
+import { splitRuns, type StepRecord } from '@halting/core/steps'
 import { openRegular } from './files/regular-file.ts'
 import { checkText } from './check-input.ts'
 import { checkFold } from './format/check-fold.ts'
@@ -328,7 +328,7 @@ export class JournalReader {
       sessionId: String(head['sessionId']),
       cwd: String(head['cwd']),
       ...titleIn(head),
-      runs: runsOf(this.#decoder.records),
+      runs: splitRuns(this.#decoder.records),
       began: this.#decoder.began.map((moment) => (Number.isFinite(moment) ? moment : null)),
       clocks: this.#decoder.clocks,
       written: this.#decoder,

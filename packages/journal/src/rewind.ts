@@ -1,7 +1,7 @@
 // Loaded dynamically, so that runs without a rewind do not load it.
 import { ConfigurationError } from '@halting/core'
 import type { Transcript, TranscriptEntry } from '@halting/core'
-import { personsMessages, placeOfMessage, rewindRecord } from '@halting/core/steps'
+import { personsMessages, messageIndex, rewindRecord } from '@halting/core/steps'
 import type { FoldedSession, PersonsMessage, StepRecord } from '@halting/core/steps'
 import { checkText } from './check-input.ts'
 import { entryOfLine } from './read-journal.ts'
@@ -61,7 +61,7 @@ export function rewindAfter(conversation: Conversation, message: string, dropsTu
 function placeIn({ folded, file, sessions }: Conversation, message: string): number {
   checkText('message', message)
   const id = file === undefined ? message : entryOfLine(file, message)
-  return placeOfMessage(folded.transcript, id, sessions)
+  return messageIndex(folded.transcript, id, sessions)
 }
 
 function placeOf(conversation: Conversation, message: string): number {

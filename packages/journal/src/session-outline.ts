@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { closeSync } from 'node:fs'
-import { misfitOfRecord, type StepRecord } from '@halting/core/steps'
+import { validateRecord, type StepRecord } from '@halting/core/steps'
 import { isJsonObject } from '@halting/core/adapters'
 import { readSized } from './files/private-file.ts'
 import { openSizedSync } from './files/regular-file.ts'
@@ -234,7 +234,7 @@ class OutlineReader {
     const { start, results, calls, failedCalls } = run
     const ended = { ...record, added: [] }
     // The file may be forged, including checksums.
-    if (misfitOfRecord(start) !== undefined || misfitOfRecord(ended) !== undefined) throw new NeedsAllError()
+    if (validateRecord(start) !== undefined || validateRecord(ended) !== undefined) throw new NeedsAllError()
     this.#runs.push({ start, results, end: ended, calls, failedCalls })
     this.#run = undefined
   }

@@ -5,9 +5,9 @@ export type { EndpointOptions } from './anthropic/endpoint.ts'
 export type { Thinking } from '@halting/core'
 export type { RequestBodyOptions } from './anthropic/request-body.ts'
 export {
-  requestableModelName as askedAs,
+  requestableModelName,
   defaultModelName,
-  isMessagesApiModel as isOfMessagesApi,
+  isMessagesApiModel,
   keySourceOf,
   limitsFromEnvironment,
   localServices,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { HaltingError, type EndingReason } from '@halting/core'
 import {
-  checkListGiven,
-  checkSessionGiven,
+  validateListOptions,
+  validateSessionArguments,
   createOpenSession,
   damagedRecord,
   decodeRecords,
@@ -117,7 +117,7 @@ class PostgresStore implements SessionStore {
   }
 
   async open(sessionId: string, head: SessionHead = {}): Promise<OpenSession> {
-    checkSessionGiven(sessionId, head)
+    validateSessionArguments(sessionId, head)
     const opening = this.#lockAndRead(sessionId, head)
     this.#opening.add(opening)
     try {
@@ -289,7 +289,7 @@ class PostgresStore implements SessionStore {
   async read(
     sessionId: string,
   ): Promise<{ readonly info: StoredSessionInfo; readonly records: readonly StepRecord[] } | undefined> {
-    checkSessionGiven(sessionId)
+    validateSessionArguments(sessionId)
     const row = await this.#rowOf(sessionId)
     if (row === undefined) return undefined
     if (row.format > sessionFormat) throw sessionOfLaterVersion(sessionId, row.format)
@@ -304,7 +304,7 @@ class PostgresStore implements SessionStore {
   }
 
   async list(options: SessionListOptions = {}): Promise<readonly StoredSessionInfo[]> {
-    checkListGiven(options)
+    validateListOptions(options)
     const { cwd = null, limit = 1_000, after } = options
     if (after !== undefined && (await this.#rowOf(after)) === undefined) throw noSuchPage(after)
     const rows = await this.#connection.rows<Row>(
@@ -318,7 +318,7 @@ class PostgresStore implements SessionStore {
   }
 
   async remove(sessionId: string): Promise<boolean> {
-    checkSessionGiven(sessionId)
+    validateSessionArguments(sessionId)
     const row = await this.#rowOf(sessionId)
     if (row === undefined) return false
     if (isHeld(row)) throw sessionInUse(sessionId, nameOfHolder(parsedHolder(row.holder)))

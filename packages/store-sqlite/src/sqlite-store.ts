@@ -1,6 +1,6 @@
 import {
-  checkListGiven,
-  checkSessionGiven,
+  validateListOptions,
+  validateSessionArguments,
   createOpenSession,
   damagedRecord,
   decodeRecords,
@@ -95,7 +95,7 @@ class SqliteStore implements SessionStore {
   }
 
   async open(sessionId: string, head: SessionHead = {}): Promise<OpenSession> {
-    checkSessionGiven(sessionId, head)
+    validateSessionArguments(sessionId, head)
     const opening = this.#lockAndRead(sessionId, head)
     this.#opening.add(opening)
     try {
@@ -226,7 +226,7 @@ class SqliteStore implements SessionStore {
   async read(
     sessionId: string,
   ): Promise<{ readonly info: StoredSessionInfo; readonly records: readonly StepRecord[] } | undefined> {
-    checkSessionGiven(sessionId)
+    validateSessionArguments(sessionId)
     const found = await this.#connection.read((database) => {
       const row = rowOf(database, sessionId)
       if (row === undefined) return undefined
@@ -237,7 +237,7 @@ class SqliteStore implements SessionStore {
   }
 
   async list(options: SessionListOptions = {}): Promise<readonly StoredSessionInfo[]> {
-    checkListGiven(options)
+    validateListOptions(options)
     const { cwd = null, limit = 1_000, after } = options
     const rows = await this.#connection.read((database) => {
       const last = after === undefined ? undefined : rowOf(database, after)
@@ -254,7 +254,7 @@ class SqliteStore implements SessionStore {
   }
 
   async remove(sessionId: string): Promise<boolean> {
-    checkSessionGiven(sessionId)
+    validateSessionArguments(sessionId)
     return this.#connection.write(true, (database) => {
       this.#releaseIn(database)
       const row = rowOf(database, sessionId)

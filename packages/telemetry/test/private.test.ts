@@ -11,7 +11,7 @@ import {
   type StopHook,
   type Tool,
 } from '@halting/core'
-import { contextLayers, outputThatFits } from '@halting/core/adapters'
+import { contextLayers, outputSchemaFromCheck } from '@halting/core/adapters'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { metricNames } from '../src/index.ts'
@@ -173,7 +173,7 @@ const cases: readonly Case[] = [
     what: 'answers that fit no schema',
     ends: 'structured_output_retry_exhausted',
     replies: Array.from({ length: 7 }, () => answer),
-    options: { output: outputThatFits({ type: 'object' }, () => ({ fits: false, message: '' })) },
+    options: { output: outputSchemaFromCheck({ type: 'object' }, () => ({ fits: false, message: '' })) },
     isEndingExported: true,
   },
   {

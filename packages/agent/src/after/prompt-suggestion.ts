@@ -32,7 +32,7 @@ export function promptSuggestion(
       const { text } = await ask({ system: suggestionPrompt, prompt, maxOutputTokens: 1_024 })
       const suggestion = suggestionOf(text)
       if (suggestion === '') return { kind: 'skipped', message: 'No next step is obvious.' }
-      return { kind: 'done', tells: [{ type: 'prompt_suggestion', suggestion }] }
+      return { kind: 'done', messages: [{ type: 'prompt_suggestion', suggestion }] }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { budgetName, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
+import { budgetName, largestBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
 
 /** A standing budget as it is applied. */
 export interface BudgetRule {
@@ -16,7 +16,7 @@ export interface BudgetRule {
 
 /** Whole nano-dollars, at most a million dollars. */
 export function nanosOf(usd: number): number {
-  return Math.round(Math.min(Math.max(usd, 0), mostBudgetUsd) * 1e9)
+  return Math.round(Math.min(Math.max(usd, 0), largestBudgetUsd) * 1e9)
 }
 
 /** @param path Absolute path of the folder. */

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { codeOf, messageOf } from '@halting/core/adapters'
-import { makeDurableFolder, othersProblem, readSized, tryBriefLock, type BriefLock } from '@halting/journal/files'
+import { makeDurableFolder, ownershipProblem, readSized, tryBriefLock, type BriefLock } from '@halting/journal/files'
 import { ledgerText, readLedger } from './ledger-json.ts'
 import { emptyLedger, type LedgerState } from './ledger-state.ts'
 import { mountTypeOf } from '@halting/policy/files'
@@ -274,7 +274,7 @@ function removeIfThere(path: string): void {
 
 /** @throws LedgerProblem for files that other users own or may write: they could hide what was spent. */
 function checkOwner(path: string, stats: Stats): void {
-  const problem = othersProblem(path, stats)
+  const problem = ownershipProblem(path, stats)
   if (problem !== undefined) throw new LedgerProblem(problem)
   // The system has no such owners and modes.
   if (process.getuid === undefined) return

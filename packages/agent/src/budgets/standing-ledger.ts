@@ -6,11 +6,11 @@ import {
   type StandingBudgets,
   type StandingRefused,
   type StandingRequest,
-  type StandingTaken,
+  type StandingReservation,
   type StandingWait,
 } from '@halting/core'
 import { countsModel, leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
-import { isStopped, livenessOnOneDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
+import { isStopped, livenessOnSharedDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
 import { nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
 import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
@@ -110,7 +110,7 @@ export class StandingLedger implements StandingBudgets {
   take(
     request: StandingRequest,
     { signal, onWait }: { readonly signal: AbortSignal; readonly onWait: (wait: StandingWait) => void },
-  ): StandingTaken | StandingRefused | Promise<StandingTaken | StandingRefused> {
+  ): StandingReservation | StandingRefused | Promise<StandingReservation | StandingRefused> {
     const rules = this.#options.rules.filter((rule) => countsModel(rule, request.model))
     if (rules.length === 0 || this.#isUncounted) return { kind: 'taken', usd: request.usd, settle() {} }
     this.#requests += 1
@@ -244,7 +244,7 @@ export class StandingLedger implements StandingBudgets {
     }
   }
 
-  #outcome(answer: ReservedAnswer | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
+  #outcome(answer: ReservedAnswer | StandingRefused, { usd }: StandingRequest): StandingReservation | StandingRefused {
     if (answer.kind === 'refused') return answer
     const { id, nanos, short } = answer
     let isSettled = false
@@ -308,7 +308,7 @@ export class StandingLedger implements StandingBudgets {
     return this.#unwritten.reduce(settle, state)
   }
 
-  #failed(error: unknown, { usd }: StandingRequest): StandingTaken {
+  #failed(error: unknown, { usd }: StandingRequest): StandingReservation {
     if (!(error instanceof LedgerProblem)) throw error
     if (this.#options.ignored === true) {
       this.#uncounted(error)
@@ -352,7 +352,7 @@ function isRunning({ process: identity }: Waiter): boolean {
  */
 export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   return ({ process: identity, since }) => {
-    const liveness = livenessOnOneDisk(identity)
+    const liveness = livenessOnSharedDisk(identity)
     return liveness === 'dead' || (liveness === 'unknown' && Math.abs(now.getTime() - since) > longestRequestMs)
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ConfigurationError } from '@halting/core'
-import { digestOf, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
+import { digestOf, largestBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
 import { nanosOf } from './budget-rule.ts'
 import { periodOf } from './calendar.ts'
 import { LedgerProblem } from './ledger-file.ts'
@@ -171,8 +171,8 @@ export async function correctBudget(
   },
   now: Date = new Date(),
 ): Promise<BudgetCorrection> {
-  if (!(usd >= 0 && usd <= mostBudgetUsd))
-    throw new ConfigurationError(`What was spent is from 0 to ${mostBudgetUsd} US dollars.`)
+  if (!(usd >= 0 && usd <= largestBudgetUsd))
+    throw new ConfigurationError(`What was spent is from 0 to ${largestBudgetUsd} US dollars.`)
   const file = ledgerFileOf(owner)
   const unknown = `${file.path} has no entry ${id} that can be corrected. halting budget lists them.`
   if (!existsSync(file.path)) throw new ConfigurationError(unknown)

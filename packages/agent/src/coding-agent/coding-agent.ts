@@ -9,7 +9,7 @@ import {
   type Prices,
 } from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
-import { contextLayers, sharedAbort, usualMaxTurns, messageOf } from '@halting/core/adapters'
+import { contextLayers, sharedAbort, defaultMaxTurns, messageOf } from '@halting/core/adapters'
 import { verificationOf } from '../checks/verification.ts'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { SettingsHooks } from '../hooks/settings-hooks.ts'
@@ -68,7 +68,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     given: options.settings === undefined ? undefined : JSON.stringify(options.settings),
     chosen: chosenSettings(options, nameOfOption),
     trustedBy: trustedBy(options, outer),
-    defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
+    defaultLimits: { maxTurns: { value: defaultMaxTurns, from: 'the default' } },
   })
   const notes = [...loaded.warnings, ...untrustedNotes(loaded), ...withoutStore(options, loaded)]
   const env = environmentWith(loaded.settings, outer, notes)

@@ -1,5 +1,5 @@
 import type { AnyTool, Permissions } from '@halting/core'
-import { codeOf, isPdf, type CarriedText, type CarryOver } from '@halting/core/adapters'
+import { codeOf, isPdf, type PinnedText, type PinContext } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
 import { displayPath, type OpenedInPlace, openInPlace } from '@halting/policy/files'
 import { type FileStates, seenFile, type LastSeen } from '../tools/file-state.ts'
@@ -24,12 +24,12 @@ const charactersPerToken = 3
  * The coding agent's pinned context: after a compaction, shows the task list and the current contents of the files
  * last read or written. Only files that the permissions let Read without asking.
  */
-export function createCarryOver(workspace: Workspace, permissions: Permissions): CarryOver {
+export function createCarryOver(workspace: Workspace, permissions: Permissions): PinContext {
   const tool: AnyTool = createReadTool(workspace)
   return async ({ signal, transcript, maxTokens, agentId }) => {
     const files = workspace.filesOfAgent(agentId)
     const tasks = taskLines(taskListOf(transcript))
-    const carried: CarriedText[] = tasks === '' ? [] : [{ title: taskListTitle, text: tasks }]
+    const carried: PinnedText[] = tasks === '' ? [] : [{ title: taskListTitle, text: tasks }]
     const listCount = carried.length
     let left = maxTokens * charactersPerToken - tasks.length
     for (const seen of files.newestFirst) {
@@ -71,7 +71,7 @@ async function carriedFile(
   seen: LastSeen,
   workspace: Workspace,
   { room, signal, files }: Room,
-): Promise<CarriedText | undefined> {
+): Promise<PinnedText | undefined> {
   const path = seen.realPath
   const name = displayPath(path, realPath(workspace.cwd))
   const found = await openFound(path)
@@ -90,7 +90,7 @@ async function carriedText(
   { file, stats }: Extract<OpenedInPlace, { readonly kind: 'file' }>,
   workspace: Workspace,
   { room, signal, files }: Room,
-): Promise<CarriedText | undefined> {
+): Promise<PinnedText | undefined> {
   const path = seen.realPath
   const start = await startOf(file)
   if (isBinary(start) || isPdf(start) || isImage(path, start)) return undefined

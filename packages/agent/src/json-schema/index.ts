@@ -4,7 +4,7 @@ import { Ajv, type ErrorObject, type FuncKeywordDefinition, str } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { ConfigurationError, type FromJsonSchema, type JsonObject, type OutputSchema } from '@halting/core'
-import { headOf, isJsonObject, messageOf, outputThatFits } from '@halting/core/adapters'
+import { headOf, isJsonObject, messageOf, outputSchemaFromCheck } from '@halting/core/adapters'
 
 /**
  * Answers that match a JSON Schema of draft 2020-12, or of draft 7 if its `$schema` says so. Formats are checked.
@@ -14,7 +14,7 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
   schema: Schema,
 ): OutputSchema<FromJsonSchema<Schema>> {
   const fits = compiled(schema)
-  return outputThatFits(schema, (value) => {
+  return outputSchemaFromCheck(schema, (value) => {
     const isFit = inTime(() => fits(value))
     if (isFit === undefined)
       return {

@@ -1,4 +1,4 @@
-import { isJsonObject, outputThatFits } from '@halting/core/adapters'
+import { isJsonObject, outputSchemaFromCheck } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import type { Question } from './extraction.ts'
 import { framedText, listIn, textsIn } from './model-answer.ts'
@@ -74,7 +74,7 @@ function dreams(): OutputSchema<Dream> {
     required: ['merge', 'drop'],
     additionalProperties: false,
   }
-  return outputThatFits(schema, (answer) => {
+  return outputSchemaFromCheck(schema, (answer) => {
     const merges = listIn(answer, 'merge')?.map(mergeOf)
     const drop = isJsonObject(answer) ? textsIn(answer, 'drop') : undefined
     const merge = merges?.flatMap((each) => each ?? [])

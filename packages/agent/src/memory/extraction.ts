@@ -1,4 +1,4 @@
-import { outputThatFits, isJsonObject } from '@halting/core/adapters'
+import { outputSchemaFromCheck, isJsonObject } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import { framedText, listIn, textsIn, withoutTags } from './model-answer.ts'
 import { inOneLine, mostNoteCharacters, newNote } from './note.ts'
@@ -91,7 +91,7 @@ function choices(topics: readonly string[]): OutputSchema<readonly Choice[]> {
     required: ['notes'],
     additionalProperties: false,
   }
-  return outputThatFits(schema, (answer) => {
+  return outputSchemaFromCheck(schema, (answer) => {
     const list = listIn(answer, 'notes')
     if (list === undefined) return { fits: false, message: texts.notesNotList }
     const read = list.map((each) => choiceOf(each, topics))

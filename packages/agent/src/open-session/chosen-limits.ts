@@ -1,7 +1,7 @@
 import { ConfigurationError, type LimitsChange, type QueryOptions, type SettingsChange } from '@halting/core'
 import { durationMs } from '@halting/core/adapters'
 import type { Session } from '@halting/core/session'
-import { beginningOf, type StepRecord } from '@halting/core/steps'
+import { startOfRecord, type StepRecord } from '@halting/core/steps'
 import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
@@ -225,5 +225,5 @@ function recordedLimits(records: readonly StepRecord[]): LimitsChange {
   const changes = records.flatMap((record) =>
     record.type === 'control' ? (record.control.settings?.limits ?? []) : [],
   )
-  return Object.assign({}, beginningOf(records).start.spent.settings?.limits, ...changes) as LimitsChange
+  return Object.assign({}, startOfRecord(records).start.spent.settings?.limits, ...changes) as LimitsChange
 }

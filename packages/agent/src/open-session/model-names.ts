@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@halting/core'
 import type { SessionPorts } from './ports.ts'
 import {
-  askedAs,
+  requestableModelName,
   type KnownModel,
   keyVariablesOf,
   knownModels,
@@ -45,7 +45,7 @@ export function modelsWithKey(run: AskedBy): readonly KnownModel[] {
 
 /** Known models that the effective API offers. */
 export function askableModels(run: AskedBy): readonly KnownModel[] {
-  return knownModels().filter(({ name }) => askedAs(name, run.env, modelSettingsOf(run)) !== undefined)
+  return knownModels().filter(({ name }) => requestableModelName(name, run.env, modelSettingsOf(run)) !== undefined)
 }
 
 /** The known name that was probably meant: the same model at its service, otherwise the nearest spelling. */

@@ -8,7 +8,7 @@ import {
   commandCredentials,
   type CredentialSource,
   createPrices,
-  isOfMessagesApi,
+  isMessagesApiModel,
   keySourceOf,
   modelFromEnvironment,
   type ModelSettings,
@@ -83,7 +83,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   // Errors of a package are reported before anything is opened.
   for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
-  const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
+  const isHelped = credentials !== undefined && isMessagesApiModel(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
   const { anthropic: ofSettings, openai } = modelSettingsOf(run)
   const services = { anthropic: { ...ofSettings, credentials }, openai }
@@ -225,7 +225,7 @@ function accountOf(name: string | undefined, env: SessionPorts['env'], { apiKeyH
       service: variable.replace(/_(?:API_KEY|AUTH_TOKEN)$/, '').toLowerCase(),
       secret: env[variable]?.trim() ?? '',
     }
-  if (!isOfMessagesApi(name, env)) return { service: (name ?? '').split('/')[0] ?? '', secret: '' }
+  if (!isMessagesApiModel(name, env)) return { service: (name ?? '').split('/')[0] ?? '', secret: '' }
   return { service: 'anthropic', secret: apiKeyHelper ?? env['ANTHROPIC_CUSTOM_HEADERS'] ?? '' }
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { boundedFile } from '@halting/journal/files'
+import { readBoundedFile } from '@halting/journal/files'
 
 /** The limit of stdin: more than any model reads. */
 const largestBytes = 10 * 1024 * 1024
@@ -13,7 +13,7 @@ const largestBytes = 10 * 1024 * 1024
  */
 export async function readOptionFile(path: string, cwd: string, takes: string): Promise<string> {
   try {
-    return (await boundedFile(resolve(cwd, path), largestBytes)).replace(/^\uFEFF/, '')
+    return (await readBoundedFile(resolve(cwd, path), largestBytes)).replace(/^\uFEFF/, '')
   } catch (thrown) {
     throw new ConfigurationError(`${takes}; "${path}" cannot be read: ${messageOf(thrown)}.`)
   }

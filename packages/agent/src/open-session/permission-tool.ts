@@ -1,10 +1,4 @@
-import {
-  InvalidAnswer,
-  messageOf,
-  problemOfAnswer,
-  type CanUseTool,
-  type PermissionAnswer,
-} from '@halting/core/adapters'
+import { InvalidAnswer, messageOf, answerProblem, type CanUseTool, type PermissionAnswer } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 
 /** Calls a tool of a server and returns its text. */
@@ -33,7 +27,7 @@ function answerIn(text: string, permissionTool: string): PermissionAnswer {
   } catch {
     // It is reported as plain text.
   }
-  const problem = problemOfAnswer(answer)
+  const problem = answerProblem(answer)
   // Its form was checked; core validates every field (R-ASK-2).
   return problem === undefined ? (answer as PermissionAnswer) : new InvalidAnswer(`${permissionTool}: ${problem}`)
 }

@@ -1,5 +1,5 @@
 import type { LimitsChange, Model, Prices, RunOptions, SettingsChange } from '@halting/core'
-import { isBudgetable, usualMaxTurns } from '@halting/core/adapters'
+import { isBudgetable, defaultMaxTurns } from '@halting/core/adapters'
 import type { PromptOptions, Session } from '@halting/core/session'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import type { Models } from './models.ts'
@@ -80,7 +80,7 @@ export class RunLimit {
   /** The change of these limits for another model. `areTurnsSet`: a user has set the turns. */
   changeFor(names: readonly DollarLimit[], isReplaced: boolean, areTurnsSet: boolean): LimitsChange {
     const { choices } = this.#run
-    const turns = (isReplaced ? this.#turnsInPlace : choices.maxTurns) ?? usualMaxTurns
+    const turns = (isReplaced ? this.#turnsInPlace : choices.maxTurns) ?? defaultMaxTurns
     const dollars = names.map((name) => [name, isReplaced ? null : choices[name]])
     return { ...Object.fromEntries(dollars), ...(!areTurnsSet && { maxTurns: turns }) }
   }

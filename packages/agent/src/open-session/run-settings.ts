@@ -12,7 +12,7 @@ import {
 } from '@halting/policy/settings'
 import type { Plugins } from '../plugins/plugin.ts'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
-import { usualMaxTurns } from '@halting/core/adapters'
+import { defaultMaxTurns } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import {
   type LimitSource,
@@ -85,7 +85,7 @@ export async function settingsOf<Choices extends SessionChoices>(
     nearest,
     trustedBy,
     defaultLimits: {
-      maxTurns: { value: usualMaxTurns, from: 'the default' },
+      maxTurns: { value: defaultMaxTurns, from: 'the default' },
       ...(runLimit !== undefined && { maxRunUsd: { value: runLimit.maxRunUsd, from: runLimit.from } }),
       ...(waitDefault !== undefined && {
         waitForLimits: { ...waitDefault, value: waitDefault.ms, from: `the default ${waitDefault.from}` },

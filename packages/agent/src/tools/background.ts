@@ -38,7 +38,7 @@ export function backgroundOf(workspace: Workspace, options: BackgroundOptions = 
     waitMs,
     running: () => tasks.running.map(({ started }) => started),
     ended: () => tasks.unreported,
-    told(ids) {
+    markReported(ids) {
       for (const id of ids) {
         const task = tasks.get(id)
         if (task !== undefined && task.state !== 'running') task.isReported = true

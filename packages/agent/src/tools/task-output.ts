@@ -101,7 +101,7 @@ async function wordsOfAgent(
 ): Promise<ToolOutput> {
   if (agent.isWorking && waitMs > 0) await endOrTimeout((settle) => agent.onEnd(settle), waitMs, signal)
   const state = agent.isWorking ? agentWorking : agentEnded
-  const latestText = agent.isWorking ? agent.said || noOutputYet : resultFollows
+  const latestText = agent.isWorking ? agent.output || noOutputYet : resultFollows
   return { content: `${state}\n${latestText}${note}`, details: { task_id: agent.id, state } }
 }
 

@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { StandingBudgets, StandingRefused, StandingRequest, StandingTaken, StandingWait } from '@halting/core'
+import type {
+  StandingBudgets,
+  StandingRefused,
+  StandingRequest,
+  StandingReservation,
+  StandingWait,
+} from '@halting/core'
 import { onTestFinished } from 'vitest'
 import type { BudgetTerms } from '@halting/core/adapters'
 import { budgetRule } from '../../src/budgets/budget-rule.ts'
@@ -45,12 +51,12 @@ export function take(
   standing: StandingBudgets,
   asked: StandingRequest,
   { signal = new AbortController().signal, waits = [] as StandingWait[] } = {},
-): StandingTaken | StandingRefused | Promise<StandingTaken | StandingRefused> {
+): StandingReservation | StandingRefused | Promise<StandingReservation | StandingRefused> {
   return standing.take(asked, { signal, onWait: (wait) => waits.push(wait) })
 }
 
 /** @throws Error if it is refused or has to wait. */
-export function taken(answer: StandingTaken | StandingRefused | Promise<unknown>): StandingTaken {
+export function taken(answer: StandingReservation | StandingRefused | Promise<unknown>): StandingReservation {
   if ('kind' in answer && answer.kind === 'taken') return answer
   throw new Error(`not taken: ${JSON.stringify(answer)}`)
 }

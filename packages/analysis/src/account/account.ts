@@ -1,6 +1,6 @@
 import { StopSignal, StopSignals, type EndingReason } from '@halting/core'
 import { patchPaths, sharedBudgetOf, type SharedBudgetEnd, type StopSignalJson } from '@halting/core/adapters'
-import { usdOf, type RunIdentity, beginningOf, type StepRecord } from '@halting/core/steps'
+import { usdOf, type RunIdentity, startOfRecord, type StepRecord } from '@halting/core/steps'
 import { recordedProgress, type Totals } from './recorded-progress.ts'
 import {
   isAtWorst,
@@ -160,7 +160,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
 
 /** Like `accountOf`, for a caller that has already read the steps. */
 export function accountWith(records: readonly StepRecord[], recorded: RecordedSteps): Account {
-  const begin = beginningOf(records)
+  const begin = startOfRecord(records)
   const { steps, requests, calls, budgetWaits } = recorded
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
@@ -219,7 +219,7 @@ function waitFigures(waits: readonly RecordedWait[]): WaitFigures {
 }
 
 /** Totals that a run carried over from an earlier run. */
-export function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
+export function carriedInto({ start: { spent } }: ReturnType<typeof startOfRecord>): Account['carried'] {
   const { turns, nanos, totalTokens, now, startedAt } = spent
   return { turns, tokens: totalTokens, costUsd: usdOf(nanos), activeMs: now - startedAt }
 }

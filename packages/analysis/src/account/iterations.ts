@@ -1,6 +1,6 @@
 import type { IterationReason } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
-import { allowances, rankingOf, transitions, type RunLimits } from '@halting/core/steps'
+import { transitionRules, rankingOf, transitions, type RunLimits } from '@halting/core/steps'
 
 /** How often the loop iterated for one reason, and how much of that reason's retry limit is used. */
 export interface IterationFigures {
@@ -21,13 +21,13 @@ export function iterationFigures(
 ): readonly IterationFigures[] {
   return transitions
     .map((transition): IterationFigures => {
-      const { paidFrom, resets, laps: allowed } = allowances[transition]
+      const { chargedTo, resets, iterations: allowed } = transitionRules[transition]
       const laps = inRun[transition] ?? 0
       // Tries for goals that were replaced no longer count.
-      if (paidFrom === 'goalTries')
+      if (chargedTo === 'goalTries')
         return { transition, laps, used: Math.max(0, laps - triesBefore), allowed: maxGoalTries }
       const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)
-      return { transition, laps, used, allowed: paidFrom === 'own' || paidFrom === 'ownTurns' ? allowed : null }
+      return { transition, laps, used, allowed: chargedTo === 'own' || chargedTo === 'ownTurns' ? allowed : null }
     })
     .filter(({ laps }) => laps > 0)
     .toSorted((a, b) => b.laps - a.laps)
@@ -46,6 +46,6 @@ export function rankingLeft(
   { maxTurns, maxGoalTries = 0 }: Pick<RunLimits, 'maxTurns' | 'maxGoalTries'>,
 ): RankingLeft {
   const goalTries = goal === undefined ? 0 : maxGoalTries
-  const [turns, , others] = rankingOf(laps, { maxTurns: maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 })
+  const [turns, , others] = rankingOf(laps, { maxTurns: maxTurns ?? Infinity, goalTries, tokenTargetIterations: 0 })
   return { turns: maxTurns === null ? null : turns, others }
 }

@@ -5,7 +5,7 @@ import {
   defaultRepeats,
   nearestCycle,
   type RunLimits,
-  beginningOf,
+  startOfRecord,
   type StepRecord,
 } from '@halting/core/steps'
 
@@ -46,11 +46,11 @@ export const unknownLimits: RunLimits = Object.freeze({
 
 /** The limits that the run began with, updated by changes that a person made during the run. */
 export function limitsInForce(records: readonly StepRecord[]): RunLimits {
-  let limits = beginningOf(records).start.limits ?? unknownLimits
+  let limits = startOfRecord(records).start.limits ?? unknownLimits
   for (const record of records) {
     if (record.type !== 'control' || record.key.includes('/agent:')) continue
     const set = Object.entries(record.control.settings?.limits ?? {})
-    const initialTries = beginningOf(records).start.limits?.maxGoalTries
+    const initialTries = startOfRecord(records).start.limits?.maxGoalTries
     // `Infinity` removes a limit, and files store it as null. Goals always have a limit on tries: null means the limit of the options.
     const changed = set.map(([name, limit]) => {
       if (name === 'maxGoalTries') return [name, limit ?? initialTries] as const

@@ -1,5 +1,5 @@
 import type { RunProgress } from '@halting/core/adapters'
-import { beginningOf, lastMomentOf, usdOf, type StepRecord } from '@halting/core/steps'
+import { startOfRecord, lastTimeOf, usdOf, type StepRecord } from '@halting/core/steps'
 import { isAtWorst, recordedSteps, type RecordedRequest, type RecordedSteps } from './recorded-steps.ts'
 
 /** Totals of a run. Costs are in US dollars. */
@@ -36,7 +36,7 @@ export function recordedProgress(
   records: readonly StepRecord[],
   { requests }: RecordedSteps = recordedSteps(records),
 ): RecordedProgress {
-  const begin = beginningOf(records)
+  const begin = startOfRecord(records)
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
   const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
@@ -70,7 +70,7 @@ function totalsOf(
       activeMs: now - startedAt,
     }
   }
-  const { at, start } = beginningOf(records)
+  const { at, start } = startOfRecord(records)
   const carried = start.spent
   const done = requests.filter(({ isOpen }) => !isOpen)
   const reportedNanos = requests.reduce((sum, request) => sum + (isAtWorst(request) ? 0 : request.nanos), 0)
@@ -81,7 +81,7 @@ function totalsOf(
     tokens: carried.totalTokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
     costUsd: usdOf(carried.nanos + reportedNanos),
     committedUsd: usdOf(carried.nanos + carried.unknownNanos + all),
-    activeMs: carried.now - carried.startedAt + lastMomentOf(records) - at,
+    activeMs: carried.now - carried.startedAt + lastTimeOf(records) - at,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ContentBlock, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
-import { mostOfGrant, type StepRecord } from '@halting/core/steps'
+import { maxOfGrant, type StepRecord } from '@halting/core/steps'
 
 /**
  * The phases of a run's time. `checks`: checks of goals. `waiting`: permission rules, dialogs, waits between attempts and for background work.
@@ -139,7 +139,7 @@ class StepReader {
       this.#requests.push({
         ...step,
         model: typeof model === 'string' ? model : '',
-        ...(mostOfGrant(intent) ?? { tokens: 0, nanos: 0 }),
+        ...(maxOfGrant(intent) ?? { tokens: 0, nanos: 0 }),
         calls: [],
         grant: intent,
         result: null,

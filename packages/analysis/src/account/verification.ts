@@ -1,6 +1,6 @@
 import type { RunResult, TranscriptEntry, Verified } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
-import { answerStands, type StepRecord } from '@halting/core/steps'
+import { isAnswerValid, type StepRecord } from '@halting/core/steps'
 
 // Spec R-VERI-20.
 /** What an ended run changed in files, and whether that was checked. JSON. */
@@ -36,7 +36,7 @@ export function verificationFigures(
     lastCheck: check,
     hasPassed,
     wasAsked: askedAt !== undefined,
-    keptAnswer: askedAt !== undefined && answerStands(entriesOf(records)),
+    keptAnswer: askedAt !== undefined && isAnswerValid(entriesOf(records)),
   }
 }
 

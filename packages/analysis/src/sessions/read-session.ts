@@ -9,7 +9,7 @@ import { freeModels } from '../account/free-models.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
 import { foreignOutcomes, runOutcomes, type RunOutcome } from '../grades/run-outcome.ts'
 import { recordsOfForeign } from '../foreign/foreign-run.ts'
-import { beginningOf, type StepRecord } from '@halting/core/steps'
+import { startOfRecord, type StepRecord } from '@halting/core/steps'
 import type { RunClock } from '../what-if/request-log.ts'
 import { trajectoryOf } from '../what-if/trajectory.ts'
 import { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
@@ -150,7 +150,7 @@ export function pastTrajectory(
     readonly clock?: RunClock
   } = {},
 ): PastTrajectory {
-  const { at: start } = beginningOf(records)
+  const { at: start } = startOfRecord(records)
   const sinceStart = clock.map(([at, moment]) => [at - start, moment] as const)
   const fromBeginning = typeof began === 'number' ? ([[0, began]] as const) : []
   return {

@@ -179,7 +179,7 @@ class PointReader {
   ): Iteration['point'] {
     const usage = isJsonObject(message['usage']) ? message['usage'] : {}
     const goalTries = spent.goal === undefined ? 0 : this.#maxGoalTries
-    const limits = { maxTurns: this.#maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 }
+    const limits = { maxTurns: this.#maxTurns ?? Infinity, goalTries, tokenTargetIterations: 0 }
     // Turns have their own field, and progress towards a token target is not recorded.
     const {
       next_turn: turnsLeft,

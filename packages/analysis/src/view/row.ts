@@ -5,7 +5,7 @@ import { carriedInto, cappedBy, type Account } from '../account/account.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
 import { recordedProgress } from '../account/recorded-progress.ts'
 import { recordedSteps, type RecordedSteps } from '../account/recorded-steps.ts'
-import { beginningOf, type StepRecord } from '@halting/core/steps'
+import { startOfRecord, type StepRecord } from '@halting/core/steps'
 import { plainText } from './session-transcript.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow } from './types.ts'
@@ -78,7 +78,7 @@ export function figuresWith(
   { recorded, calls, failedCalls }: Pick<RunFigures, 'calls' | 'failedCalls'> & { readonly recorded: RecordedSteps },
 ): RunFigures {
   const { totals } = recordedProgress(records, recorded)
-  const carried = cappedBy(carriedInto(beginningOf(records)), totals)
+  const carried = cappedBy(carriedInto(startOfRecord(records)), totals)
   return {
     isCopy: isCopiedRun(records),
     turns: totals.turns - carried.turns,

@@ -1,6 +1,6 @@
 import type { Prices } from '@halting/core'
 import { isToolUse, textOf, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
-import { waitMs } from '@halting/core/steps'
+import { waitThresholdMs } from '@halting/core/steps'
 import {
   agentCallOf,
   ForeignCosts,
@@ -138,6 +138,6 @@ function hashOf(turn: ForeignTurn): number | null {
   return hashOfTurn(
     calls,
     results,
-    [...times.values()].some((ms) => ms >= waitMs),
+    [...times.values()].some((ms) => ms >= waitThresholdMs),
   )
 }

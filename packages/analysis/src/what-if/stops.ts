@@ -1,6 +1,6 @@
 import {
   defaultRepeats,
-  isDueToRemind,
+  shouldRemind,
   nearestCycle,
   withNewest,
   upperBoundOfMessages,
@@ -229,7 +229,7 @@ function repetitionIn({ turns, ending }: Trajectory): Repetition {
       return { stop, toldAfterTurn, isReminderRecorded }
     }
     const isFollowed = index + 1 < turns.length
-    if (cycle !== undefined && toldAfterTurn === null && isFollowed && isDueToRemind(cycle)) {
+    if (cycle !== undefined && toldAfterTurn === null && isFollowed && shouldRemind(cycle)) {
       toldAfterTurn = index + 1
       isReminderRecorded = turns[index + 1]?.isReminded === true
       // Where the run would have ended, it is reminded instead, and the count restarts.

@@ -15,11 +15,11 @@ import {
   boundsOfGrant,
   type GrantBounds,
   turnHash,
-  waitMs,
+  waitThresholdMs,
   type RunLimits,
   type AssistantEntry,
-  beginningOf,
-  lastMomentOf,
+  startOfRecord,
+  lastTimeOf,
   type StepRecord,
 } from '@halting/core/steps'
 import {
@@ -161,7 +161,7 @@ export interface PastEnding {
  * @throws ConfigurationError for records that are not those of one run.
  */
 export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
-  const begin = beginningOf(records)
+  const begin = startOfRecord(records)
   const carried = carriedInto(begin.start.spent)
   const background = new Set<string>()
   const turns: PastTurn[] = []
@@ -310,8 +310,8 @@ function turnOf(
   lost: ReadonlySet<string>,
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash' | 'isFreshBefore'> {
   const { requests, calls, steps } = recordedSteps(closing === undefined ? records : [...records, closing])
-  const endMs = Math.max(0, lastMomentOf(records) - beganAt)
-  const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
+  const endMs = Math.max(0, lastTimeOf(records) - beganAt)
+  const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitThresholdMs)
   const ofCalls = stepsOfCalls(steps)
   const paid = requests.filter((request) => !request.isOpen || lost.has(nameOf(request)))
   return {

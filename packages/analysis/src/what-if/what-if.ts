@@ -1,5 +1,5 @@
 import { ConfigurationError, endings, type EndingReason } from '@halting/core'
-import { fieldsOf, refuse, shown, usdOf } from '@halting/core/steps'
+import { fieldsOf, refuse, describeValue, usdOf } from '@halting/core/steps'
 import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
 import { firstStop, ownCalls, type FirstStop } from './stops.ts'
 import type { PastCall, PastEnding, PastTurn, Trajectory } from './trajectory.ts'
@@ -177,7 +177,7 @@ export function checkTrajectory(what: string, value: unknown): void {
   const fields = fieldsOf(value)
   if (fields === undefined || !Array.isArray(fields['turns']))
     throw new ConfigurationError(
-      `${what} a trajectory, as trajectoryOf computes it from the records of a run, but it is ${shown(value)}.`,
+      `${what} a trajectory, as trajectoryOf computes it from the records of a run, but it is ${describeValue(value)}.`,
     )
 }
 

@@ -18,7 +18,7 @@ import {
   tool,
   until,
 } from '../../../core/test/support/harness.ts'
-import { killedAfter } from '../../../core/test/support/killed.ts'
+import { killedAfter } from '../../../core/test/support/kill-process.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })

@@ -7,7 +7,7 @@ import { agentTool, resume, type RunOptions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../../../core/test/support/harness.ts'
-import { killedBefore } from '../../../core/test/support/killed.ts'
+import { killedBefore } from '../../../core/test/support/kill-process.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })

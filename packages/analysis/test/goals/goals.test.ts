@@ -12,7 +12,7 @@ import type { GoalFigures } from '../../src/account/goal.ts'
 import { replayLines } from '../../src/view/replay-lines.ts'
 import { failed, filesOf, goalOf, goalRun, passed, workingOptions } from '../support/goal-runs.ts'
 import { sessionOf } from '../support/sessions.ts'
-import { killedAfter } from '../../../core/test/support/killed.ts'
+import { killedAfter } from '../../../core/test/support/kill-process.ts'
 
 const factsOf = async (given: Parameters<typeof goalRun>[0]): Promise<readonly string[]> => {
   const { goal } = accountOf((await goalRun(given)).records)

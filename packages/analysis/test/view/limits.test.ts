@@ -1,6 +1,6 @@
 // Holds R-LIM-72a of docs/spec.
 import { expect, test } from 'vitest'
-import { beginningOf } from '@halting/core/steps'
+import { startOfRecord } from '@halting/core/steps'
 import { timelineOf } from '../../src/view/items.ts'
 import { replayLines } from '../../src/view/replay-lines.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
@@ -11,7 +11,7 @@ test('limits and standing budgets have their own lines in a replay and on the ti
     limitReminders: true,
   })
   expect(terminal.reason).toBe('max_tool_calls')
-  const { at } = beginningOf(records)
+  const { at } = startOfRecord(records)
   const lines = records.flatMap((record) => replayLines(record, at)).map(({ what, text }) => `${what} ${text}`)
   expect(lines).toContain('standing:model:1.1 granted, 0 ms: others had reserved $7.00 of $20 a day')
   expect(lines).toContain('limits:2 Remaining in this run: 1 of 2 tool calls.')

@@ -1,14 +1,14 @@
 // Holds rules of docs/spec: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
 import { agentTool, noProgress, StopSignal, type Guard, type RunOptions } from '@halting/core'
-import { waitMs } from '@halting/core/steps'
+import { waitThresholdMs } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
 import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
 import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
 import { begin, calls, dollarATokenPrices, reader, run, tool } from '../../../core/test/support/harness.ts'
-import { killedAfter } from '../../../core/test/support/killed.ts'
+import { killedAfter } from '../../../core/test/support/kill-process.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { randomOf, liveRun } from '../support/what-if-world.ts'
 
@@ -41,7 +41,7 @@ function testOptions(seed: number): {
         await new Promise<void>((resolve) => void clock.after(ms, resolve))
         return 'seen'
       }
-      const tools = [reader('Look', taking(waits ? waitMs : 20)), tool('Write', taking(50))]
+      const tools = [reader('Look', taking(waits ? waitThresholdMs : 20)), tool('Write', taking(50))]
       return {
         clock,
         tools,

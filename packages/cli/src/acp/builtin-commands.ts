@@ -1,6 +1,6 @@
 import type { Session } from '@halting/core/session'
 import { endings, type LimitsChange } from '@halting/core'
-import { endingLimits, mostGoalTries } from '@halting/core/adapters'
+import { endingLimits, maxGoalTriesAllowed } from '@halting/core/adapters'
 import { parseGoalArgument, type GoalCommand } from '../frontends/goal-argument.ts'
 import { goalRows } from '../frontends/goal-words.ts'
 import type { Command } from './session-opener.ts'
@@ -64,6 +64,6 @@ function raisedLimits({ last, limits, figures }: Session['snapshot']): LimitsCha
   const { used, limit: tries } = last?.signal.context ?? {}
   // A reply to a question of the model does not need further tries.
   if (limit === 'maxGoalTries' && typeof used === 'number' && typeof tries === 'number' && used >= tries)
-    return { maxGoalTries: Math.min(mostGoalTries, used + tries) }
+    return { maxGoalTries: Math.min(maxGoalTriesAllowed, used + tries) }
   return undefined
 }

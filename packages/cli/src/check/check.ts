@@ -1,5 +1,5 @@
 import { type Certificate, certificate, type RunOptions } from '@halting/core'
-import { durationMs, forecast, triesText, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
+import { durationMs, forecast, triesText, defaultCheckMs, defaultGoalTries } from '@halting/core/adapters'
 import type { StageLimits } from '@halting/core/after'
 import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
@@ -111,9 +111,9 @@ function waitJson({ waitForLimitsMs = 0 }: RunOptions): object {
 type Goals = Awaited<ReturnType<typeof goalOptions>>
 
 /** The goals of the run, one line each (spec R-GOAL-66). */
-function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, skipIfMet }: Goals): readonly string[] {
+function goalsText({ until = [], maxGoalTries = defaultGoalTries, stopWhenMet, skipIfMet }: Goals): readonly string[] {
   if (until.length === 0) return []
-  const lines = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => {
+  const lines = until.map(({ name, judged, timeoutMs = defaultCheckMs, stable = 1 }) => {
     const what = judged === true ? 'a model confirms' : 'this exits with 0'
     const passes = stable === 1 ? '' : ` ${stable} times in a row`
     return `  ${what}${passes} (time limit ${elapsed(timeoutMs)}): ${oneLine(name, 200)}`
@@ -125,9 +125,9 @@ function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, ski
   return [`Done when (with at most ${triesText(maxGoalTries)}):`, ...lines, ...when]
 }
 
-function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object {
+function goalsJson({ until = [], maxGoalTries = defaultGoalTries }: Goals): object {
   if (until.length === 0) return {}
-  const goals = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => ({
+  const goals = until.map(({ name, judged, timeoutMs = defaultCheckMs, stable = 1 }) => ({
     name,
     ...(judged === true && { judged }),
     timeoutMs,

@@ -1,4 +1,4 @@
-import { foldSession, runsOf } from '@halting/core/steps'
+import { foldSession, splitRuns } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { invalidParamsError } from '../acp/errors.ts'
 import type { OpenedSession, SessionOpener, OpenSessionRequest } from '../acp/session-opener.ts'
@@ -41,7 +41,7 @@ export function clusterSessionOpener(flags: Flags, program: Program): SessionOpe
       if (records.length === 0) return undefined
       recordsSent.set(sessionId, records.length)
       // Records of a turn that is still running are also sent as the turn continues.
-      return { entries: [...recordedTranscript(foldSession(runsOf(records)))] }
+      return { entries: [...recordedTranscript(foldSession(splitRuns(records)))] }
     },
     async list({ cwd, cursor }) {
       const request = { limit: pageSize, ...(typeof cursor === 'string' && { cursor }) }

@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import { misfitOfRecord, runsOf, type StepRecord } from '@halting/core/steps'
+import { validateRecord, splitRuns, type StepRecord } from '@halting/core/steps'
 import { createClusterClient, type ClusterClient } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { unpricedIn, type AnySession } from '@halting/analysis/sessions'
@@ -77,12 +77,12 @@ export async function sessionFromRecords(
   records: readonly StepRecord[],
   program: Program,
 ): Promise<AnySession> {
-  const problem = records.map(misfitOfRecord).find((each) => each !== undefined)
+  const problem = records.map(validateRecord).find((each) => each !== undefined)
   if (problem !== undefined)
     throw new UsageError(
       `The cluster at ${new URL(flags.cluster ?? '').origin} has an invalid record of session ${oneLine(sessionId, 100)}: ${oneLine(problem, 300)}.`,
     )
-  const runs = runsOf(records)
+  const runs = splitRuns(records)
   if (runs.length === 0) throw unknownSessionError(flags, sessionId)
   const unpriced = await unpricedIn(runs, pricesFor(flags, program))
   return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { longestWaitForLimitsMs, mostGoalTries } from '@halting/core/adapters'
+import { longestWaitForLimitsMs, maxGoalTriesAllowed } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags, limitsFromFlags } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
@@ -64,8 +64,8 @@ export function parseOpening(opening: JsonObject): SessionOpening {
     throw new UsageError('pauseForMs in the session options must be a number above 0.')
   if (!(typeof waitForLimitsMs === 'number' && waitForLimitsMs >= 0 && waitForLimitsMs <= longestWaitForLimitsMs))
     throw new UsageError('waitForLimitsMs in the session options must be a number of milliseconds up to 31 days.')
-  if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
-    throw new UsageError(`maxGoalTries in the session options must be a whole number up to ${mostGoalTries}.`)
+  if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > maxGoalTriesAllowed)
+    throw new UsageError(`maxGoalTries in the session options must be a whole number up to ${maxGoalTriesAllowed}.`)
   // All known fields were validated above.
   return opening
 }

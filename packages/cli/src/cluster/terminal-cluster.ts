@@ -1,5 +1,5 @@
 import type { Session } from '@halting/core/session'
-import { foldSession, runsOf } from '@halting/core/steps'
+import { foldSession, splitRuns } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -72,9 +72,9 @@ export function terminalCluster(url: string, admin: string | undefined): Termina
           const records = isNew ? [] : await client.records(session.id)
           // Later events are emitted, including those of a running turn.
           follow()
-          return [...recordedTranscript(foldSession(runsOf(records.slice(0, since))))]
+          return [...recordedTranscript(foldSession(splitRuns(records.slice(0, since))))]
         },
-        entries: async () => entriesIn(runsOf(await client.records(session.id))),
+        entries: async () => entriesIn(splitRuns(await client.records(session.id))),
         // The worker resolves commands and files.
         prepare: async (text) => ({ content: text }),
         redact: (text) => text,

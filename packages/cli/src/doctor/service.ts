@@ -3,7 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import {
   contextWindowOf,
   defaultModelName,
-  isOfMessagesApi,
+  isMessagesApiModel,
   keySourceOf,
   keyVariablesOf,
   modelFromEnvironment,
@@ -112,7 +112,7 @@ function modelFinding(
 function keyFinding(name: string, service: ModelService, { env }: DoctorContext, settings: Settings): Finding {
   const source = keySourceOf(name, env)
   if (source !== 'none') return { what: 'key', state: 'good', says: `from ${source}` }
-  if (settings.apiKeyHelper !== undefined && isOfMessagesApi(name, env)) {
+  if (settings.apiKeyHelper !== undefined && isMessagesApiModel(name, env)) {
     return { what: 'key', state: 'good', says: 'from apiKeyHelper' }
   }
   const variables = keyVariablesOf(name) ?? []

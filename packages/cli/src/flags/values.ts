@@ -2,10 +2,10 @@ import {
   durationMs,
   isUuid,
   longestDurationMs,
-  mostBudgetUsd,
-  mostGoalTries,
-  mostStablePasses,
-  waitMs,
+  largestBudgetUsd,
+  maxGoalTriesAllowed,
+  maxStablePasses,
+  parseWaitMs,
 } from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
@@ -37,12 +37,12 @@ export function pageSize(given: string): Reading<number> {
 
 /** How often an answer may be sent back. The bound guarantees that runs stop. */
 export function goalTries(given: string): Reading<number> {
-  return wholeNumberUpTo(mostGoalTries, given)
+  return wholeNumberUpTo(maxGoalTriesAllowed, given)
 }
 
 /** Number of consecutive passes that a check needs. */
 export function passes(given: string): Reading<number> {
-  return wholeNumberUpTo(mostStablePasses, given)
+  return wholeNumberUpTo(maxStablePasses, given)
 }
 
 function wholeNumberUpTo(most: number, given: string): Reading<number> {
@@ -128,9 +128,9 @@ export function lossShare(given: string): Reading<number> {
 /** Parses an amount that was spent; 0 is valid. */
 export function spentDollars(given: string): Reading<number> {
   const value = Number(given)
-  return /^\d*\.?\d+$/.test(given) && value <= mostBudgetUsd
+  return /^\d*\.?\d+$/.test(given) && value <= largestBudgetUsd
     ? { value }
-    : { expected: `a number of US dollars from 0 to ${mostBudgetUsd}, such as 0.50` }
+    : { expected: `a number of US dollars from 0 to ${largestBudgetUsd}, such as 0.50` }
 }
 
 /** Parses `20`, or `5:claude-opus-*` for matching models. */
@@ -178,7 +178,7 @@ export function loopRounds(given: string): Reading<number> {
 
 /** Parses the maximum wait for services into milliseconds; `none` is 0. */
 export function waitTime(given: string): Reading<number> {
-  const value = waitMs(given)
+  const value = parseWaitMs(given)
   return value === undefined
     ? { expected: 'a duration with a unit, such as 90s or 8h (at most 744h), or none' }
     : { value }

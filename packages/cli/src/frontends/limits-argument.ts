@@ -1,5 +1,5 @@
 import type { LimitsInForce, SessionSnapshot } from '@halting/core/session'
-import { mostGoalTries } from '@halting/core/adapters'
+import { maxGoalTriesAllowed } from '@halting/core/adapters'
 import type { LimitsChange } from '@halting/core'
 import { settableLimits } from './settable-limits.ts'
 
@@ -54,8 +54,8 @@ export function parseLimitsArgument(argument: string, current: LimitsToSet): Lim
   if (isMore && before === null)
     return { kind: 'wrong', says: `There is no limit of ${what} to add to. Set one without the +.` }
   const now = isMore ? (before ?? 0) + read.value : read.value
-  if (name === 'maxGoalTries' && now > mostGoalTries)
-    return { kind: 'wrong', says: `${now} tries are too many (maximum: ${mostGoalTries}).` }
+  if (name === 'maxGoalTries' && now > maxGoalTriesAllowed)
+    return { kind: 'wrong', says: `${now} tries are too many (maximum: ${maxGoalTriesAllowed}).` }
   const from = before === null ? 'no limit' : limit.format(before)
   return {
     kind: 'change',

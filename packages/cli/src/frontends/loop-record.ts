@@ -5,12 +5,12 @@ import {
   isJsonObject,
   longestDurationMs,
   messageOf,
-  mostGoalTries,
-  mostStablePasses,
+  maxGoalTriesAllowed,
+  maxStablePasses,
 } from '@halting/core/adapters'
 import { type EndedRun, promptIdOf, type StepRecord } from '@halting/core/steps'
 import type { SessionPlace } from '@halting/journal'
-import { boundedFile, makeDurableFolder, removeWhole, writeWhole } from '@halting/journal/files'
+import { readBoundedFile, makeDurableFolder, removeWhole, writeWhole } from '@halting/journal/files'
 import { maxRounds } from '../flags/values.ts'
 import { UsageError } from '../usage-error.ts'
 import { type LoopRound, roundOf } from './loop-end.ts'
@@ -113,7 +113,7 @@ export async function readStoredLoop(place: SessionPlace): Promise<StoredLoop | 
   const path = loopFile(place)
   let stored: unknown
   try {
-    stored = JSON.parse(await boundedFile(path, maxBytes))
+    stored = JSON.parse(await readBoundedFile(path, maxBytes))
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
     if (!(error instanceof SyntaxError))
@@ -161,9 +161,9 @@ const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new 
 >([
   ['rounds', [1, maxRounds]],
   ['forMs', [1, longestDurationMs]],
-  ['untilTries', [1, mostGoalTries]],
+  ['untilTries', [1, maxGoalTriesAllowed]],
   ['untilTimeout', [1, longestDurationMs]],
-  ['untilStable', [1, mostStablePasses]],
+  ['untilStable', [1, maxStablePasses]],
 ])
 
 /** Whether the value is an integer within the range; false without a range. */

@@ -1,5 +1,5 @@
 import type { RunEvent } from '@halting/core'
-import { answerStands } from '@halting/core/steps'
+import { isAnswerValid } from '@halting/core/steps'
 
 type Entry = Extract<RunEvent, { readonly type: 'message' }>['entry']
 
@@ -23,7 +23,7 @@ export class RetainedAnswer {
       return 'begins'
     }
     this.#entries.push(entry)
-    if (answerStands(this.#entries)) return undefined
+    if (isAnswerValid(this.#entries)) return undefined
     this.#entries = []
     return 'ends'
   }

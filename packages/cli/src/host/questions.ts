@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { InvalidAnswer, isJsonObject, messageOf, problemOfAnswer, type PermissionAnswer } from '@halting/core/adapters'
+import { InvalidAnswer, isJsonObject, messageOf, answerProblem, type PermissionAnswer } from '@halting/core/adapters'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { mcpNameOf } from '../io/mcp-name.ts'
 import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
@@ -82,7 +82,7 @@ function permissionAnswer(response: JsonObject): PermissionAnswer {
   const answer = Array.isArray(updates)
     ? { ...response, updatedPermissions: updates.map(withoutCliDestination) }
     : response
-  const problem = problemOfAnswer(answer)
+  const problem = answerProblem(answer)
   if (problem !== undefined) return new InvalidAnswer(`can_use_tool: ${problem}`)
   // True: its shape was checked; core validates every field (R-ASK-2).
   return answer as unknown as PermissionAnswer

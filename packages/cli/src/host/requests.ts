@@ -8,7 +8,7 @@ import {
   ConfigurationError,
   type Usage,
 } from '@halting/core'
-import { isJsonObject, messageOf, mostGoalTries } from '@halting/core/adapters'
+import { isJsonObject, messageOf, maxGoalTriesAllowed } from '@halting/core/adapters'
 import { limitFlags, limitNames } from '../flags/limit-flags.ts'
 import { goalTries } from '../flags/values.ts'
 import { checkMode } from '../frontends/check-mode.ts'
@@ -272,7 +272,7 @@ function readGoals(until: Json): NonNullable<SettingsChange['until']> {
 function readTries(untilTries: Json): number {
   const read = typeof untilTries === 'number' ? goalTries(String(untilTries)) : undefined
   if (read !== undefined && 'value' in read) return read.value
-  throw new UsageError(`untilTries must be a whole number from 1 to ${mostGoalTries}.`)
+  throw new UsageError(`untilTries must be a whole number from 1 to ${maxGoalTriesAllowed}.`)
 }
 
 function requireText(name: string, value: Json | undefined): string {

@@ -1,7 +1,7 @@
 import { entryOfLine, openJournal, readJournal, type StoredSessionFile } from '@halting/journal'
 import { firstChangeSince, type RestorePlan, type SessionFiles } from '@halting/agent'
 import { messageOf, textOf } from '@halting/core/adapters'
-import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
+import { foldSession, personsMessages, messageIndex, type PersonsMessage } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine, programMessage } from '../io/figures.ts'
 import { tableLines } from '../io/table.ts'
@@ -39,7 +39,7 @@ export async function rewind(
       `The last run of the session ${file.sessionId} did not end. Finish it first with halting -p --resume ${file.sessionId}, or start a new run with a prompt.`,
     )
   }
-  const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
+  const place = messageIndex(folded.transcript, entryOfLine(journal, message), [file.sessionId])
   const found = messages.find(({ index }, number) => index === place || String(number + 1) === message)
   if (found === undefined) throw unknownMessage(message, messages, file)
   const files = sessionFiles(file)

@@ -1,5 +1,5 @@
 import { endings, type GoalSpec, type RunResult } from '@halting/core'
-import { mostGoalTries, sharedBudgetOf } from '@halting/core/adapters'
+import { maxGoalTriesAllowed, sharedBudgetOf } from '@halting/core/adapters'
 import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag, waitHours } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -157,7 +157,7 @@ function raisedTo(limit: FlagLimit, reached: number, needed = 0): string {
     case 'maxDurationMs':
       return `${Math.ceil(twice / 1_000)}s`
     case 'maxGoalTries':
-      return String(Math.min(mostGoalTries, twice))
+      return String(Math.min(maxGoalTriesAllowed, twice))
   }
 }
 

@@ -31,7 +31,7 @@ function setting(messageId: string | undefined) {
   run.listen((event) =>
     emitted.push(event.type === 'run_end' || event.type === 'run_start' ? `${event.type} ${event.runId}` : event.type),
   )
-  const emit = (event: object): void => listeners.tell(event as SessionEvent)
+  const emit = (event: object): void => listeners.emit(event as SessionEvent)
   return { run, emitted, asked, notes, questions, settle, emit }
 }
 

@@ -1,6 +1,6 @@
 // Holds R-JOUR-4b: records may come from anybody. A field of a wrong type is reported, or leads to no invalid figure.
 import { agentTool, HaltingError, streamRun, startRun, tool, type RunOptions } from '@halting/core'
-import { createMemorySteps, foldSession, misfitOfRecord, type StepRecord } from '@halting/core/steps'
+import { createMemorySteps, foldSession, validateRecord, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { whatIf, trajectoryOf } from '@halting/analysis'
 import { rowOf, sessionTranscript, transcriptParts, viewOf } from '@halting/analysis/view'
@@ -126,7 +126,7 @@ const strayNumbers = (value: unknown): readonly number[] =>
       : []
 
 test('refuses a damaged record, or derives only valid figures from it', () => {
-  expect(recorded.map(misfitOfRecord).filter((misfit) => misfit !== undefined)).toEqual([])
+  expect(recorded.map(validateRecord).filter((misfit) => misfit !== undefined)).toEqual([])
   expect(strayNumbers(madeOf([recorded]))).toEqual([])
   let taken = 0
   const one = [nat(), nat(), nat(strange.length - 1)] as const
@@ -136,7 +136,7 @@ test('refuses a damaged record, or derives only valid figures from it', () => {
         [record, place, value],
         [record2, place2, value2],
       ])
-      if (records.some((each) => misfitOfRecord(each) !== undefined)) return
+      if (records.some((each) => validateRecord(each) !== undefined)) return
       try {
         expect(strayNumbers(madeOf([records]))).toEqual([])
         taken++

@@ -4,7 +4,16 @@ import { AbortScope } from '../values/abort.ts'
 import { isModel, isSignal } from '../tools/check-options.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import { EventQueue } from '../api/event-queue.ts'
-import { fieldsOf, isFunction, isListOf, isName, isObject, optional, refuse, type Given } from '../values/given.ts'
+import {
+  fieldsOf,
+  isFunction,
+  isListOf,
+  isName,
+  isObject,
+  optional,
+  refuse,
+  type Validator,
+} from '../values/validators.ts'
 import { uuidOf } from '../values/hash.ts'
 import type { Model } from '../model/model.ts'
 import type { SdkMessage, SdkStageEnded } from '../sdk/sdk-messages.ts'
@@ -116,22 +125,22 @@ function endedMessage(report: StageReport, ids: { readonly uuid: string; readonl
   }
 }
 
-const isBound: Given = (name, value) => {
+const isBound: Validator = (name, value) => {
   if (!(typeof value === 'number' && value > 0 && value < Infinity)) refuse(name, 'a number above 0, and finite', value)
 }
 
-const isTurns: Given = (name, value) => {
+const isTurns: Validator = (name, value) => {
   if (!(Number.isSafeInteger(value) && Number(value) > 0)) refuse(name, 'a whole number of at least 1', value)
 }
 
-const limitChecks: { readonly [limit in keyof StageLimits]-?: Given } = {
+const limitChecks: { readonly [limit in keyof StageLimits]-?: Validator } = {
   maxTurns: isTurns,
   maxBudgetUsd: isBound,
   maxTotalTokens: isBound,
   maxDurationMs: isBound,
 }
 
-const isLimits: Given = (name, value) => {
+const isLimits: Validator = (name, value) => {
   const limits = fieldsOf(value) ?? refuse(name, 'an object', value)
   for (const limit in limits) {
     if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`There is no limit ${name}.${limit}.`)

@@ -12,11 +12,11 @@ import { pricesWith } from '../run/model-prices.ts'
 import type { RunOptions } from '../api/options.ts'
 import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
 import { startRun } from '../api/start.ts'
-import type { StepStore } from '../steps/log.ts'
+import type { StepStore } from '../steps/step-record.ts'
 import { steadyClock } from '../values/clock.ts'
 import { systemClock } from '../values/system-clock.ts'
 import { endings } from '../endings/table.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 import {
   StageStop,
@@ -30,7 +30,7 @@ import {
 } from './stage.ts'
 import type { StageIdentity, StageRecord, StageReport, StageReason } from '../steps/stage-record.ts'
 import { modelFacts } from '../model/model-facts.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import { jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { headOf } from '../values/text.ts'
 
@@ -121,7 +121,7 @@ export class StageRun {
     this.#abort.follow(signal)
     const times = { usedMs: 0, limitMs: this.#limits.maxDurationMs }
     const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
-    this.#abort.checkBy(() => deadline.check())
+    this.#abort.setCheck(() => deadline.check())
     const { messages, ...outcome } = await this.#outcome()
     // Aborts the questions that it did not wait for; no more can be asked.
     this.#abort.abort('parent')
@@ -308,7 +308,7 @@ export class StageRun {
     const { lease } = shared
     const { ledger } = this.#surroundings
     shared.askedNanos += nanosOf(this.#limits.maxBudgetUsd)
-    const target = Math.min(shared.askedNanos, ledger.availableBesideLease().nanos)
+    const target = Math.min(shared.askedNanos, ledger.availableIgnoringLease().nanos)
     const missing = target - ledger.available().nanos
     if (missing <= 0) return
     await lease.growTo(usdOf(nanosOf(lease.usd) + missing), { signal: this.#abort.signal })
@@ -373,7 +373,7 @@ type DoneFields = { readonly [field in keyof Extract<StageOutcome, { readonly ki
 function parseFields(value: unknown): StageEnding {
   // A stage of plain JavaScript that returns nothing has completed.
   if (value === undefined || value === null) return endingOf('completed', '')
-  const { kind, message, details, tells: sent }: DoneFields = fieldsOf(value) ?? {}
+  const { kind, message, details, messages: sent }: DoneFields = fieldsOf(value) ?? {}
   const text = typeof message === 'string' ? message : ''
   if (kind === 'skipped') return endingOf('skipped', text)
   if (kind !== 'done') return endingOf('failed', "A stage must return { kind: 'done' } or { kind: 'skipped' }.")

@@ -4,7 +4,7 @@ import type { JsonObject } from '../values/json.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
 import type { SdkPromptSuggestion, SdkSystem } from '../sdk/sdk-messages.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 import type { StageReason } from '../steps/stage-record.ts'
 
@@ -94,7 +94,7 @@ export type StageOutcome =
       /** For programs: part of the `stage_ended` message and of the record. At most 16 kB. */
       readonly details?: JsonObject
       /** Messages sent before the end of the stage; at most 20 of 16 kB each. */
-      readonly tells?: readonly StageMessage[]
+      readonly messages?: readonly StageMessage[]
     }
   | {
       readonly kind: 'skipped'

@@ -1,12 +1,12 @@
-import { allowances, transitions, type IterationReason } from '../limits/allowance.ts'
+import { transitionRules, transitions, type IterationReason } from '../limits/transition-rules.ts'
 import { tokenTargetBound } from '../limits/token-target.ts'
-import { askPrices, mostTokensFor, nanosOf, type RequestBound } from '../model/prices.ts'
-import { compactionRequests, plainContext } from '../context/port.ts'
-import { isForAgents } from '../limits/limit-guards.ts'
-import { questionsACheck } from '../goals/judged-goal.ts'
+import { askPrices, maxTokensFor, nanosOf, type RequestBound } from '../model/prices.ts'
+import { compactionRequests, plainContext } from '../context/context-manager.ts'
+import { appliesToAgents } from '../limits/limit-guards.ts'
+import { maxQuestions } from '../goals/judged-goal.ts'
 import type { Guard } from '../limits/guard.ts'
 import type { StopHook } from '../hooks/stop-hooks.ts'
-import { mostServiceWaits } from '../model/service-limit.ts'
+import { maxServiceWaits } from '../model/service-limit.ts'
 import { extraBounds, type ModelBound } from '../model/extra-passes.ts'
 import type { Model } from '../model/model.ts'
 import { pricesOf } from '../run/model-prices.ts'
@@ -14,7 +14,7 @@ import { guardsOf, settingsOf, type RunOptions } from './options.ts'
 import type { RunSettings } from '../run/run-context.ts'
 import { toolDefinitionsOf } from '../tools/definitions.ts'
 import { isAgentTool, modelsOfAgents, withToolsOfAgents } from '../tools/tool.ts'
-import { many } from '../values/text.ts'
+import { countOf } from '../values/text.ts'
 
 /** A bound that follows from the options, or the reason for its absence. */
 export type Bound =
@@ -102,7 +102,9 @@ function openTransitions(options: RunOptions, settings: RunSettings): readonly I
     collapse_drain_retry: hasPlainContext(options),
     wrap_up: !settings.wrapUp,
   }
-  return transitions.filter((transition) => allowances[transition].paidFrom === 'own' && closed[transition] !== true)
+  return transitions.filter(
+    (transition) => transitionRules[transition].chargedTo === 'own' && closed[transition] !== true,
+  )
 }
 
 function iterationsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bound {
@@ -117,7 +119,8 @@ function iterationsBound(turns: Bound, settings: RunSettings, options: RunOption
 function iterationsFor(refilling: number, open: readonly IterationReason[]): number {
   const sum = (resets: 'refill' | 'run'): number =>
     open.reduce(
-      (total, transition) => total + (allowances[transition].resets === resets ? allowances[transition].laps : 0),
+      (total, transition) =>
+        total + (transitionRules[transition].resets === resets ? transitionRules[transition].iterations : 0),
       0,
     )
   return refilling + sum('run') + sum('refill') * refilling
@@ -141,7 +144,7 @@ function checksBound(turns: Bound, iterations: Bound, options: RunOptions, setti
   const value = checksPerRound * (1 + answers + endings + afterTurns)
   if (value === Infinity)
     return iterations.bounded ? { bounded: false, because: 'tokenBudget is Infinity' } : iterations
-  const because = `${many(checksPerRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
+  const because = `${countOf(checksPerRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
   return { bounded: true, value, because }
 }
 
@@ -157,14 +160,14 @@ function requestsBound(iterations: Bound, options: RunOptions, settings: RunSett
     attempts * (1 + stagedRequests + (hasPlainContext(options) ? 0 : compactionsPerIteration * compactionRequests))
   const { maxSubagents, waitForLimitsMs } = settings
   // Each wait allows all attempts again.
-  const waits = mostServiceWaits(waitForLimitsMs) * attempts
+  const waits = maxServiceWaits(waitForLimitsMs) * attempts
   const waitNote = waits === 0 ? '' : ` (again after each wait for a service)`
-  const ownReason = `iterations, each with at most ${many(attempts, 'attempt')}${waitNote}`
+  const ownReason = `iterations, each with at most ${countOf(attempts, 'attempt')}${waitNote}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
     return { bounded: true, value: iterations.value * perIteration + waits, because: ownReason }
   }
   if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
-  const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(isForAgents), options)
+  const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(appliesToAgents), options)
   if (!turns.bounded) {
     return { bounded: false, because: `the turns of a subagent are not bounded: ${turns.because}` }
   }
@@ -242,7 +245,7 @@ function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly Fin
     if (cheapest === undefined || answer.usd < cheapest.usd) cheapest = { id, usd: answer.usd }
   }
   if (cheapest === undefined) return []
-  const value = mostTokensFor(nanosOf(limit.usd), cheapest.usd)
+  const value = maxTokensFor(nanosOf(limit.usd), cheapest.usd)
   if (value === Infinity) return []
   const pricePerMillion = Number((cheapest.usd * 1e6).toPrecision(12))
   const because = `${limit.name} at $${pricePerMillion} per million tokens, the lowest price of ${cheapest.id}`
@@ -371,7 +374,7 @@ function notesOf(options: RunOptions): readonly string[] {
   const judges = (options.until ?? []).filter(({ judged }) => judged === true)
   if (judges.length > 0)
     notes.push(
-      `The number of requests excludes goal judges: at most ${questionsACheck} requests for each pass of a judgedGoal check. Dollar and token limits include them.`,
+      `The number of requests excludes goal judges: at most ${maxQuestions} requests for each pass of a judgedGoal check. Dollar and token limits include them.`,
     )
   if (
     (options.until ?? []).length > 0 &&

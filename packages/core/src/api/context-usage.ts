@@ -7,8 +7,8 @@ import type { RunState } from '../state/state.ts'
 import { Transcript } from '../conversation/transcript.ts'
 import { estimateFixed, ratioOf } from '../request/estimate.ts'
 import { compactionRoom, planCompaction } from '../context/compaction-plan.ts'
-import { defenceFigures, type ContextView } from '../context/port.ts'
-import { personsWordsOf } from '../context/persons-words.ts'
+import { defenceFigures, type ContextView } from '../context/context-manager.ts'
+import { userMessageTexts } from '../context/user-messages.ts'
 import { longResultsOf } from '../context/sizes.ts'
 import { estimateMessages } from '../model/tokens.ts'
 import { partsOf, type ContextPart } from '../context/usage-parts.ts'
@@ -161,7 +161,7 @@ function freedNow(view: ContextView): number {
   if (plan === undefined) return 0
   const { tokensOf, state } = view
   const replaced = tokensOf(plan.replaced)
-  const words = personsWordsOf(state.transcript, plan.kept).reduce(
+  const words = userMessageTexts(state.transcript, plan.kept).reduce(
     (sum, text) => sum + tokensOf([{ role: 'user', content: text }]),
     0,
   )

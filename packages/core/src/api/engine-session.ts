@@ -9,11 +9,11 @@ import { resultMessage } from '../sdk/result-message.ts'
 import type { SdkPermissionDenial, SdkResult } from '../sdk/sdk-messages.ts'
 import { SessionAccount } from './session-account.ts'
 import { countedRuns } from '../steps/fold-session.ts'
-import type { StepStore } from '../steps/log.ts'
-import type { ModelFigures } from '../endings/terminal.ts'
+import type { StepStore } from '../steps/step-record.ts'
+import type { ModelFigures } from '../endings/run-result.ts'
 import type { RunProgress } from '../state/state.ts'
 import type { Transcript } from '../conversation/transcript.ts'
-import { standingRound } from '../verification/goal-progress.ts'
+import { currentRound } from '../verification/goal-progress.ts'
 
 /** The current run. */
 export interface CurrentRun {
@@ -92,7 +92,7 @@ export function notifyListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event
  * changes before the next prompt.
  */
 export function areGoalFilesUnmodified(spent: RunProgress, transcript: Transcript): boolean {
-  const last = standingRound(spent)
+  const last = currentRound(spent)
   if (last === undefined || last.tampered.length > 0) return false
   if (spent.stillRunning.length > 0 || (spent.openAgents ?? []).length > 0) return false
   for (const entry of transcript)

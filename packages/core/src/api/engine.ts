@@ -13,10 +13,10 @@ import {
   type CurrentRun,
   areGoalFilesUnmodified,
 } from './engine-session.ts'
-import { isName, isPrompt, optional } from '../values/given.ts'
+import { isName, isPrompt, optional } from '../values/validators.ts'
 import { specOf } from '../goals/run-goals.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from '../steps/inbox.ts'
-import { leavable, type Leaving } from '../values/leaving.ts'
+import { leavableGenerator, type Departure } from '../values/leavable-generator.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
@@ -33,10 +33,10 @@ import { freshSessionId, runsIn } from './run-id.ts'
 import { collectDenials } from '../sdk/result-message.ts'
 import type { SessionAccount } from './session-account.ts'
 import { checkedChange } from '../run/check-change.ts'
-import { contextWithSettings } from '../run/context-with.ts'
+import { contextWithSettings } from '../run/context-with-settings.ts'
 import {
   carriedSettings,
-  inForceAfter,
+  settingsAfter,
   sessionSettings,
   type LimitsChange,
   type SettingsChange,
@@ -44,13 +44,13 @@ import {
 } from '../state/settings-change.ts'
 import { startRun, type StartOptions } from './start.ts'
 import type { LearnedContext, RunProgress } from '../state/state.ts'
-import type { InboxMessage } from '../steps/control.ts'
-import { DurableStepEngine } from '../steps/driver.ts'
+import type { InboxMessage } from '../steps/external-input.ts'
+import { DurableStepEngine } from '../steps/durable-step-engine.ts'
 import { runIdOf, type StoredSession } from '../steps/fold-session.ts'
 import { inboxIdsIn } from '../steps/fold.ts'
-import type { StepRecord } from '../steps/log.ts'
+import type { StepRecord } from '../steps/step-record.ts'
 import { systemClock } from '../values/system-clock.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import { answersByKey } from '../run/answer-shape.ts'
 import { calledName } from '../tools/definitions.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
@@ -140,7 +140,7 @@ export class QueryEngine<Output = unknown> {
   /** The settings of the session, with the model that only this run uses. */
   get #settingsOfRun(): SettingsInForce | null {
     const model = this.#modelOfRun
-    return model === undefined ? this.#inForce : inForceAfter(this.#inForce, { model }, false)
+    return model === undefined ? this.#inForce : settingsAfter(this.#inForce, { model }, false)
   }
 
   /** Aborts the current run, or a prompt in preparation, on behalf of a person. */
@@ -199,8 +199,8 @@ export class QueryEngine<Output = unknown> {
     const checked = checkedChange(contextOf(this.#options), isRunning ? this.#settingsOfRun : this.#inForce, change)
     this.#current?.loop.set(checked)
     if (checked.model !== undefined) this.#modelOfRun = undefined
-    const untilBefore = contextOf(this.#options).goals.given.map(specOf)
-    this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)
+    const untilBefore = contextOf(this.#options).goals.configured.map(specOf)
+    this.#inForce = settingsAfter(this.#inForce, { ...checked, untilBefore }, false)
     // Applies to stages after a run too. A current run applies it at its next request.
     if (this.#current === undefined)
       this.#account.limit(contextWithSettings(contextOf(this.#options), this.#inForce).settings)
@@ -333,9 +333,10 @@ export class QueryEngine<Output = unknown> {
     return resumeRequest({ previous: this.#previousSession, last: this.#last, transcript: this.#transcript })
   }
 
-  readonly #run = (request: RunRequest): SdkMessages<Output> => leavable((leaving) => this.#messages(request, leaving))
+  readonly #run = (request: RunRequest): SdkMessages<Output> =>
+    leavableGenerator((leaving) => this.#messages(request, leaving))
 
-  async *#messages(request: RunRequest, leaving: Leaving): SdkMessages<Output> {
+  async *#messages(request: RunRequest, leaving: Departure): SdkMessages<Output> {
     const ready = this.#prompts.ready(request.prompt)
     const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // preparation may never finish
     if (leaving.hasLeft) return
@@ -421,7 +422,7 @@ export class QueryEngine<Output = unknown> {
       executionCount: this.#runs,
       ...(this.#learned !== undefined && { learned: this.#learned }),
     })
-    if (promptId !== undefined) this.#inbox.enterTaken([{ id: promptId, kind: 'steer', content: prompt ?? '' }])
+    if (promptId !== undefined) this.#inbox.markTaken([{ id: promptId, kind: 'steer', content: prompt ?? '' }])
     const { session, clock } = this.#options
     const driver =
       session === undefined

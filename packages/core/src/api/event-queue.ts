@@ -1,5 +1,5 @@
 import type { RunEvent } from '../state/events.ts'
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 
 /** Microtasks that a reader may need for one event: some readers use several generators. */
 const ticksPerEvent = 16
@@ -56,7 +56,7 @@ export class EventQueue<Event extends object = RunEvent> {
    * Lets a fast reader process the queued events. With a model that answers immediately nothing else yields to it, and
    * events would accumulate. A reader that takes nothing within some microtasks is slow, and is not waited for.
    */
-  catchUp(): Eventually<void> {
+  catchUp(): MaybePromise<void> {
     return this.#size > 0 ? this.#letReaderRun() : undefined
   }
 

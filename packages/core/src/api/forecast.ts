@@ -1,4 +1,4 @@
-import { plus, nothing, type Amount } from '../limits/ledger.ts'
+import { addAmounts, zeroAmount, type Amount } from '../limits/ledger.ts'
 import { askPrices, nanosOf, usdOf } from '../model/prices.ts'
 import { estimateMessages } from '../model/tokens.ts'
 import { noUsage, type MessageContent, type Usage } from '../model/messages.ts'
@@ -6,8 +6,8 @@ import { contextOf, type RunOptions } from './options.ts'
 import { startRun } from './start.ts'
 import { worstCase } from '../request/charge.ts'
 import { outputCap } from '../request/current-model.ts'
-import { inputBoundOf, type Asking } from '../request/input-bound.ts'
-import { heldForLastAnswer } from '../request/reserve.ts'
+import { inputBoundOf, type RequestBasis } from '../request/input-bound.ts'
+import { lastAnswerReserve } from '../request/reserve.ts'
 
 /** The likely cost of a run with these options. It is an estimate; the certificate contains bounds. */
 export interface Forecast {
@@ -62,7 +62,7 @@ const shorterTurns: readonly number[] = [10, 50]
 /** Estimates a run before it starts, without any request. @throws ConfigurationError for options that cannot be run. */
 export function forecast(options: RunOptions, prompt: MessageContent = ''): Forecast {
   const { spent, transcript } = startRun({ prompt })
-  const asking: Asking = { context: contextOf(options), spent, transcript }
+  const asking: RequestBasis = { context: contextOf(options), spent, transcript }
   const { settings, model } = asking.context
   const input = inputBoundOf(asking, model)
   const needs = needsOf(asking)
@@ -83,24 +83,24 @@ export function forecast(options: RunOptions, prompt: MessageContent = ''): Fore
 }
 
 /** The minimum budget for a request with this input: the worst case with a useful reply, plus the reserve for the last answer. */
-function needsOf(asking: Asking): (inputTokens: number) => Amount {
+function needsOf(asking: RequestBasis): (inputTokens: number) => Amount {
   const { model, settings } = asking.context
   const useful = Math.min(outputCap(asking, model), settings.minUsefulTokens)
-  const reserve = heldForLastAnswer(asking)?.(useful) ?? nothing
-  return (inputTokens) => plus(worstCase(asking, model, inputTokens, useful), reserve)
+  const reserve = lastAnswerReserve(asking)?.(useful) ?? zeroAmount
+  return (inputTokens) => addAmounts(worstCase(asking, model, inputTokens, useful), reserve)
 }
 
 function isWithin(needed: Amount, limits: Amount): boolean {
   return needed.nanos <= limits.nanos && needed.tokens <= limits.tokens
 }
 
-function isPriced({ context: { prices, model } }: Asking): boolean {
+function isPriced({ context: { prices, model } }: RequestBasis): boolean {
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind === 'usd'
 }
 
 /** Simulates assumed turns until a limit leaves no room for the next. */
 function likelyRun(
-  asking: Asking,
+  asking: RequestBasis,
   limits: Amount,
   needs: (inputTokens: number) => Amount,
   dollarLimit: 'maxBudgetUsd' | 'maxRunUsd',
@@ -110,14 +110,14 @@ function likelyRun(
   const isModelPriced = isPriced(asking)
   const shorter: LikelyFigures[] = []
   let turns = 0
-  let spent = nothing
+  let spent = zeroAmount
   let endsBy: Forecast['likely']['endsBy'] = null
   const figures = (): LikelyFigures => ({ turns, usd: isModelPriced ? usdOf(spent.nanos) : null, tokens: spent.tokens })
   const limitBelow = ({ nanos, tokens }: Amount): typeof endsBy =>
     nanos > limits.nanos ? dollarLimit : tokens > limits.tokens ? 'maxTokens' : null
   while (turns < mostTurns) {
     const bound = turns === 0 ? inputBoundOf(asking, model) : conversation.tokens + readTokens
-    endsBy = limitBelow(plus(spent, needs(bound))) ?? (turns >= settings.maxTurns ? 'maxTurns' : null)
+    endsBy = limitBelow(addAmounts(spent, needs(bound))) ?? (turns >= settings.maxTurns ? 'maxTurns' : null)
     if (endsBy === null && conversation.isFull) endsBy = 'contextWindow'
     if (endsBy !== null) break
     const after = conversation.addTurn()
@@ -136,15 +136,15 @@ function likelyRun(
 /** A simulated conversation. Old messages are read from the cache, new ones are written to it, and a summary replaces them when they get too long. */
 class LikelyConversation {
   tokens: number
-  readonly #asking: Asking
+  readonly #asking: RequestBasis
   /** System prompt and tools. */
   readonly #fixed: number
   readonly #threshold: number
   readonly #mostTokens: number
   #cached = 0
-  #spent = nothing
+  #spent = zeroAmount
 
-  constructor(asking: Asking) {
+  constructor(asking: RequestBasis) {
     const { context, transcript } = asking
     const { settings, model, contextDefence, tokens: estimator } = context
     this.#asking = asking
@@ -186,7 +186,7 @@ class LikelyConversation {
     }
     const cost = askPrices(() => prices.cost(model.id, usage))
     const nanos = cost.kind === 'usd' ? nanosOf(cost.usd) : 0
-    this.#spent = plus(this.#spent, { nanos, tokens: this.tokens + outputTokens })
+    this.#spent = addAmounts(this.#spent, { nanos, tokens: this.tokens + outputTokens })
     this.#cached = this.tokens
   }
 }

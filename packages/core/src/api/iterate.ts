@@ -4,11 +4,11 @@ import { createDeadline, noDeadline } from '../values/deadline.ts'
 import { OrphanedTools } from '../values/orphaned-tools.ts'
 import type { Ledger } from '../limits/ledger.ts'
 import { nanosOf } from '../model/prices.ts'
-import { checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-question.ts'
+import { checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-request.ts'
 import { ConfigurationError, isInstance } from '../values/errors.ts'
 import type { Emit, RunEvent } from '../state/events.ts'
-import { fieldsOf, refuse } from '../values/given.ts'
-import { disregard } from '../values/eventually.ts'
+import { fieldsOf, refuse } from '../values/validators.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
 import { freshGoal, isSameGoals } from '../verification/goal-progress.ts'
 import { checkKnown, specOf } from '../goals/run-goals.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from '../steps/inbox.ts'
@@ -25,20 +25,20 @@ import { outcomeOf, type RunOutcome } from './run-outcome.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from '../run/run-context.ts'
 import { checkedChange } from '../run/check-change.ts'
-import { contextWithSettings } from '../run/context-with.ts'
-import { inForceAfter, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
+import { contextWithSettings } from '../run/context-with-settings.ts'
+import { settingsAfter, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
 import type { RunLimits, RunState } from '../state/state.ts'
-import type { InboxMessage } from '../steps/control.ts'
-import { createMemorySteps, type MemorySteps } from '../steps/memory.ts'
+import type { InboxMessage } from '../steps/external-input.ts'
+import { createMemorySteps, type MemorySteps } from '../steps/memory-steps.ts'
 import { steadyClock, type Clock } from '../values/clock.ts'
-import { StallableSteps } from '../steps/stallable.ts'
+import { BreakableSteps } from '../steps/breakable-steps.ts'
 import { onStalled, systemClock } from '../values/system-clock.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { Transcript } from '../conversation/transcript.ts'
-import { finalFigures } from '../run/limits-left.ts'
+import { finalFigures } from '../run/limit-use.ts'
 import { Run } from '../run/run.ts'
 import { checkAnswer, InvalidAnswer } from '../run/answer-shape.ts'
-import { answerOf, changesPermissions, keptAnswer } from '../run/can-use-tool.ts'
+import { checkedAnswer, changesPermissions, savedAnswer } from '../run/can-use-tool.ts'
 import { recordedAnswer, type PermissionDecision } from '../permissions/permission-decision.ts'
 
 /** A run in progress, or one that has ended. */
@@ -156,12 +156,12 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const live: LiveRun = { inForce: context.inForce ?? start.spent.settings }
   checkAnswerable(run, steps)
   if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
-  const stallable = new StallableSteps(steps)
+  const stallable = new BreakableSteps(steps)
   const events = new EventQueue()
   const waitTime = new WaitTime(start.spent.waits)
   const basePorts = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
   const ports = openPorts(basePorts, { live, events, context, rawSteps: steps, sessionLedger })
-  abort.checkBy(() => ports.deadline.check())
+  abort.setCheck(() => ports.deadline.check())
   const emit: Emit = (event) => events.put(event)
   /** Cleared once the run has begun, so that the initial state is not retained. */
   let initial: RunState | undefined = start
@@ -179,7 +179,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     const ended = await play()
     live.finished = ended
     stopListening()
-    inbox.giveBack()
+    inbox.restoreUnrecorded()
     ports.deadline.cancel()
     abort.dispose()
     events.close()
@@ -231,11 +231,11 @@ function openPorts(
     ...basePorts,
     isResumed: context.resumed === true && context.replayed !== true,
     isRecordOnly: context.replayed === true,
-    wholeLedger: ledger,
-    isHeard: () => events.isListening,
+    rootLedger: ledger,
+    hasListener: () => events.isListening,
     catchUp: () => events.catchUp(),
     deadline: noDeadline,
-    wholeDeadline: noDeadline,
+    rootDeadline: noDeadline,
     onSettings(nowInForce, limits) {
       live.inForce = nowInForce
       limitLedgers(limits, ledger, sessionLedger)
@@ -312,16 +312,16 @@ function streamOf(
     set(change) {
       const { settings: pending } = inbox
       const { inForce } = live
-      inbox.set(checkedChange(run, pending === undefined ? inForce : inForceAfter(inForce, pending, false), change))
+      inbox.set(checkedChange(run, pending === undefined ? inForce : settingsAfter(inForce, pending, false), change))
     },
     [Symbol.asyncIterator]: () => readerOf(events, started, abort),
   }
 }
 
 /** The deadline is set once the run begins. */
-type OpenPorts = Omit<RunPorts, 'deadline' | 'wholeDeadline'> & {
+type OpenPorts = Omit<RunPorts, 'deadline' | 'rootDeadline'> & {
   deadline: RunPorts['deadline']
-  wholeDeadline: RunPorts['wholeDeadline']
+  rootDeadline: RunPorts['rootDeadline']
 }
 
 /** Ids of the messages in the transcript, for the inbox. */
@@ -349,7 +349,7 @@ function playFrom(
     // Limits that were changed in the open turn apply from the start. That turn may have taken longer than the old limit allows.
     const limitMs = contextWithSettings(run, surroundings.inForce).settings.maxDurationMs
     const times = { usedMs: reached - state.spent.startedAt, limitMs }
-    ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
+    ports.deadline = ports.rootDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
     return runLoop(run, ports, state, emit)
   } catch (thrown) {
     // The step engine failed to record the start of the run.
@@ -386,7 +386,7 @@ function deliverAnswer({ steps, permissions, abort }: AnswerTarget, key: string,
   if (isInstance(decision, InvalidAnswer)) return deliver(decision)
   const recorded = recordedAnswer(decision)
   if (!changesPermissions(recorded)) return deliver(recorded)
-  void keptAnswer(permissions, answerOf(recorded, permissions)).then((saved) => {
+  void savedAnswer(permissions, checkedAnswer(recorded, permissions)).then((saved) => {
     if (!abort.signal.aborted) deliver(saved)
   })
 }
@@ -402,7 +402,7 @@ function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
 /** Calls the listener with the result. Its errors are ignored, since the run has ended. */
 function notifyResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
   try {
-    disregard(onResult?.(terminal, figures()))
+    ignoreRejection(onResult?.(terminal, figures()))
   } catch {
     // The run does not depend on the listener.
   }
@@ -465,7 +465,7 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
 function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: RunSurroundings): RunState {
   const { compacting, closing, settings, goal, laps } = start.spent
   const set = compacting !== null || closing !== null ? [] : settings?.until
-  const specs = set ?? goals.given.map(specOf)
+  const specs = set ?? goals.configured.map(specOf)
   const isUnchanged =
     goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
   if (isUnchanged || (goal === undefined && specs.length === 0)) return start
@@ -485,7 +485,7 @@ function checkStart(start: RunState, { goals }: RunContext, surroundings: RunSur
   checkState(start)
   const { goal, settings, compacting, closing } = start.spent
   if (surroundings.replayed === true) return
-  const specs = goals.given.map(specOf)
+  const specs = goals.configured.map(specOf)
   // A person replaced these goals before, and they have not changed since: the person's goals apply.
   const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
   const isReplacing = surroundings.resumed === true && specs.length > 0 && !isReplaced

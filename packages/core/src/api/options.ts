@@ -2,11 +2,11 @@ import { isBackground, type Background } from '../verification/background.ts'
 import { tokenTargetBound } from '../limits/token-target.ts'
 import { isBudgetLease, type BudgetLease } from '../limits/lease.ts'
 import { isSharedBudget, ledgerOfBudget, type SharedRunBudget } from '../limits/run-budget.ts'
-import { isStandingBudgets, type StandingBudgets } from '../limits/standing.ts'
+import { isStandingBudgets, type StandingBudgets } from '../limits/standing-budgets.ts'
 import { Ledger } from '../limits/ledger.ts'
 import { nanosOf, type Prices } from '../model/prices.ts'
 import type { CancellationSource } from '../hooks/cancellation-source.ts'
-import { plainContext, type ContextManager } from '../context/port.ts'
+import { plainContext, type ContextManager } from '../context/context-manager.ts'
 import { checkedTokens, roughTokens, type Tokens } from '../model/tokens.ts'
 import {
   checkOptions,
@@ -36,13 +36,13 @@ import {
   isPositive,
   isText,
   isYesOrNo,
-  type Given,
-} from '../values/given.ts'
+  type Validator,
+} from '../values/validators.ts'
 import { isGuards } from '../limits/check-guards.ts'
 import { isHook } from '../hooks/check-hook.ts'
 import type { Goal, GoalFiles } from '../goals/goal.ts'
 import type { GoalSpec } from '../verification/goal-record.ts'
-import { isGoalFiles, isGoals, usualGoalTries, type RunGoals } from '../goals/run-goals.ts'
+import { isGoalFiles, isGoals, defaultGoalTries, type RunGoals } from '../goals/run-goals.ts'
 import { any } from '../limits/combinators.ts'
 import { type Guard, registerGuards } from '../limits/guard.ts'
 import { isVerification, type Verification } from '../verification/verification.ts'
@@ -51,7 +51,7 @@ import type { HookFigures } from '../hooks/hook-figures.ts'
 import { type Hook, createHookRegistry } from '../hooks/hook.ts'
 import { registerStopHooks, type PostRunTask, type StopHook } from '../hooks/stop-hooks.ts'
 import { runLoop } from '../loop/loop.ts'
-import type { AskLimit } from '../state/limit-question.ts'
+import type { AskLimit } from '../state/limit-request.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from '../model/media/limits.ts'
 import type { Model, Thinking } from '../model/model.ts'
 import { longestWaitForLimitsMs } from '../model/service-limit.ts'
@@ -73,9 +73,9 @@ import type { LimitsChange } from '../state/settings-change.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from '../run/run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from '../run/check-settings.ts'
 import { steadyClock, type Clock } from '../values/clock.ts'
-import type { StepEngine } from '../steps/steps.ts'
+import type { StepEngine } from '../steps/step-engine.ts'
 import { systemClock } from '../values/system-clock.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import { isToolAliases, type ToolAliases, toolDefinitionsOf, toolsByName } from '../tools/definitions.ts'
 import { checkToolNames, isAnyTool } from '../tools/check-tool.ts'
 import type { CanUseTool } from '../run/can-use-tool.ts'
@@ -293,7 +293,7 @@ export interface RunOptions {
 }
 
 /** The validator of each option. An option without a validator does not compile. For a limit, only its type is checked here. */
-const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
+const loopChecks: { readonly [option in keyof RunOptions]-?: Validator } = {
   model: isModel,
   fallbackModel: isModel,
   models: isListOf(isModel),
@@ -372,7 +372,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
 const optionChecks: OptionChecks = { ...loopChecks, ...engineOptionChecks }
 
 /** The default for `maxTurns`. */
-export const usualMaxTurns = 1_000
+export const defaultMaxTurns = 1_000
 
 /** The options with every default filled in. @throws ConfigurationError for options that cannot be run. */
 export function settingsOf(options: RunOptions): RunSettings {
@@ -381,7 +381,7 @@ export function settingsOf(options: RunOptions): RunSettings {
   const settings: RunSettings = {
     system: systemWithOutput(options.system, options.output),
     contextWindow: options.contextWindow ?? null,
-    maxTurns: options.maxTurns ?? usualMaxTurns,
+    maxTurns: options.maxTurns ?? defaultMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
     budget: options.budget ?? null,
@@ -413,7 +413,7 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxSubagents: options.maxSubagents ?? 50,
     maxSubagentDepth: options.maxSubagentDepth ?? 3,
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
-    maxGoalTries: options.maxGoalTries ?? usualGoalTries,
+    maxGoalTries: options.maxGoalTries ?? defaultGoalTries,
     limitReminders: options.limitReminders ?? false,
     userContext: options.userContext ?? noneByName,
     systemContext: options.systemContext ?? noneByName,
@@ -537,7 +537,11 @@ function newContext(options: RunOptions): RunContext {
     largeResults: options.largeResults ?? null,
     mediaLimits: mediaLimitsWith(options.mediaLimits),
     settings,
-    limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },
+    limits: {
+      maxTurns: settings.maxTurns,
+      goalTries: 0,
+      tokenTargetIterations: tokenTargetBound(settings.tokenBudget),
+    },
     runLoop,
   }
 }
@@ -548,7 +552,7 @@ function runGoalsOf(options: RunOptions): RunGoals {
   const { until = none, goalNamed, goalFiles = null, skipIfMet = false, stopWhenMet = false } = options
   const named = goalNamed ?? noGoal
   return {
-    given: until,
+    configured: until,
     named,
     files: goalFiles,
     skipIfMet,

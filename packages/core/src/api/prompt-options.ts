@@ -1,6 +1,6 @@
 import { messageContentOf } from '../model/content.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isName, isObject, isPrompt, optional, shown } from '../values/given.ts'
+import { fieldsOf, isName, isObject, isPrompt, optional, describeValue } from '../values/validators.ts'
 import { historyEntries, type HistoryMessage } from '../conversation/history.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { RunOptions } from './options.ts'
@@ -47,7 +47,7 @@ export function runOptionsOf(input: PromptOptions<unknown>): RunOptions {
 /** @throws ConfigurationError for an invalid prompt or history. The options are validated when the run starts. */
 export function promptStart(input: PromptOptions<unknown>): PromptStart {
   if (fieldsOf(input) === undefined)
-    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${shown(input)}.`)
+    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${describeValue(input)}.`)
   const { prompt, messages, approvals, sessionId } = input
   optional(isPrompt)('prompt', prompt)
   optional(isObject('an object'))('approvals', approvals)

@@ -1,10 +1,10 @@
 import type { AbortCause } from '../values/abort.ts'
-import type { Eventually } from '../values/eventually.ts'
-import { holdsMedia } from '../model/media/places.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
+import { containsMedia } from '../model/media/places.ts'
 import type { MessageContent } from '../model/messages.ts'
 
 /** Transforms a prompt before its run begins, for example to scale images down. */
-export type PrepareContent = (content: MessageContent) => Eventually<MessageContent>
+export type PrepareContent = (content: MessageContent) => MaybePromise<MessageContent>
 
 /**
  * Prompts of a session before their runs. Each is prepared in the order of arrival, and runs begin in the same order. A
@@ -20,10 +20,10 @@ export class Prompts {
     this.#prepare = prepare
   }
 
-  ready(prompt: MessageContent | undefined): Eventually<MessageContent | undefined> {
+  ready(prompt: MessageContent | undefined): MaybePromise<MessageContent | undefined> {
     const prepare = this.#prepare
     const work =
-      prepare === undefined || prompt === undefined || !holdsMedia({ content: prompt })
+      prepare === undefined || prompt === undefined || !containsMedia({ content: prompt })
         ? undefined
         : () => prepared(prepare, prompt)
     const before = this.#last

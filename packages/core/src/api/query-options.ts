@@ -1,7 +1,7 @@
 import { contextLayers } from '../context/layers.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import type { RunEvent } from '../state/events.ts'
-import { shown } from '../values/given.ts'
+import { describeValue } from '../values/validators.ts'
 import type { RunOptions } from './options.ts'
 import type { OutputSchema } from '../tools/output-schema.ts'
 import type { PrepareContent } from './prompts.ts'
@@ -52,7 +52,9 @@ export function completeOptions<Output>(options: QueryOptions<Output>): QueryOpt
 export function sessionIdOf({ sessionId, session }: QueryOptions): string | undefined {
   const storedId = session?.sessionId
   if (sessionId === undefined || storedId === undefined || sessionId === storedId) return sessionId ?? storedId
-  throw new ConfigurationError(`The session is ${storedId}, and sessionId is ${shown(sessionId)}. Leave sessionId out.`)
+  throw new ConfigurationError(
+    `The session is ${storedId}, and sessionId is ${describeValue(sessionId)}. Leave sessionId out.`,
+  )
 }
 
 /** Number of earlier runs of the session. @throws ConfigurationError for an invalid number. */

@@ -1,8 +1,8 @@
 import { whenAborted } from '../values/abort.ts'
 import { QueryEngine } from './engine.ts'
-import { disregard } from '../values/eventually.ts'
-import { fieldsOf, refuse } from '../values/given.ts'
-import { leavable, Leaving } from '../values/leaving.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
+import { fieldsOf, refuse } from '../values/validators.ts'
+import { leavableGenerator, Departure } from '../values/leavable-generator.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { QueryOptions } from './query-options.ts'
 import type { SdkMessages } from '../sdk/sdk-messages.ts'
@@ -31,12 +31,12 @@ export function query<Output = unknown>(input: QueryInput<Output>): Query<Output
   const engine = new QueryEngine(options)
   checkPrompts(prompt)
   if (typeof prompt === 'string' || Array.isArray(prompt)) {
-    const messages = leavable((leaving) => runOne(engine, prompt, leaving))
+    const messages = leavableGenerator((leaving) => runOne(engine, prompt, leaving))
     return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
   }
   // Any other value is an iterable, according to the type.
   const prompts = new IncomingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
-  const messages = leavable((leaving) => runAll(engine, prompts, leaving))
+  const messages = leavableGenerator((leaving) => runAll(engine, prompts, leaving))
   return Object.assign(messages, { engine, interrupt: () => prompts.stopWaiting() || engine.interrupt() })
 }
 
@@ -51,10 +51,10 @@ function checkPrompts(prompt: unknown): void {
 async function* runOne<Output>(
   engine: QueryEngine<Output>,
   prompt: MessageContent,
-  leaving: Leaving,
+  leaving: Departure,
 ): SdkMessages<Output> {
   const messages = engine.submit(prompt)
-  const stop = leaving.onLeave(() => disregard(messages.return()))
+  const stop = leaving.onLeave(() => ignoreRejection(messages.return()))
   try {
     yield* messages
   } finally {
@@ -65,7 +65,7 @@ async function* runOne<Output>(
 async function* runAll<Output>(
   engine: QueryEngine<Output>,
   prompts: IncomingPrompts,
-  leaving: Leaving,
+  leaving: Departure,
 ): SdkMessages<Output> {
   const stop = leaving.onLeave(() => prompts.stopWaiting())
   try {
@@ -86,7 +86,7 @@ class IncomingPrompts {
   /** A plain list may contain promises of prompts. */
   readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>
   readonly #signal: AbortSignal | undefined
-  #waiting: Leaving | undefined
+  #waiting: Departure | undefined
   #isOver = false
 
   constructor(prompts: AsyncIterable<MessageContent> | Iterable<MessageContent>, signal: AbortSignal | undefined) {
@@ -96,7 +96,7 @@ class IncomingPrompts {
 
   /** The next prompt; undefined after the last one, or when the wait was ended. */
   async next(): Promise<{ readonly prompt: MessageContent } | undefined> {
-    const waiting = (this.#waiting = new Leaving())
+    const waiting = (this.#waiting = new Departure())
     const unfollow = this.#signal === undefined ? undefined : whenAborted(this.#signal, () => waiting.leave())
     try {
       const next = await waiting.until(this.#ask())
@@ -127,7 +127,7 @@ class IncomingPrompts {
     if (this.#isOver) return
     this.#isOver = true
     try {
-      disregard(this.#prompts.return?.())
+      ignoreRejection(this.#prompts.return?.())
     } catch {
       // The query is over, so errors of its iterator are ignored.
     }

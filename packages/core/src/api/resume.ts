@@ -4,18 +4,18 @@ import { createInbox, inboxIdsOf } from '../steps/inbox.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import { contextOf, ledgersOf, settingsOf, type RunOptions } from './options.ts'
 import { runOptionsOf } from './prompt-options.ts'
-import { contextWithSettings } from '../run/context-with.ts'
-import { inForceAfter, type SettingsInForce } from '../state/settings-change.ts'
-import { beginningOf } from '../steps/check-records.ts'
-import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from '../steps/driver.ts'
-import type { StepStore, StepRecord } from '../steps/log.ts'
-import { createMemorySteps, type MemorySteps } from '../steps/memory.ts'
+import { contextWithSettings } from '../run/context-with-settings.ts'
+import { settingsAfter, type SettingsInForce } from '../state/settings-change.ts'
+import { startOfRecord } from '../steps/check-records.ts'
+import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from '../steps/durable-step-engine.ts'
+import type { StepStore, StepRecord } from '../steps/step-record.ts'
+import { createMemorySteps, type MemorySteps } from '../steps/memory-steps.ts'
 import { foldRun, inboxIdsIn, recordedStart } from '../steps/fold.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import { Transcript } from '../conversation/transcript.ts'
-import type { CameToEnd } from '../state/agent-figures.ts'
+import type { AgentResult } from '../state/agent-figures.ts'
 import { isJsonObject } from '../values/json.ts'
-import type { ExternalInput } from '../steps/control.ts'
+import type { ExternalInput } from '../steps/external-input.ts'
 
 /** A resumed run, and the step engine that holds its whole record from now on. */
 export interface Resumed {
@@ -117,7 +117,7 @@ export async function replay(
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
   const options = runOptionsOf(runOptions)
-  const begin = beginningOf(records)
+  const begin = startOfRecord(records)
   settingsOnRecord(records, begin.start.spent.settings, options)
   const steps = createMemorySteps({
     replay: records.filter((record) => record !== begin),
@@ -151,7 +151,7 @@ export function settingsOnRecord(
   let inForce = before
   for (const record of records) {
     if (record.type !== 'control' || record.control.settings === undefined) continue
-    inForce = inForceAfter(inForce, record.control.settings, false)
+    inForce = settingsAfter(inForce, record.control.settings, false)
     contextWithSettings(context, inForce)
   }
   return inForce
@@ -161,8 +161,8 @@ export function settingsOnRecord(
 const frozenClock = Object.freeze({ now: () => 0, after: () => () => {} })
 
 /** Background agents whose ends are recorded, because they ended or were stopped with the run. */
-function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, CameToEnd> {
-  const ended = new Map<string, CameToEnd>()
+function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, AgentResult> {
+  const ended = new Map<string, AgentResult>()
   for (const { agents = [], tasks = [], left = [] } of records.flatMap(endsIn))
     for (const end of agents) {
       const { id } = end

@@ -3,7 +3,7 @@ import { uuidOf } from '../values/hash.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { lineName } from '../sdk/reply-lines.ts'
 import type { FoldedSession } from '../steps/fold-session.ts'
-import type { StepRecord } from '../steps/log.ts'
+import type { StepRecord } from '../steps/step-record.ts'
 import { isOfPerson, type Transcript, type TranscriptEntry, type UserEntry } from '../conversation/transcript.ts'
 
 /** A message of a person, and its position in the transcript. */
@@ -28,7 +28,7 @@ function isPersonsEntry(entry: TranscriptEntry): entry is UserEntry {
 }
 
 /** The index of a message in the transcript, or -1. `id` is the id of its entry, its inbox id, or a uuid that one of these sessions reported for it. */
-export function placeOfMessage(transcript: Transcript, id: string, sessionIds: readonly string[]): number {
+export function messageIndex(transcript: Transcript, id: string, sessionIds: readonly string[]): number {
   const uuid = id.toLowerCase()
   return transcript
     .since(0)

@@ -1,6 +1,6 @@
 import { endings } from '../endings/table.ts'
 import type { StopCategory } from '../endings/reason.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { GoalResult } from '../verification/goal-record.ts'
 import type { ModelMessage, Usage } from '../model/messages.ts'
 import type { OutputSchema } from '../tools/output-schema.ts'

@@ -1,7 +1,7 @@
 import { plainTextOf } from '../model/content.ts'
-import { fieldsOf } from '../values/given.ts'
-import { standingRound } from '../verification/goal-progress.ts'
-import { goOnUnmetText } from '../goals/goal-texts.ts'
+import { fieldsOf } from '../values/validators.ts'
+import { currentRound } from '../verification/goal-progress.ts'
+import { continueUnmetText } from '../goals/goal-texts.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { openCallsOf } from '../conversation/open-calls.ts'
 import { goOnPrompt } from '../run/turn-texts.ts'
@@ -9,8 +9,8 @@ import type { FinishedRun } from '../run/run-context.ts'
 import type { StartOptions } from './start.ts'
 import type { RunProgress } from '../state/state.ts'
 import type { StoredSession } from '../steps/fold-session.ts'
-import type { StepKey } from '../steps/steps.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { StepKey } from '../steps/step-engine.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
@@ -95,6 +95,6 @@ export function resumeRequest({ previous, last, transcript }: ResumableState): R
 // Spec R-GOAL-72.
 /** Continues after an answer that missed the goals with the result of the check. */
 function promptFor(spent: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
-  const last = standingRound(spent)
-  return last?.met === false ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }
+  const last = currentRound(spent)
+  return last?.met === false ? { prompt: continueUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }
 }

@@ -1,14 +1,14 @@
 import { spentOfStage, type RecordedStage, type StageReport } from '../steps/stage-record.ts'
-import { plus, type Ledger } from '../limits/ledger.ts'
+import { addAmounts, type Ledger } from '../limits/ledger.ts'
 import { nanosOf, usdOf } from '../model/prices.ts'
 import { addUsage } from '../model/messages.ts'
 import { sessionLedger } from './options.ts'
 import type { RunSettings } from '../run/run-context.ts'
 import { foldRun, type LedgerSoFar } from '../steps/fold.ts'
 import { countedRuns, type EndedRun, type FoldedSession, foldSession } from '../steps/fold-session.ts'
-import type { ModelFigures, RunResult } from '../endings/terminal.ts'
-import { beginningOf } from '../steps/check-records.ts'
-import type { StepRecord } from '../steps/log.ts'
+import type { ModelFigures, RunResult } from '../endings/run-result.ts'
+import { startOfRecord } from '../steps/check-records.ts'
+import type { StepRecord } from '../steps/step-record.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { StopSignals } from '../endings/signals.ts'
 import { uuidOf } from '../values/hash.ts'
@@ -79,7 +79,7 @@ export class SessionAccount {
   /** Removes the last run, because another run continues it and includes its cost. */
   removeLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
     this.#last = undefined
-    this.ledger.takeBack({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+    this.ledger.subtract({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   }
 
   /** Adds the cost of a stage after a run, which the ledger already includes. */
@@ -108,7 +108,7 @@ export function recordedSpending(session: FoldedSession): LedgerSoFar {
   const { settled, unknown } = recordedAccount(session).ledger.figures()
   if (session.open === undefined) return { settled, unknown }
   const { spent } = foldRun(session.open)
-  return { settled: plus(settled, spent.settled), unknown: plus(unknown, spent.unknown) }
+  return { settled: addAmounts(settled, spent.settled), unknown: addAmounts(unknown, spent.unknown) }
 }
 
 /** The committed cost of a session in nano-dollars, without its open run. */
@@ -160,7 +160,7 @@ export function recordedResult(sessionId: string, runs: readonly (readonly StepR
     signals: StopSignals.fromJSON(stored.signals),
   }
   const account = recordedAccount(folded)
-  const { history = 0 } = beginningOf(runs.at(-1) ?? []).start
+  const { history = 0 } = startOfRecord(runs.at(-1) ?? []).start
   const startLength = foldSession(runs.slice(0, -1)).transcript.length + history
   return resultMessage({
     uuid: uuidOf(`${sessionId}/${runId}/result`),

@@ -11,8 +11,8 @@ import {
   isYesOrNo,
   optional,
   refuse,
-  type Given,
-} from '../values/given.ts'
+  type Validator,
+} from '../values/validators.ts'
 import type { GoalProgress } from '../verification/goal-progress.ts'
 import type { MessageContent } from '../model/messages.ts'
 import { jsonObjectOf, type JsonObject } from '../values/json.ts'
@@ -143,7 +143,7 @@ export function startRun(options: StartOptions = {}): RunState {
   return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin, ...nameField })
 }
 
-const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[] = [
+const startChecks: readonly (readonly [name: keyof StartOptions, check: Validator])[] = [
   ['prompt', isPrompt],
   ['transcript', isTranscript],
   ['sessionId', isName],

@@ -3,15 +3,15 @@ import { AgentState } from '../hooks/agent-state.ts'
 import type { RunEvent } from '../state/events.ts'
 import { isSignal } from '../tools/check-options.ts'
 import { ConfigurationError, messageOf } from '../values/errors.ts'
-import { shown, fieldsOf } from '../values/given.ts'
-import { leavable, type Leaving } from '../values/leaving.ts'
+import { describeValue, fieldsOf } from '../values/validators.ts'
+import { leavableGenerator, type Departure } from '../values/leavable-generator.ts'
 import { streamRun, type RunStream } from '../api/iterate.ts'
 import { openCallsOf } from '../conversation/open-calls.ts'
 import { type RunOptions, settingsOf } from '../api/options.ts'
 import { runIdOf } from '../api/run-id.ts'
 import { startRun } from '../api/start.ts'
 import type { RunState } from '../state/state.ts'
-import { InvalidAnswer, problemOfAnswer } from '../run/answer-shape.ts'
+import { InvalidAnswer, answerProblem } from '../run/answer-shape.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { agentStateOf } from '../run/run.ts'
 import { cannotAsk } from '../permissions/permission-texts.ts'
@@ -68,13 +68,13 @@ export class Agent {
 
   /** The state after every iteration, and the final one. Leaving the iterator aborts the run. */
   iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
-    return leavable((leaving) => this.#states(state, options, leaving))
+    return leavableGenerator((leaving) => this.#states(state, options, leaving))
   }
 
   async *#states(
     state: AgentState,
     options: ExecuteOptions,
-    leaving: Leaving,
+    leaving: Departure,
   ): AsyncGenerator<AgentState, void, undefined> {
     const start = executionStart(state, options)
     const running = this.#loop(start, options)
@@ -115,7 +115,7 @@ function executionStart(state: AgentState, { approvals, runId }: ExecuteOptions)
   // Plain JavaScript may pass a prompt.
   if (!(state instanceof AgentState))
     throw new ConfigurationError(
-      `An agent executes an AgentState, but it is ${shown(state)}. Begin with AgentState.empty().withUserMessage(…).`,
+      `An agent executes an AgentState, but it is ${describeValue(state)}. Begin with AgentState.empty().withUserMessage(…).`,
     )
   const { transcript, sessionId, agentId, metadata } = state
   const executionCount = state.executionCount + 1
@@ -168,7 +168,7 @@ function requestAnswer(
     })
     .then((decision) => {
       // No caller can receive the error, so the run breaks with it.
-      const problem = problemOfAnswer(decision)
+      const problem = answerProblem(decision)
       running.answer(key, problem === undefined ? decision : new InvalidAnswer(problem))
     })
 }

@@ -1,6 +1,6 @@
 import type { CancellationSource } from '../hooks/cancellation-source.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { listOf } from '../values/given.ts'
+import { listOf } from '../values/validators.ts'
 import type { Guard } from '../limits/guard.ts'
 import { isGuard } from '../limits/guard.ts'
 import {

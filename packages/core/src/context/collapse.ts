@@ -2,7 +2,7 @@ import type { ModelMessage } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
 import type { TranscriptEntry } from '../conversation/transcript.ts'
 import { isCutPoint } from './groups.ts'
-import type { CollapseStage, Compaction, ContextView } from './port.ts'
+import type { CollapseStage, Compaction, ContextView } from './context-manager.ts'
 import { conversationContinues, workQuestion, workQuestionFor, workSummary } from './context-texts.ts'
 
 type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>

@@ -1,9 +1,9 @@
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import type { ModelMessage, TextBlock } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
 import { type CompactionPlan, planCompaction } from './compaction-plan.ts'
-import { carriedWordsText, personsWordsOf, wordsWithin } from './persons-words.ts'
-import type { Compaction, CompactionResult, CompactionScope, ContextView } from './port.ts'
+import { pinnedMessagesText, userMessageTexts, messagesWithin } from './user-messages.ts'
+import type { Compaction, CompactionResult, CompactionScope, ContextView } from './context-manager.ts'
 import type { CompactionTrigger } from '../model/questions.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 import { shortenText } from './shorten.ts'
@@ -11,7 +11,7 @@ import { plainSummary, summarize } from './summarize.ts'
 import { compactedHeading, currentState, noSummaryReasons, onlyResultsShortened } from './context-texts.ts'
 
 /** A text that is pinned across a compaction: the state of an open file, a to-do list. */
-export interface CarriedText {
+export interface PinnedText {
   /** The heading of the text for the model. */
   readonly title: string
   /** The text. */
@@ -19,7 +19,7 @@ export interface CarriedText {
 }
 
 /** What a program pins across a compaction, read at that moment. If it throws, nothing is pinned. */
-export type CarryOver = (scope: {
+export type PinContext = (scope: {
   /** Aborted when the run is. */
   readonly signal: AbortSignal
   /** The messages that the compaction replaces. */
@@ -30,12 +30,12 @@ export type CarryOver = (scope: {
   readonly maxTokens: number
   /** The id of the subagent whose conversation this is, as in the state that its tools receive. */
   readonly agentId?: string
-}) => Eventually<readonly CarriedText[]>
+}) => MaybePromise<readonly PinnedText[]>
 
 export interface CompactionParts {
   /** The model to ask for the summary instead of the run's own. */
   readonly model?: Model | undefined
-  readonly carryOver?: CarryOver | undefined
+  readonly carryOver?: PinContext | undefined
 }
 
 /** A full compaction: a summary, people's messages, pinned context, and the newest messages. Undefined when it would save nothing. */
@@ -104,18 +104,18 @@ function block(text: string): TextBlock {
 }
 
 function messagesBlock({ view, plan }: Work): readonly TextBlock[] {
-  const all = personsWordsOf(view.state.transcript, plan.kept)
+  const all = userMessageTexts(view.state.transcript, plan.kept)
   if (all.length === 0) return []
   const tokensOf = (text: string): number => view.tokensOf([{ role: 'user', content: text }])
-  const { words, isShortened } = wordsWithin(all, plan.wordsTokens, tokensOf)
-  return [block(carriedWordsText(words, isShortened))]
+  const { words, isShortened } = messagesWithin(all, plan.wordsTokens, tokensOf)
+  return [block(pinnedMessagesText(words, isShortened))]
 }
 
-async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly CarriedText[]> {
+async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly PinnedText[]> {
   if (parts.carryOver === undefined) return []
   const { transcript } = view.state
   const messages = transcript.messages()
-  const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [pinnedBlock(carried)] }])
+  const tokensOf = (carried: PinnedText): number => view.tokensOf([{ role: 'user', content: [pinnedBlock(carried)] }])
   let left = plan.carriedTokens
   try {
     const pinned = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
@@ -143,6 +143,6 @@ function agentOf({ state }: ContextView): { readonly agentId?: string } {
 /** Maximum characters of a title: a path, or a few words. */
 const maxTitleLength = 500
 
-function pinnedBlock({ title, text }: CarriedText): TextBlock {
+function pinnedBlock({ title, text }: PinnedText): TextBlock {
   return block(currentState(title, text))
 }

@@ -1,6 +1,6 @@
 import type { ModelMessage } from '../model/messages.ts'
 import { newestWithin } from './groups.ts'
-import type { ContextView } from './port.ts'
+import type { ContextView } from './context-manager.ts'
 import type { CompactionTrigger } from '../model/questions.ts'
 import { shortenedTo } from './shorten.ts'
 import { usableTokens } from './thresholds.ts'

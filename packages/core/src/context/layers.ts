@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../values/errors.ts'
 import type { Model } from '../model/model.ts'
 import { drainCollapses, nextCollapse } from './collapse.ts'
-import { fullCompaction, type CarryOver } from './compact.ts'
-import type { ContextManager, ContextView, ClearedResults, Thrash } from './port.ts'
+import { fullCompaction, type PinContext } from './compact.ts'
+import type { ContextManager, ContextView, ClearedResults, Thrash } from './context-manager.ts'
 import { compactionThresholdOf, maxPromptTokens } from './thresholds.ts'
 import { blockingLimitOf } from '../model/window.ts'
 import { isToolResult, type ModelMessage } from '../model/messages.ts'
@@ -27,7 +27,7 @@ export interface ContextLayersOptions {
   /** The model for summaries, instead of the run's own: a cheaper one. A dollar budget requires a price for it. */
   readonly compactModel?: Model
   /** What the program pins across a compaction: open files, a to-do list. */
-  readonly carryOver?: CarryOver
+  readonly carryOver?: PinContext
 }
 
 // Spec R-CTX-12.

@@ -3,7 +3,7 @@ import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import { maxSummaryTokens } from './compaction-plan.ts'
 import { cutPointsOf } from './groups.ts'
-import { compactionRequests, type CompactionScope, type ContextView } from './port.ts'
+import { compactionRequests, type CompactionScope, type ContextView } from './context-manager.ts'
 import type { CompactionReply } from '../model/questions.ts'
 import { shortenText, withShortResults } from './shorten.ts'
 import {
@@ -83,7 +83,7 @@ export async function summarize(
 
 function isCallAlone(reply: CompactionReply): boolean {
   return (
-    reply.kind === 'answered' && usableSummary(reply.message) === undefined && reply.message.content.some(isToolUse)
+    reply.kind === 'answered' && summaryOfReply(reply.message) === undefined && reply.message.content.some(isToolUse)
   )
 }
 
@@ -92,7 +92,7 @@ type SummaryOutcome = Summarized | { readonly kind: 'too_long'; readonly error: 
 function summaryIn(reply: CompactionReply): SummaryOutcome {
   switch (reply.kind) {
     case 'answered': {
-      const text = usableSummary(reply.message)
+      const text = summaryOfReply(reply.message)
       return text === undefined ? { kind: 'unable', message: noSummaryReasons.empty } : { kind: 'summary', text }
     }
     case 'over_budget':
@@ -156,7 +156,7 @@ export function plainSummary(messages: readonly ModelMessage[], why: string): st
 }
 
 /** The summary in a model's reply, without its thinking; undefined if the reply has none. */
-export function usableSummary({ content, stop_reason: reason }: AssistantMessage): string | undefined {
+export function summaryOfReply({ content, stop_reason: reason }: AssistantMessage): string | undefined {
   if (reason === 'refusal') return undefined
   const text = textOf(content)
   const analysis = text.indexOf('</analysis>')

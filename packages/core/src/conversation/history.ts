@@ -1,5 +1,5 @@
 import { ConfigurationError, isInstance, messageOf } from '../values/errors.ts'
-import { fieldsOf, shown, type Fields } from '../values/given.ts'
+import { fieldsOf, describeValue, type Fields } from '../values/validators.ts'
 import { isJsonObject, jsonObjectOf, jsonOf, type Json, type JsonObject } from '../values/json.ts'
 import {
   noUsage,
@@ -48,7 +48,7 @@ function readEntries(
 ): readonly TranscriptEntry[] {
   if (!Array.isArray(messages))
     throw new ConfigurationError(
-      `messages must be a list of messages of the Messages API, but it is ${shown(messages)}.`,
+      `messages must be a list of messages of the Messages API, but it is ${describeValue(messages)}.`,
     )
   const entries: TranscriptEntry[] = []
   const calls = new CallTracker()
@@ -79,7 +79,11 @@ function refuse(where: string, problem: string, advice: string): never {
 function contentOf(where: string, message: unknown): ReadMessage {
   const fields = fieldsOf(message)
   if (fields === undefined)
-    refuse(where, `must be { role, content }, but it is ${shown(message)}`, "Give { role: 'user', content: 'text' }.")
+    refuse(
+      where,
+      `must be { role, content }, but it is ${describeValue(message)}`,
+      "Give { role: 'user', content: 'text' }.",
+    )
   checkShape(where, fields)
   const { role } = fields
   if (role !== 'user' && role !== 'assistant') refuseRole(where, role)
@@ -90,7 +94,11 @@ function contentOf(where: string, message: unknown): ReadMessage {
     return { role, content, fields }
   }
   if (!Array.isArray(content))
-    refuse(where, `must have a text or a list of blocks as content, but it is ${shown(original)}`, 'Give content.')
+    refuse(
+      where,
+      `must have a text or a list of blocks as content, but it is ${describeValue(original)}`,
+      'Give content.',
+    )
   if (content.length === 0) refuse(where, 'is empty', 'Leave the message out.')
   const blocks = content.map((block: Json, index) => blockOf(`${where}.content[${index}]`, role, block))
   return { role, content: blocks, fields }
@@ -123,7 +131,11 @@ function refuseRole(where: string, role: unknown): never {
         "Give results as blocks of a user message: { type: 'tool_result', tool_use_id, content }.",
       )
     default:
-      return refuse(where, `must have the role user or assistant, but it is ${shown(role)}`, 'Give one of these.')
+      return refuse(
+        where,
+        `must have the role user or assistant, but it is ${describeValue(role)}`,
+        'Give one of these.',
+      )
   }
 }
 
@@ -163,7 +175,7 @@ const rolesOfBlocks: { readonly [type: string]: 'user' | 'assistant' | undefined
 
 function blockOf(where: string, role: 'user' | 'assistant', block: Json): ContentBlock {
   if (!isJsonObject(block) || typeof block['type'] !== 'string')
-    return refuse(where, `must be a block with a type, but it is ${shown(block)}`, `Give ${shapes.text}.`)
+    return refuse(where, `must be a block with a type, but it is ${describeValue(block)}`, `Give ${shapes.text}.`)
   const { type } = block
   const instead = foreignBlocks.get(type)
   if (instead !== undefined) refuse(where, `is a block of another API (${type})`, `Give ${instead}.`)
@@ -255,7 +267,7 @@ class CallTracker {
       if (this.#all.has(id))
         refuse(
           where,
-          `calls a tool under the id ${shown(id)} again`,
+          `calls a tool under the id ${describeValue(id)} again`,
           'Each call of a conversation has an id of its own.',
         )
       this.#all.add(id)
@@ -274,17 +286,17 @@ class CallTracker {
       if (!this.#all.has(id))
         refuse(
           where,
-          `has a result of the call ${shown(id)}, which no message before it made`,
+          `has a result of the call ${describeValue(id)}, which no message before it made`,
           'Leave it out, or give the message with the call.',
         )
       if (!this.#open.delete(id))
         refuse(
           where,
-          `has a second result of the call ${shown(id)}, or one that comes too late`,
+          `has a second result of the call ${describeValue(id)}, or one that comes too late`,
           'A call has one result, in the message behind it.',
         )
       if (isRemark || this.#remark !== undefined)
-        refuse(where, `has the result of the call ${shown(id)} behind other content`, 'Results come first.')
+        refuse(where, `has the result of the call ${describeValue(id)} behind other content`, 'Results come first.')
     }
     if (isRemark && this.#open.size > 0) this.#remark ??= where
   }
@@ -293,7 +305,7 @@ class CallTracker {
     for (const [id, caller] of this.#open)
       refuse(
         where,
-        `comes without a result of the call ${shown(id)} of ${caller}`,
+        `comes without a result of the call ${describeValue(id)} of ${caller}`,
         "Give { type: 'tool_result', tool_use_id, content } in a user message right behind the call.",
       )
   }

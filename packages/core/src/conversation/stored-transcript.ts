@@ -10,8 +10,8 @@ import {
   isTextOr,
   optional,
   orNull,
-} from '../values/stored.ts'
-import type { Check } from '../values/stored.ts'
+} from '../values/stored-checks.ts'
+import type { Check } from '../values/stored-checks.ts'
 
 /** Token counts in the format of the API. */
 export const isUsage: Check = isObject({

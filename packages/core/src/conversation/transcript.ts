@@ -13,7 +13,7 @@ import {
   type UserMessage,
 } from '../model/messages.ts'
 import type { ModelErrorKind } from '../model/model-error.ts'
-import { checkStored } from '../values/stored.ts'
+import { checkStored } from '../values/stored-checks.ts'
 import { isTranscript } from './stored-transcript.ts'
 
 /** The source of a user message: a person, tools, hooks or the loop. */

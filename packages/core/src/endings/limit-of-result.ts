@@ -1,7 +1,7 @@
 import type { EndingLimit } from './ending.ts'
 import { sharedBudgetOf } from './shared-budget-end.ts'
 import { endings } from './table.ts'
-import type { RunResult } from './terminal.ts'
+import type { RunResult } from './run-result.ts'
 
 /**
  * The limit that ended a run and can be raised. A dollar limit is the session's or that of the run alone. Null if no limit ended the run.

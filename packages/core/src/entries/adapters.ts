@@ -4,15 +4,21 @@ export type { ExecutionFigures } from '../hooks/agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../verification/background.ts'
 export { triesText } from '../goals/goal-texts.ts'
 export { lineOfCheck } from '../goals/report.ts'
-export { mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
-export { mostGoalTries } from '../limits/allowance.ts'
-export { spendsTurn, type RetriesLeft, type Ranking } from '../limits/allowance.ts'
-export { budgetName, countsModel, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '../limits/standing.ts'
+export { maxStablePasses, defaultCheckMs, defaultGoalTries } from '../goals/run-goals.ts'
+export { maxGoalTriesAllowed } from '../limits/transition-rules.ts'
+export { spendsTurn, type RetriesLeft, type Ranking } from '../limits/transition-rules.ts'
+export {
+  budgetName,
+  countsModel,
+  largestBudgetUsd,
+  type BudgetPer,
+  type BudgetTerms,
+} from '../limits/standing-budgets.ts'
 export { type RequestBound, noPrices } from '../model/prices.ts'
 export {
   closeLease,
   leftOfBudget,
-  mostNanos,
+  maxNanos,
   newBudget,
   noLease,
   raiseLease,
@@ -34,9 +40,9 @@ export {
   type CompactionScope,
   type ContextView,
   type Thrash,
-} from '../context/port.ts'
+} from '../context/context-manager.ts'
 export { type CompactionReply, type CompactionRequest, type CompactionTrigger } from '../model/questions.ts'
-export type { CarriedText, CarryOver } from '../context/compact.ts'
+export type { PinnedText, PinContext } from '../context/compact.ts'
 export { contextLayers, type ContextLayersOptions } from '../context/layers.ts'
 export { contextUsage, type ContextUsage, type ContextUsageInput } from '../api/context-usage.ts'
 export type { ContextKind, ContextPart } from '../context/usage-parts.ts'
@@ -82,7 +88,7 @@ export {
   type UserMessage,
 } from '../model/messages.ts'
 export { invalidJsonInput, invalidJsonOf } from '../values/json-problem.ts'
-export { outputThatFits, type OutputCheck } from '../tools/output-schema.ts'
+export { outputSchemaFromCheck, type OutputCheck } from '../tools/output-schema.ts'
 export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
 export { failureName } from '../model/model-error.ts'
 export { modelFacts, type ModelFacts } from '../model/model-facts.ts'
@@ -113,14 +119,14 @@ export type {
 export type { SettingsInForce } from '../state/settings-change.ts'
 export type { Replayed, Resumed } from '../api/resume.ts'
 export type { RunProgress } from '../state/state.ts'
-export type { InboxMessage } from '../steps/control.ts'
+export type { InboxMessage } from '../steps/external-input.ts'
 export type { StopSignalInit, StopSignalJson } from '../endings/signal.ts'
 export type { AgentStopInit } from '../endings/stop-exception.ts'
 export { endingLimits } from '../endings/ending.ts'
 export { isEndingReason } from '../endings/is-ending-reason.ts'
 export { isBudgetable } from '../run/check-settings.ts'
-export { usualMaxTurns } from '../api/options.ts'
-export { checkedLimitAnswer, isRaisableLimit } from '../state/limit-question.ts'
+export { defaultMaxTurns } from '../api/options.ts'
+export { checkedLimitAnswer, isRaisableLimit } from '../state/limit-request.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
 export { sharedBudgetOf, type SharedBudgetEnd } from '../endings/shared-budget-end.ts'
 export type {
@@ -132,10 +138,10 @@ export type {
   EndingPresentation,
   ResultSubtype,
 } from '../endings/ending.ts'
-export type { ModelFigures } from '../endings/terminal.ts'
+export type { ModelFigures } from '../endings/run-result.ts'
 export { errorTextOf, lastAnswer, resultForHosts, stopOf } from '../sdk/result-message.ts'
 export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'
-export { checkAnswer, checkApprovals, InvalidAnswer, problemOfAnswer } from '../run/answer-shape.ts'
+export { checkAnswer, checkApprovals, InvalidAnswer, answerProblem } from '../run/answer-shape.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../run/can-use-tool.ts'
 export {
   cannotAsk,
@@ -155,8 +161,8 @@ export type { InputOf, InputSchema, ToolOptions } from '../tools/define-tool.ts'
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { budgetWaitText } from '../state/budget-wait-text.ts'
 export { durationMs, longestDurationMs } from '../values/clock.ts'
-export { isServiceLimit, longestQuietWaitMs, longestWaitForLimitsMs, waitMs } from '../model/service-limit.ts'
-export { figuresIn, innermostEvent } from '../state/figures-in.ts'
+export { isServiceLimit, longestQuietWaitMs, longestWaitForLimitsMs, parseWaitMs } from '../model/service-limit.ts'
+export { figuresIn, innermostEvent } from '../state/event-figures.ts'
 export { headOf, matchesWildcard, secretBeginnings, secretForms, tailOf } from '../values/text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
 export {

@@ -1,7 +1,14 @@
 import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../model/messages.ts'
 import type { Changes } from '../verification/goal-progress.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
-import { variantsOf, longestShared, ModelText, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
+import {
+  variantsOf,
+  longestShared,
+  ModelText,
+  unsharedLetters,
+  type CalledTool,
+  type RecordedCall,
+} from './model-text.ts'
 import { minQuoteLength } from './evidence-limits.ts'
 import {
   quoteAssembled,
@@ -119,12 +126,12 @@ export class Evidence {
       minSharedLetters,
     )
     if (shared !== undefined) return quotePartOfAgent(shared)
-    const isNew = withoutShared(
+    const isNew = unsharedLetters(
       letters,
       this.#modelText.sharedWithEarlier(letters, at, inputWordLength),
       inputWordLength,
     )
-    const isNewInCall = withoutShared(
+    const isNewInCall = unsharedLetters(
       letters,
       this.#modelText.sharedWithCall(letters, call.id, callWordLength),
       callWordLength,

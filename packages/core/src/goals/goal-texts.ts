@@ -1,5 +1,5 @@
 // Texts about goals, for the model and for people.
-import { many } from '../values/text.ts'
+import { countOf } from '../values/text.ts'
 import type { GoalCheck, GoalSpec, RoundRecord } from '../verification/goal-record.ts'
 import type { GoalProgress } from '../verification/goal-progress.ts'
 import { lineOfCheck } from './report.ts'
@@ -22,7 +22,7 @@ export function baselineText(specs: readonly GoalSpec[], round: RoundRecord, max
   const lines = [
     'This task is done when all of the following hold. They are checked outside your control each time you answer without calling a tool:',
     ...specs.map(specText),
-    `If a check fails, your answer is sent back to you, at most ${many(maxTries, 'time')}.`,
+    `If a check fails, your answer is sent back to you, at most ${countOf(maxTries, 'time')}.`,
   ]
   if (round.met) lines.push('Before you started, all of them already held.')
   else lines.push(`Before you started, they did not hold: ${whyUnmet(round)}`)
@@ -57,7 +57,7 @@ export function sentBackText(
 }
 
 /** A person continues a run whose answer did not meet the goals: the stored result of the last check. */
-export function goOnUnmetText({ checks, tampered }: NonNullable<GoalProgress['last']>): string {
+export function continueUnmetText({ checks, tampered }: NonNullable<GoalProgress['last']>): string {
   const report = checks.at(-1)?.tail ?? ''
   return `The goal is not met: ${whyUnmet({ checks, tampered, report })}\nContinue until the check passes.`
 }
@@ -102,7 +102,7 @@ function changedText({ changedByChecks }: RoundRecord): readonly string[] {
 
 function leftText({ turns, usd, tokens, ms }: LimitsLeft): string {
   const parts = [
-    ...(turns === Infinity ? [] : [many(turns, 'turn')]),
+    ...(turns === Infinity ? [] : [countOf(turns, 'turn')]),
     ...(usd === Infinity ? [] : [`$${usd.toFixed(2)}`]),
     ...(tokens === Infinity ? [] : [`${tokens} tokens`]),
     ...(ms === Infinity ? [] : [`${Math.round(ms / 1_000)} s`]),

@@ -1,5 +1,5 @@
 // The question to the model that judges a goal, and the reports of its verdict.
-import { headOf, many, tailOf } from '../values/text.ts'
+import { headOf, countOf, tailOf } from '../values/text.ts'
 import { minQuoteLength, maxQuotes } from './evidence-limits.ts'
 
 /** The system prompt of a judge. */
@@ -35,7 +35,7 @@ export const toolResult = (tool: string, mayBeQuoted: string): string => `RESULT
 export const mayNotBeQuoted = (why: string): string => `may not be quoted: ${why}`
 export const framedPart = (head: string, body: string, mark: string): string =>
   `=== ${head} ${mark}\n${body}\n=== end ${mark}`
-export const omittedParts = (count: number): string => `(${many(count, 'part')} omitted here)`
+export const omittedParts = (count: number): string => `(${countOf(count, 'part')} omitted here)`
 
 /** The beginning and the end of a text. */
 export function endsOf(text: string, limit: number): string {

@@ -43,7 +43,7 @@ export interface JudgedGoalOptions {
 }
 
 /** Questions in one check: one, and a second if the answer is not a verdict, its quotes do not count, or the conversation was too long. */
-export const questionsACheck = 2
+export const maxQuestions = 2
 
 const usualTimeoutMs = 600_000
 const maxReplyTokens = 4_000
@@ -94,7 +94,7 @@ async function judge(goal: string, options: JudgedGoalOptions, context: GoalCont
   let messages: Conversation = [userMessage(question(room))]
   for (let asked = 1; ; asked++) {
     const reply = await ask(options, context, messages)
-    const isLast = asked >= questionsACheck || context.signal.aborted
+    const isLast = asked >= maxQuestions || context.signal.aborted
     const read = readReply(reply, evidence)
     if (read.kind === 'verdict' || isLast) return read.verdict
     if (read.kind === 'too_long') messages = [userMessage(question(Math.floor(room / 4)))]
@@ -112,7 +112,7 @@ function ask(
     messages,
     maxOutputTokens: maxReplyTokens,
     // Both questions fit into the time limit of the check.
-    timeoutMs: timeoutMs / questionsACheck,
+    timeoutMs: timeoutMs / maxQuestions,
     ...(model !== undefined && { model }),
   })
 }

@@ -17,7 +17,7 @@ function lastLines(text: string, lines: number, characters: number): string {
 }
 
 /** The end of a report, for the model. */
-export function shownReport(report: string): string {
+export function reportForModel(report: string): string {
   return lastLines(report, maxLines, maxCharacters)
 }
 

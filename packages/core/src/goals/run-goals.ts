@@ -11,17 +11,17 @@ import {
   listOf,
   optional,
   refuse,
-  shown,
-  type Given,
-} from '../values/given.ts'
+  describeValue,
+  type Validator,
+} from '../values/validators.ts'
 import type { Goal, GoalFiles } from './goal.ts'
 import type { GoalSpec } from '../verification/goal-record.ts'
-import { mostGoalTries } from '../limits/allowance.ts'
+import { maxGoalTriesAllowed } from '../limits/transition-rules.ts'
 
 /** The goals of a run, and how it handles them. */
 export interface RunGoals {
   /** Goals of the options. The run's progress says which of them it has. */
-  readonly given: readonly Goal[]
+  readonly configured: readonly Goal[]
   /** Recreates a goal from its recorded name; undefined for an unknown goal. */
   readonly named: (spec: GoalSpec) => Goal | undefined
   /** Watches the files around the checks; null for no watching. */
@@ -35,11 +35,11 @@ export interface RunGoals {
 }
 
 /** Default number of times that an answer is sent back. */
-export const usualGoalTries = 10
+export const defaultGoalTries = 10
 /** Default time limit of one check. */
-export const usualCheckMs = 600_000
+export const defaultCheckMs = 600_000
 /** Maximum number of required passes in a row. */
-export const mostStablePasses = 100
+export const maxStablePasses = 100
 
 // Marked as pure for bundlers: a page that needs only the constants of this file omits its checks.
 const hasGoalFields = /* @__PURE__ */ isObject('an object with name and check, such as commandGoal(command)', {
@@ -50,17 +50,17 @@ const hasGoalFields = /* @__PURE__ */ isObject('an object with name and check, s
   stable: /* @__PURE__ */ optional(isPositive),
 })
 
-const isGoal: Given = (name, value) => {
+const isGoal: Validator = (name, value) => {
   hasGoalFields(name, value)
   const stable = fieldsOf(value)?.['stable']
-  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= mostStablePasses))
-    refuse(`${name}.stable`, `a whole number from 1 to ${mostStablePasses}`, stable)
+  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= maxStablePasses))
+    refuse(`${name}.stable`, `a whole number from 1 to ${maxStablePasses}`, stable)
 }
 
 const isListOfGoals = /* @__PURE__ */ isListOf(isGoal)
 
 /** Validates the goals of the options. Names must be unique, because the record identifies goals by name. */
-export const isGoals: Given = (name, value) => {
+export const isGoals: Validator = (name, value) => {
   if (typeof value === 'string')
     refuse(name, 'a list of goals, such as [commandGoal(command)] with the one of @halting/agent', value)
   const all: readonly unknown[] = Array.isArray(value) ? value : []
@@ -72,15 +72,15 @@ export const isGoals: Given = (name, value) => {
   checkUniqueNames((value as readonly Goal[]).map(specOf))
 }
 
-export const isGoalFiles: Given = /* @__PURE__ */ isObject('an object with begin, such as goalFiles gives', {
+export const isGoalFiles: Validator = /* @__PURE__ */ isObject('an object with begin, such as goalFiles gives', {
   begin: isFunction,
 })
 
 /** @throws ConfigurationError for an invalid or infinite number of tries. */
 export function checkGoalTries(tries: number): void {
-  if (Number.isInteger(tries) && tries >= 1 && tries <= mostGoalTries) return
+  if (Number.isInteger(tries) && tries >= 1 && tries <= maxGoalTriesAllowed) return
   throw new ConfigurationError(
-    `maxGoalTries must be a whole number from 1 to ${mostGoalTries}, but it is ${plainTextOf(tries)}. Unlimited tries are no bound.`,
+    `maxGoalTries must be a whole number from 1 to ${maxGoalTriesAllowed}, but it is ${plainTextOf(tries)}. Unlimited tries are no bound.`,
   )
 }
 
@@ -104,7 +104,7 @@ export function checkedSpecs(value: unknown): readonly GoalSpec[] {
   if (!Array.isArray(value)) refuse('until', 'a list of goals by their names', value)
   const specs = (value as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
-    if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
+    if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', describeValue(each))
     return { ...specOf({ name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
   checkUniqueNames(specs)
@@ -112,7 +112,7 @@ export function checkedSpecs(value: unknown): readonly GoalSpec[] {
 }
 
 /** The goal with this name, from the options or recreated; undefined for one that this program does not know. */
-export function goalOf({ given, named }: RunGoals, spec: GoalSpec): Goal | undefined {
+export function goalOf({ configured: given, named }: RunGoals, spec: GoalSpec): Goal | undefined {
   return (
     given.find((goal) => goal.name === spec.name && (goal.judged === true) === (spec.judged === true)) ?? named(spec)
   )

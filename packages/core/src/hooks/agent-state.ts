@@ -5,11 +5,11 @@ import { ExecutionContinuation } from '../endings/continuation.ts'
 import type { StopCategory } from '../endings/reason.ts'
 import type { StopSignal } from '../endings/signal.ts'
 import type { StopSignals } from '../endings/signals.ts'
-import { checkReplaced } from '../conversation/replaced-messages.ts'
-import { checkStored, isNumber, isObject, isText, optional, orNull, type Check } from '../values/stored.ts'
+import { checkReplacement } from '../conversation/replaced-messages.ts'
+import { checkStored, isNumber, isObject, isText, optional, orNull, type Check } from '../values/stored-checks.ts'
 import { isTranscript, isUsage } from '../conversation/stored-transcript.ts'
 import { Transcript, type TranscriptEntry } from '../conversation/transcript.ts'
-import { endOfAnswer } from '../conversation/kept-answer.ts'
+import { endOfAnswer } from '../conversation/verified-answer.ts'
 
 /** Figures of the current or last run. */
 export type ExecutionFigures = {
@@ -241,7 +241,7 @@ export class AgentState {
    * @throws ConfigurationError for messages that no service would accept, and while calls have no result.
    */
   withMessages(messages: readonly ModelMessage[]): AgentState {
-    checkReplaced(this.transcript, messages)
+    checkReplacement(this.transcript, messages)
     return this.withEntry({
       kind: 'compact_boundary',
       id: `${this.executionId || this.agentId}/compact:${this.transcript.length}`,

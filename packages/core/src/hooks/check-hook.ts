@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { checkField, fieldsOf, isFunction, refuse, shown, type Given } from '../values/given.ts'
+import { checkField, fieldsOf, isFunction, refuse, describeValue, type Validator } from '../values/validators.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
 const triggers: { readonly [trigger in HookTrigger]: true } = {
@@ -19,7 +19,7 @@ const triggers: { readonly [trigger in HookTrigger]: true } = {
 }
 
 /** A hook with at least one trigger. */
-export const isHook: Given = (name, value) => {
+export const isHook: Validator = (name, value) => {
   const hook = fieldsOf(value) ?? refuse(name, 'a hook, such as a CallableHook', value)
   checkField(`${name}.handle`, hook, 'handle', isFunction)
   checkField(`${name}.triggers`, hook, 'triggers', checkTriggers)
@@ -40,6 +40,6 @@ export function checkTriggers(name: string, value: unknown): void {
   for (const trigger of value) {
     if (typeof trigger === 'string' && Object.hasOwn(triggers, trigger)) continue
     const known = Object.keys(triggers).join(', ')
-    throw new ConfigurationError(`There is no trigger ${shown(trigger)}. There are ${known}.`)
+    throw new ConfigurationError(`There is no trigger ${describeValue(trigger)}. There are ${known}.`)
   }
 }

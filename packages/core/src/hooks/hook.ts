@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { shown } from '../values/given.ts'
+import { describeValue } from '../values/validators.ts'
 import { checkOnError, checkTriggers } from './check-hook.ts'
 import type { HookContext } from './hook-context.ts'
 import type { HookTrigger } from './hook-outcome.ts'
@@ -63,7 +63,7 @@ export class CallableHook implements Hook {
       throw new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }.")
     }
     if (typeof handle !== 'function')
-      throw new ConfigurationError(`A CallableHook needs a function, but it is ${shown(handle)}.`)
+      throw new ConfigurationError(`A CallableHook needs a function, but it is ${describeValue(handle)}.`)
     checkTriggers('triggers', triggers)
     checkOnError('onError', options.onError, triggers)
     this.#handle = handle

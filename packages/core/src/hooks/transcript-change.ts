@@ -2,7 +2,7 @@ import { messageContentOf } from '../model/content.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import { jsonOf } from '../values/json.ts'
 import type { MessageContent, ModelMessage } from '../model/messages.ts'
-import { checkReplaced } from '../conversation/replaced-messages.ts'
+import { checkReplacement } from '../conversation/replaced-messages.ts'
 import type { Attachment, Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
 /** Changes of a hook to its transcript. */
@@ -33,9 +33,9 @@ export function transcriptChange(before: Transcript, after: Transcript): Transcr
 }
 
 function checked(before: Transcript, after: Transcript): readonly ModelMessage[] {
-  // A copy for the record; `checkReplaced` validates it.
+  // A copy for the record; `checkReplacement` validates it.
   const messages = jsonOf(after.messages()) as unknown as readonly ModelMessage[]
-  checkReplaced(before, messages)
+  checkReplacement(before, messages)
   return messages
 }
 

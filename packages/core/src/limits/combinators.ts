@@ -1,6 +1,6 @@
 import { StopSignal } from '../endings/signal.ts'
 import { StopSignals } from '../endings/signals.ts'
-import { remindersOf, signalOf } from './ask-guard.ts'
+import { remindersOf, signalOf } from './call-guard.ts'
 import { checkParts } from './check-guards.ts'
 import {
   conditionFigures,

@@ -13,7 +13,7 @@ export interface GuardCall {
 }
 
 /** The calls of the model's last message, in their order. `toolOf` resolves a name from the model to its tool. */
-export function lastCallsIn(
+export function lastCallsOf(
   messages: readonly ModelMessage[],
   toolOf: (nameFromModel: string) => string,
 ): readonly GuardCall[] {

@@ -1,4 +1,4 @@
-import { fieldsOf, isFunction, isName, isNumber, optional, refuse, type Given } from '../values/given.ts'
+import { fieldsOf, isFunction, isName, isNumber, optional, refuse, type Validator } from '../values/validators.ts'
 
 /** What other sessions use of a budget that is too short for this session. */
 export interface LeaseShortage {
@@ -72,7 +72,7 @@ export interface BudgetLease {
   uses?(use: LeaseUse): void
 }
 
-export const isBudgetLease: Given = (name, value) => {
+export const isBudgetLease: Validator = (name, value) => {
   const fields = fieldsOf(value) ?? refuse(name, 'a lease: { name, usd, growTo }', value)
   isName(`${name}.name`, fields['name'])
   isNumber(`${name}.usd`, fields['usd'])

@@ -12,7 +12,7 @@ export type Amount = {
   readonly tokens: number
 }
 
-export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
+export const zeroAmount: Amount = Object.freeze({ nanos: 0, tokens: 0 })
 
 /** Options for creating a ledger. */
 interface LedgerPlace {
@@ -48,7 +48,7 @@ export interface LedgerFigures {
 export type Room = (outputTokens: number) => Amount
 
 /** An amount to leave free on the ledger of the run that will need it. A subagent's own limits are not affected. */
-export interface HeldBack {
+export interface Reserve {
   readonly ledger: Ledger
   readonly room: Room
 }
@@ -178,7 +178,7 @@ export class Ledger {
   }
 
   /** What could be reserved if its lease were unlimited. */
-  availableBesideLease(): Amount {
+  availableIgnoringLease(): Amount {
     return availableOnLine(this.#lines.filter(({ isLease }) => !isLease))
   }
 
@@ -228,7 +228,7 @@ export class Ledger {
     const available = this.available()
     if (amount.nanos > available.nanos || amount.tokens > available.tokens) return undefined
     for (const line of this.#lines) {
-      line.reserved = plus(line.reserved, amount)
+      line.reserved = addAmounts(line.reserved, amount)
       line.holders += 1
     }
     const reservation: Reservation = { amount, lines: this.#lines }
@@ -249,9 +249,9 @@ export class Ledger {
     for (const line of reservation.lines) {
       line.reserved = subtractAmounts(line.reserved, reservation.amount)
       line.holders -= 1
-      line.settled = plus(line.settled, settled)
+      line.settled = addAmounts(line.settled, settled)
       line.lease?.settle(reservation, settled.nanos)
-      if (!isKnown) line.unknown = plus(line.unknown, settled)
+      if (!isKnown) line.unknown = addAmounts(line.unknown, settled)
     }
     this.queue.retryWaiting()
   }
@@ -262,18 +262,18 @@ export class Ledger {
   }
 
   /** Adds what was spent before this process began, according to a record. @throws HaltingError `internal` for an invalid amount. */
-  restore(spent: Amount, unknown: Amount = nothing): void {
+  restore(spent: Amount, unknown: Amount = zeroAmount): void {
     assertAmount(spent)
     assertAmount(unknown)
     for (const line of this.#ownLines) {
-      line.settled = plus(line.settled, spent)
-      line.unknown = plus(line.unknown, unknown)
+      line.settled = addAmounts(line.settled, spent)
+      line.unknown = addAmounts(line.unknown, unknown)
     }
     this.queue.retryWaiting()
   }
 
   /** Subtracts the spending of a run that another run continues from. The other run counts it again. */
-  takeBack(spent: Amount, unknown: Amount = nothing): void {
+  subtract(spent: Amount, unknown: Amount = zeroAmount): void {
     for (const line of this.#ownLines) {
       line.settled = subtractAmounts(line.settled, spent)
       line.unknown = subtractAmounts(line.unknown, unknown)
@@ -286,8 +286,10 @@ export class Ledger {
     assertAmount(spent)
     for (const line of this.#ownLines) {
       if (line.isOfAgent) continue
-      line.settled = plus(subtractAmounts(line.settled, worst), spent)
-      line.unknown = known ? subtractAmounts(line.unknown, worst) : plus(subtractAmounts(line.unknown, worst), spent)
+      line.settled = addAmounts(subtractAmounts(line.settled, worst), spent)
+      line.unknown = known
+        ? subtractAmounts(line.unknown, worst)
+        : addAmounts(subtractAmounts(line.unknown, worst), spent)
     }
     this.queue.retryWaiting()
   }
@@ -295,7 +297,7 @@ export class Ledger {
   /** Adds the recorded spending of a subagent. Since the resume it is on the ledger of the run, but not on that of the subagent. */
   restoreAgent(spent: Amount): void {
     if (!isAmount(spent)) return
-    for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
+    for (const line of this.#lines) if (line.isOfAgent) line.settled = addAmounts(line.settled, spent)
     this.queue.retryWaiting()
   }
 
@@ -306,7 +308,7 @@ export class Ledger {
   /** The settled, reserved and available amounts at this moment. */
   figures(): LedgerFigures {
     const line = this.#lines[0]
-    const { settled, reserved, unknown } = line ?? { settled: nothing, reserved: nothing, unknown: nothing }
+    const { settled, reserved, unknown } = line ?? { settled: zeroAmount, reserved: zeroAmount, unknown: zeroAmount }
     return { settled, reserved, unknown, available: this.available() }
   }
 }
@@ -326,10 +328,10 @@ function newLine(limits: Partial<LedgerLimits>): Line {
     isLease: false,
     isShared: false,
     isOfAgent: false,
-    settled: nothing,
-    reserved: nothing,
+    settled: zeroAmount,
+    reserved: zeroAmount,
     holders: 0,
-    unknown: nothing,
+    unknown: zeroAmount,
     limits: limitsWith(limits),
   }
 }
@@ -349,7 +351,7 @@ function assertAmount(amount: Amount): void {
   throw new HaltingError('internal', `Invalid ledger amount: ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
 }
 
-export function plus(a: Amount, b: Amount): Amount {
+export function addAmounts(a: Amount, b: Amount): Amount {
   if (b.nanos === 0 && b.tokens === 0) return a
   return { nanos: a.nanos + b.nanos, tokens: a.tokens + b.tokens }
 }

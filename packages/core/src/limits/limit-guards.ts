@@ -1,4 +1,4 @@
-import { refuse } from '../values/given.ts'
+import { refuse } from '../values/validators.ts'
 import type { ModelStopReason } from '../model/messages.ts'
 import { StopSignal } from '../endings/signal.ts'
 import {
@@ -57,7 +57,7 @@ export function stepLimit(steps: number): StepsLimitHook {
 
 // Spec R-SUB-4.
 /** Whether a guard also applies to a subagent. A step limit does not: a subagent counts its own turns. */
-export function isForAgents(guard: Guard): boolean {
+export function appliesToAgents(guard: Guard): boolean {
   return !(guard instanceof StepsLimitHook)
 }
 

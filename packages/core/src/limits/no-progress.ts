@@ -1,4 +1,4 @@
-import { fieldsOf, isNumber, optional, refuse } from '../values/given.ts'
+import { fieldsOf, isNumber, optional, refuse } from '../values/validators.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView, Reminder } from './guard.ts'
 import { defaultRemindAt, defaultRepeats, nearestCycle, type Cycle } from './recent-turns.ts'
@@ -62,7 +62,7 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
     reminds({ recentTurns, repeated, checkpoint }) {
       const cycle = checkpoint === 'after_tools' ? nearestCycle(recentTurns, repeats) : undefined
       // A cycle of failing calls is still a cycle.
-      if (cycle !== undefined && isDueToRemind(cycle, repeats, remindAt)) return sameTurns
+      if (cycle !== undefined && shouldRemind(cycle, repeats, remindAt)) return sameTurns
       return repeated === undefined ? noReminders : remindersOfFailures(repeated)
     },
     remaining({ recentTurns }) {
@@ -94,7 +94,7 @@ const equalErrorsAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_
 const equalAnswersAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_answers'])
 
 /** Whether the cycle has used enough of its limit for a reminder. A cycle that waits has a higher limit and is reminded later. */
-export function isDueToRemind(
+export function shouldRemind(
   { repeats, limit }: Cycle,
   allRepeats: number = defaultRepeats,
   remindAt: number = defaultRemindAt,

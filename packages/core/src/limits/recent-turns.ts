@@ -15,7 +15,7 @@ const turnsWithWaits = 25
  * A turn counts as waiting when one of its tools runs at least this long, such as `sleep 30` or a slow test. The
  * threshold is 5 seconds minus the timer error of hosts.
  */
-export const waitMs = 4_990
+export const waitThresholdMs = 4_990
 
 /** The newest turns as a repeating cycle. */
 export interface Cycle {

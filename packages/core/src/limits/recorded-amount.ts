@@ -12,7 +12,7 @@ export function amountOf({ nanos, tokens }: Recorded): Amount {
  * The maximum cost of a request according to its recorded grant: the reserved amount, or the recorded bound if no limit
  * required a reservation. Undefined for a grant of an earlier version.
  */
-export function mostOfGrant(grant: Recorded): Amount | undefined {
+export function maxOfGrant(grant: Recorded): Amount | undefined {
   const reserved = amountOf(grant)
   if (reserved.tokens > 0) return reserved
   return isJsonObject(grant['most']) ? amountOf(grant['most']) : undefined
@@ -35,7 +35,7 @@ export function boundsOfGrant(grant: Recorded): GrantBounds | undefined {
   const { least, most, maxTokens } = grant
   if (!isJsonObject(least) || !isJsonObject(most)) return undefined
   const bounds = { least: amountOf(least), most: amountOf(most) }
-  const input = (mostOfGrant(grant)?.tokens ?? 0) - nonNegative(maxTokens)
+  const input = (maxOfGrant(grant)?.tokens ?? 0) - nonNegative(maxTokens)
   const usefulTokens = bounds.least.tokens - input
   const capTokens = bounds.most.tokens - input
   return usefulTokens > 0 && usefulTokens <= capTokens ? { ...bounds, usefulTokens, capTokens } : undefined

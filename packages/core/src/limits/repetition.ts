@@ -71,7 +71,7 @@ function errorsAfter(
 }
 
 /** The progress after an answer without calls was sent back. */
-export function afterSentBack(before: RepetitionProgress | undefined, hash: number): RepetitionProgress {
+export function afterAnswerSentBack(before: RepetitionProgress | undefined, hash: number): RepetitionProgress {
   const { newest: _, ...rest } = before ?? {}
   return { ...rest, answer: { hash, times: before?.answer?.hash === hash ? before.answer.times + 1 : 1 } }
 }

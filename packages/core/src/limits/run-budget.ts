@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isName, isNumber, refuse, type Given } from '../values/given.ts'
+import { fieldsOf, isName, isNumber, refuse, type Validator } from '../values/validators.ts'
 import { Ledger } from './ledger.ts'
 import { nanosOf, usdOf } from '../model/prices.ts'
 
@@ -80,11 +80,11 @@ export function ledgerOfBudget(budget: SharedRunBudget): Ledger {
 
 const expectedBudget = 'one that sharedBudget({ usd }) made, the same object for each run'
 
-export const isSharedBudget: Given = (name, value) => {
+export const isSharedBudget: Validator = (name, value) => {
   if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expectedBudget, value)
 }
 
-const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {
+const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Validator } = {
   usd: isNumber,
   tokens: isNumber,
   name: isName,

@@ -57,7 +57,7 @@ export interface Leased {
 }
 
 /** The largest amount that is counted exactly (nine million dollars). Nothing is leased above it. */
-export const mostNanos: number = Number.MAX_SAFE_INTEGER
+export const maxNanos: number = Number.MAX_SAFE_INTEGER
 /** The last possible work turn. */
 const lastTurn = Number.MAX_SAFE_INTEGER
 
@@ -94,7 +94,7 @@ export function closeLease({ budget, lease }: Leased, spent: Spent | null): Leas
 
 /** What can still be leased. */
 export function leftOfBudget({ limitNanos, leasedNanos }: SharedBudget): number {
-  return Math.max(0, Math.min(limitNanos ?? mostNanos, mostNanos) - leasedNanos)
+  return Math.max(0, Math.min(limitNanos ?? maxNanos, maxNanos) - leasedNanos)
 }
 
 function isOutdated(lease: Lease, turn: number): boolean {

@@ -2,7 +2,7 @@ import { type AbortCause, sharedAbort } from '../values/abort.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'
 import type { RunEvent } from '../state/events.ts'
-import type { LimitAnswer } from '../state/limit-question.ts'
+import type { LimitAnswer } from '../state/limit-request.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { QueryEngine } from '../api/engine.ts'
@@ -13,7 +13,7 @@ import type { PermissionAnswer } from '../run/can-use-tool.ts'
 import { EventListeners } from './event-listeners.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
-import type { SessionParts } from './parts.ts'
+import type { SessionParts } from './session-parts.ts'
 import { LimitQuestions, Questions } from './questions.ts'
 import { SessionView } from './session-view.ts'
 import type {
@@ -407,12 +407,12 @@ class LiveSession implements Session {
 
   #markChanged(): void {
     this.#snapshot = undefined
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   }
 
   #emit(event: SessionEvent): void {
     if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
-    this.#listeners.tell(event)
+    this.#listeners.emit(event)
   }
 }
 

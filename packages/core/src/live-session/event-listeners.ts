@@ -14,7 +14,7 @@ export class EventListeners {
   }
 
   /** Calls every listener. Errors of listeners are ignored. */
-  tell(event: SessionEvent): void {
+  emit(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event)
@@ -25,12 +25,12 @@ export class EventListeners {
   }
 
   /** Emits `changed` once for all changes of the same turn of the event loop. */
-  tellOfChange(): void {
+  emitChange(): void {
     if (this.#isChangePending) return
     this.#isChangePending = true
     queueMicrotask(() => {
       this.#isChangePending = false
-      this.tell({ type: 'changed' })
+      this.emit({ type: 'changed' })
     })
   }
 

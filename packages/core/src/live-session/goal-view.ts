@@ -1,4 +1,4 @@
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { RunEvent } from '../state/events.ts'
 import type { GoalSpec } from '../verification/goal-record.ts'
 import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'

@@ -20,7 +20,7 @@ export type {
 } from './session.ts'
 export { createSession } from './create-session.ts'
 export { nextStop, type LeftOfRun, type NextStop } from './next-stop.ts'
-export type { SessionParts, SessionFile } from './parts.ts'
+export type { SessionParts, SessionFile } from './session-parts.ts'
 // For sessions that another process runs.
 export { checkPrompt } from './check-prompt.ts'
 export { EventListeners } from './event-listeners.ts'

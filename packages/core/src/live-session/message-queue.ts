@@ -1,6 +1,6 @@
 import type { MessageContent } from '../model/messages.ts'
 import type { QueryEngine } from '../api/engine.ts'
-import type { InboxMessage } from '../steps/control.ts'
+import type { InboxMessage } from '../steps/external-input.ts'
 import type { QueuedMessage } from './session.ts'
 
 /** Options of a submitted message. */

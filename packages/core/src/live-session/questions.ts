@@ -2,7 +2,7 @@ import { checkAnswer } from '../run/answer-shape.ts'
 import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../run/can-use-tool.ts'
 import type { Question, SessionEvent } from './session.ts'
 import { requestWithdrawn } from '../permissions/permission-texts.ts'
-import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-question.ts'
+import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-request.ts'
 
 /** An open permission request, and its waiting caller. */
 interface OpenQuestion {

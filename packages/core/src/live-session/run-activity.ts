@@ -1,5 +1,5 @@
 import type { RunEvent } from '../state/events.ts'
-import { spendsTurn } from '../limits/allowance.ts'
+import { spendsTurn } from '../limits/transition-rules.ts'
 import { failureName } from '../model/model-error.ts'
 import type { Activity } from './session.ts'
 

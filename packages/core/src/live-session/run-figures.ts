@@ -1,7 +1,7 @@
 import type { RunEvent } from '../state/events.ts'
-import type { RunResult } from '../endings/terminal.ts'
-import { figuresIn, innermostEvent } from '../state/figures-in.ts'
-import { spendsTurn } from '../limits/allowance.ts'
+import type { RunResult } from '../endings/run-result.ts'
+import { figuresIn, innermostEvent } from '../state/event-figures.ts'
+import { spendsTurn } from '../limits/transition-rules.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 

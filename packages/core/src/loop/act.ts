@@ -1,4 +1,4 @@
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { HookMessage } from '../hooks/hook-outcome.ts'
 import type { ToolUseBlock } from '../model/messages.ts'
 import { beginAgents } from '../tool-calls/background-agents.ts'
@@ -19,12 +19,12 @@ export function act(
   calls: readonly ToolUseBlock[],
   early: EarlyStarts,
   remarks: readonly HookMessage[],
-): Eventually<Outcome> {
+): MaybePromise<Outcome> {
   const startedInReplay = run.ports.steps.replaying
   const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), startedInReplay })
   run.tools = phase
-  const ran = after(limitCalls(run, phase), () => runBatches(run, phase))
-  return after(ran, () => {
+  const ran = andThen(limitCalls(run, phase), () => runBatches(run, phase))
+  return andThen(ran, () => {
     enterResults(run, phase)
     beginAgents(run)
     return afterTools(run, phase)
@@ -32,7 +32,7 @@ export function act(
 }
 
 /** Runs the approved calls. The model is asked after that. */
-export function actOnApproved(run: Run): Eventually<Outcome> {
+export function actOnApproved(run: Run): MaybePromise<Outcome> {
   emitTurnStart(run)
   return act(run, openCallsOf(run.transcript), noEarlyStarts, [])
 }

@@ -2,9 +2,9 @@ import { checkTokenBudget, diminishingThreshold } from '../limits/token-target.t
 import type { Settled } from '../values/settle.ts'
 import { plainTextOf } from '../model/content.ts'
 import { HaltingError, messageOf } from '../values/errors.ts'
-import { after, disregard, firstOf, type Eventually } from '../values/eventually.ts'
+import { andThen, ignoreRejection, firstResult, type MaybePromise } from '../values/maybe-promise.ts'
 import { hashText } from '../values/hash.ts'
-import { changesOf } from '../verification/goal-progress.ts'
+import { changeCount } from '../verification/goal-progress.ts'
 import {
   stopHookOutcomeOf,
   type RegisteredStopHook,
@@ -16,12 +16,20 @@ import { textOf, type AssistantMessage } from '../model/messages.ts'
 import { lastAnswer } from '../sdk/result-message.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { RunProgress, StopHookRepeats } from '../state/state.ts'
-import { headOf, many } from '../values/text.ts'
-import { guardsAt, inboxAt } from '../run/checkpoint.ts'
+import { headOf, countOf } from '../values/text.ts'
+import { guardsAt, inboxAt } from '../run/cancellation-points.ts'
 import { abortEnding, maxTurnsEnding, signalEnding, stopRequestedSignal } from '../run/pending-endings.ts'
 import { goalAtAnswer, isGoalMet } from './goals.ts'
-import { hookFigures } from '../run/limits-left.ts'
-import { draftOf, endWith, proceed, continueWith, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { hookFigures } from '../run/limit-use.ts'
+import {
+  pendingEndingOf,
+  endWith,
+  proceed,
+  continueWith,
+  type PendingEnding,
+  type Outcome,
+  type Route,
+} from '../run/outcome.ts'
 import { withSentBackCount } from '../run/repetition.ts'
 import type { Run } from '../run/run.ts'
 import { stepWithQuestions } from '../request/step-with-questions.ts'
@@ -38,7 +46,7 @@ import {
   schemaMismatch,
 } from '../endings/ending-texts.ts'
 
-type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
+type Stage = (run: Run, message: AssistantMessage) => MaybePromise<Outcome | undefined>
 
 /** The checks of an answer without tool calls, in order. The first check that returns an outcome decides. */
 const answerStages: readonly Stage[] = [
@@ -55,9 +63,11 @@ const answerStages: readonly Stage[] = [
 const verificationReplyStages: readonly Stage[] = [finishReason, followUps]
 
 /** After an answer without tool calls: one of the checks asks the model again, or the run ends as `completed`. */
-export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
-  return after(
-    firstOf(isAnswerUnderVerification(run) ? verificationReplyStages : answerStages, (stage) => stage(run, message)),
+export function afterAnswer(run: Run, message: AssistantMessage): MaybePromise<Outcome> {
+  return andThen(
+    firstResult(isAnswerUnderVerification(run) ? verificationReplyStages : answerStages, (stage) =>
+      stage(run, message),
+    ),
     (outcome) => (outcome === undefined ? endWith(answerEnding(run)) : withSentBackCount(run, message, outcome)),
   )
 }
@@ -67,12 +77,12 @@ function finishReason(run: Run): Outcome | undefined {
   return run.signals.hasAny() ? endWith(signalEnding(run, raisedBy)) : undefined
 }
 
-function followUps(run: Run): Eventually<Outcome | undefined> {
-  return after(
+function followUps(run: Run): MaybePromise<Outcome | undefined> {
+  return andThen(
     waitForTasks(run),
     (aborted) =>
       aborted ??
-      after(inboxAt(run, 'end'), (hasInput) =>
+      andThen(inboxAt(run, 'end'), (hasInput) =>
         hasInput ? proceed([continueWith('user_input')], () => maxTurnsEnding(run)) : undefined,
       ),
   )
@@ -94,7 +104,7 @@ function schemaProblem(checked: unknown): string | undefined {
     if (checked.fits === false)
       return headOf(plainTextOf('message' in checked ? checked.message : undefined), maxProblemCharacters)
   }
-  disregard(checked)
+  ignoreRejection(checked)
   throw new HaltingError(
     'callback',
     'The check of the output schema returned no valid result. Return { fits: true, value } or { fits: false, message }.',
@@ -115,7 +125,7 @@ function retryOutput(problem: string): Outcome {
       return 'taken'
     },
   }
-  return proceed([retry], () => draftOf('structured_output_retry_exhausted', signal))
+  return proceed([retry], () => pendingEndingOf('structured_output_retry_exhausted', signal))
 }
 
 /** A stop hook that blocks the answer, and its reason. */
@@ -132,17 +142,17 @@ interface StopHookRequests {
 
 // Spec R-SHOOK-1, R-SHOOK-2.
 /** Runs the stop hooks. Precedence of their outcomes: block, prevent, pass. */
-function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
+function stopHooks(run: Run, message: AssistantMessage): MaybePromise<Outcome | undefined> {
   const hookRequests: StopHookRequests = { blocks: [], prevented: undefined }
   const scope = run.identity.depth === 0 ? 'run' : 'agents'
   const hooks = run.context.stopHooks.filter(({ hook }) => (hook.of ?? 'run') === scope)
-  const aborted = firstOf(hooks, (hook) => callStopHook(run, hook, message, hookRequests))
-  return after(aborted, (outcome) => {
+  const aborted = firstResult(hooks, (hook) => callStopHook(run, hook, message, hookRequests))
+  return andThen(aborted, (outcome) => {
     if (outcome !== undefined) return outcome
     if (hookRequests.blocks.length > 0) return sendBackForHooks(run, hookRequests.blocks)
     const { prevented } = hookRequests
     if (prevented === undefined) return undefined
-    return endWith(draftOf('stop_hook_prevented', stopRequestedSignal(prevented.hook, prevented.reason)))
+    return endWith(pendingEndingOf('stop_hook_prevented', stopRequestedSignal(prevented.hook, prevented.reason)))
   })
 }
 
@@ -151,7 +161,7 @@ function callStopHook(
   { id, hook }: RegisteredStopHook,
   message: AssistantMessage,
   hookRequests: StopHookRequests,
-): Eventually<Outcome | undefined> {
+): MaybePromise<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
   // The figures before the step, as other hooks receive them.
@@ -165,7 +175,7 @@ function callStopHook(
     },
     cut: (_outcome, aborted) => ({ aborted }),
   })
-  return after(step, ({ value: outcome, durationMs }) => {
+  return andThen(step, ({ value: outcome, durationMs }) => {
     run.emit({ type: 'hook_end', ...event, outcome, durationMs })
     if (outcome.aborted !== undefined) return endWith(abortEnding(run, outcome.aborted, 'streaming'))
     if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
@@ -230,7 +240,7 @@ const maxRepeats = 3
 /** The block, with the number of consecutive blocks that were identical. */
 function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
   const { stopHookBlocks = [] } = spent
-  const current = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
+  const current = { hook, reason: hashText(reason.trim()), changes: changeCount(spent) }
   const last = stopHookBlocks.find((each) => each.hook === hook)
   const isRepeat = last?.reason === current.reason && last.changes === current.changes
   return { ...current, times: isRepeat ? last.times + 1 : 1 }
@@ -240,18 +250,21 @@ type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
 
 // Spec R-GOAL-20, R-GOAL-24.
 /** The ending for an answer that a stop hook still blocks: the retries are used up, or they changed nothing. */
-function hookUnmetEnding(block: HookBlock | undefined, figures: UnmetFigures): Draft {
+function hookUnmetEnding(block: HookBlock | undefined, figures: UnmetFigures): PendingEnding {
   const { hook = '', reason = '' } = block ?? {}
   const message = hookUnmet(hook, describeUnmet(figures), firstLineOf(reason))
   const context = { hook, ...figures, reason: headOf(reason, maxProblemCharacters) }
-  return draftOf('stop_hook_unmet', new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }))
+  return pendingEndingOf(
+    'stop_hook_unmet',
+    new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }),
+  )
 }
 
 function describeUnmet(figures: UnmetFigures): string {
   if ('repeats' in figures) return blockedAgain(figures.repeats)
   const { sentBack } = figures
   if (sentBack === 0) return blocksFinally
-  return blocksStill(many(sentBack, 'time'))
+  return blocksStill(countOf(sentBack, 'time'))
 }
 
 /** Maximum characters of a hook's reason in the message of an ending. */
@@ -264,19 +277,22 @@ function firstLineOf(reason: string): string {
 
 // Spec R-GOAL-21.
 /** The ending of an accepted answer: `completed`, or `no_answer` when the run has produced no text since its prompt. */
-function answerEnding(run: Run): Draft {
+function answerEnding(run: Run): PendingEnding {
   const { context, spent, transcript, startLength } = run
   const isDone = context.settings.output !== null || isGoalMet(spent)
   if (isDone || lastAnswer(run) !== '') {
     const message = answered
-    return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))
+    return pendingEndingOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))
   }
   const replies = transcript.since(startLength).filter((entry) => entry.kind === 'assistant').length
   const message = noAnswer(replies)
-  return draftOf('no_answer', new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }))
+  return pendingEndingOf(
+    'no_answer',
+    new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }),
+  )
 }
 
-function verification(run: Run): Eventually<Outcome | undefined> {
+function verification(run: Run): MaybePromise<Outcome | undefined> {
   return verifyAtAnswer(run, () => answerEnding(run))
 }
 

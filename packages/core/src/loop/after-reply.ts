@@ -1,21 +1,21 @@
 import type { AbortCause } from '../values/abort.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { act } from './act.ts'
 import { afterAnswer } from './after-answer.ts'
 import { appendReply, type Answer } from './ask.ts'
 import { closeAbortedCalls, closeNotRun } from '../tool-calls/close-calls.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
 import { recordedCalls, committedUsd, type Run } from '../run/run.ts'
-import { externalInputAt, guardsAt } from '../run/checkpoint.ts'
+import { externalInputAt, guardsAt } from '../run/cancellation-points.ts'
 import { abortEnding, budgetEnding, tokenLimitEnding, refusalEnding, signalEnding } from '../run/pending-endings.ts'
 import { loweredTimeEnding } from './lowered-limit.ts'
 import { isIncomplete, recoverIncomplete } from './incomplete.ts'
-import { endWith, type Draft, type Outcome } from '../run/outcome.ts'
+import { endWith, type PendingEnding, type Outcome } from '../run/outcome.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
 import { notRunReasons, runStoppedBy } from '../tools/result-texts.ts'
 
 /** Processes a reply. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
-export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
+export function afterReply(run: Run, reply: Answer): MaybePromise<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
   const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.turnEnd) : noGuards
@@ -26,9 +26,9 @@ export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   appendReply(run, reply)
   const recorded = recordedCalls(run, reply.calls)
   const position = recorded === undefined ? run.turnEnd : 'passed'
-  return after(runHooks(run, 'afterInference', noSubject, position), (hooks) => {
+  return andThen(runHooks(run, 'afterInference', noSubject, position), (hooks) => {
     if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
-    return after(externalInputAt(run, 'after_reply'), (abort) =>
+    return andThen(externalInputAt(run, 'after_reply'), (abort) =>
       abort === undefined
         ? continueAfterReply(run, reply, hooks, { position, raisedBy })
         : endAborted(run, reply, abort),
@@ -58,7 +58,7 @@ function continueAfterReply(
   { message, calls, early }: Answer,
   { messages }: HookRun,
   { position, raisedBy }: ReplyCheck,
-): Eventually<Outcome> {
+): MaybePromise<Outcome> {
   const stop =
     position === 'passed'
       ? undefined
@@ -76,22 +76,22 @@ function continueAfterReply(
   return afterAnswer(run, message)
 }
 
-function raisedSignalEnding(run: Run, raisedBy: readonly string[]): Draft | undefined {
+function raisedSignalEnding(run: Run, raisedBy: readonly string[]): PendingEnding | undefined {
   return run.signals.hasAny() ? signalEnding(run, raisedBy) : undefined
 }
 
-function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Eventually<Outcome> {
-  return after(closeAbortedCalls(run, message, cause, early), () => endWith(abortEnding(run, cause, 'streaming')))
+function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): MaybePromise<Outcome> {
+  return andThen(closeAbortedCalls(run, message, cause, early), () => endWith(abortEnding(run, cause, 'streaming')))
 }
 
 // Spec R-BUD-8.
 /** A second check in addition to the ledger: compares the cost with the budget after every message. */
-function budgetReachedEnding(run: Run): Draft | undefined {
+function budgetReachedEnding(run: Run): PendingEnding | undefined {
   const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
   return spentUsd >= run.context.settings.maxBudgetUsd ? budgetEnding(run) : undefined
 }
 
 /** Ends the run when the service wrote more tokens than requested. The ledger cannot prevent that. */
-function tokensExceededEnding(run: Run): Draft | undefined {
+function tokensExceededEnding(run: Run): PendingEnding | undefined {
   return run.spent.totalTokens > run.context.settings.maxTotalTokens ? tokenLimitEnding(run) : undefined
 }

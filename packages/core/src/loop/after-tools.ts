@@ -1,15 +1,23 @@
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { terminalOf } from '../endings/terminal.ts'
+import { endingReasonOf } from '../endings/run-result.ts'
 import { jsonObjectOf } from '../values/json.ts'
 import type { ToolUseBlock } from '../model/messages.ts'
-import { callLimitDraft } from '../tool-calls/batch.ts'
+import { callLimitEnding } from '../tool-calls/batch.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from '../run/tool-phase.ts'
-import { askGuards, externalInputAt } from '../run/checkpoint.ts'
+import { askGuards, externalInputAt } from '../run/cancellation-points.ts'
 import { abortEnding, maxTurnsEnding, signalEnding } from '../run/pending-endings.ts'
 import { goalAfterTurn } from './goals.ts'
 import { loweredLimitEnding } from './lowered-limit.ts'
-import { draftOf, endWith, proceed, continueWith, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import {
+  pendingEndingOf,
+  endWith,
+  proceed,
+  continueWith,
+  type PendingEnding,
+  type Outcome,
+  type Route,
+} from '../run/outcome.ts'
 import { reminderRoutes } from '../run/repetition.ts'
 import type { Run } from '../run/run.ts'
 import { addHookMessages, noSubject, runHooks } from '../request/run-hooks.ts'
@@ -19,23 +27,23 @@ import { waitingForApproval } from '../endings/ending-texts.ts'
  * Checks after the tools, in this order: abort, a stop thrown by a tool, hook_stopped, needs_approval, guards, lowered
  * limits, max_tool_calls, a met goal, max_turns.
  */
-export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
-  return after(externalInputAt(run, 'after_tools'), (externalAbort) => {
+export function afterTools(run: Run, phase: ToolPhase): MaybePromise<Outcome> {
+  return andThen(externalInputAt(run, 'after_tools'), (externalAbort) => {
     const abort = phase.abort ?? externalAbort
     if (abort !== undefined) return endWith(abortEnding(run, abort, 'tools'))
     for (const { signal } of phase.stops) run.raise(signal, 'after_tools')
     const position = run.turnEnd
     const { raisedBy, reminders } = askGuards(run, 'after_tools', position)
-    return after(runHooks(run, 'afterStep', noSubject, position), (hooks) => {
+    return andThen(runHooks(run, 'afterStep', noSubject, position), (hooks) => {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return endWith(abortEnding(run, hooks.aborted, 'tools'))
       const ending =
         raisedStopEnding(phase) ??
         raisedSignalEnding(run, raisedBy) ??
         loweredLimitEnding(run) ??
-        callLimitDraft(run, phase)
+        callLimitEnding(run, phase)
       if (ending !== undefined) return endWith(ending)
-      return after(goalAfterTurn(run), (goalEnding) =>
+      return andThen(goalAfterTurn(run), (goalEnding) =>
         goalEnding === undefined
           ? proceed([...reminderRoutes(run, reminders, position), ...nextTurn], () => maxTurnsEnding(run))
           : endWith(goalEnding),
@@ -47,30 +55,30 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
 const nextTurn: readonly Route[] = [continueWith('next_turn')]
 
 /** The ending if a tool threw a stop, a hook stopped the run, or a call needs approval. */
-function raisedStopEnding({ stops, pending, calls }: ToolPhase): Draft | undefined {
+function raisedStopEnding({ stops, pending, calls }: ToolPhase): PendingEnding | undefined {
   const thrown = stops.find((stop) => stop.origin === 'tool')
-  if (thrown !== undefined) return draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal)
+  if (thrown !== undefined) return pendingEndingOf(endingReasonOf(thrown.signal, 'tool'), thrown.signal)
   if (stops[0] !== undefined) return hookStopEnding(stops[0])
   return pending.length > 0 ? approvalEnding(pending, calls) : undefined
 }
 
-function raisedSignalEnding(run: Run, raisedBy: readonly string[]): Draft | undefined {
+function raisedSignalEnding(run: Run, raisedBy: readonly string[]): PendingEnding | undefined {
   return run.signals.hasAny() ? signalEnding(run, raisedBy) : undefined
 }
 
-function hookStopEnding(stop: RaisedStop): Draft {
-  const reason = terminalOf(stop.signal, stop.origin)
-  if (reason !== 'hook_stopped') return draftOf(reason, stop.signal)
+function hookStopEnding(stop: RaisedStop): PendingEnding {
+  const reason = endingReasonOf(stop.signal, stop.origin)
+  if (reason !== 'hook_stopped') return pendingEndingOf(reason, stop.signal)
   const closingEntry = {
     type: 'hook_stopped_continuation',
     hook: stop.hook ?? '',
     message: stop.signal.message,
     callId: stop.callId,
   } as const
-  return draftOf(reason, stop.signal, { closingEntry })
+  return pendingEndingOf(reason, stop.signal, { closingEntry })
 }
 
-function approvalEnding(pending: readonly PendingCall[], calls: ToolPhase['calls']): Draft {
+function approvalEnding(pending: readonly PendingCall[], calls: ToolPhase['calls']): PendingEnding {
   const names = pending.map(({ call }) => call.name).join(', ')
   const signal = new StopSignal({
     reason: 'stop_requested',
@@ -86,7 +94,7 @@ function approvalEnding(pending: readonly PendingCall[], calls: ToolPhase['calls
     },
     source: 'permissions',
   })
-  return draftOf('needs_approval', signal)
+  return pendingEndingOf('needs_approval', signal)
 }
 
 function isUnchanged({ id, input }: ToolUseBlock, calls: readonly ToolUseBlock[]): boolean {

@@ -1,15 +1,15 @@
-import { allowances } from '../limits/allowance.ts'
-import { defenceFigures } from '../context/port.ts'
-import type { HeldBack } from '../limits/ledger.ts'
+import { transitionRules } from '../limits/transition-rules.ts'
+import { defenceFigures } from '../context/context-manager.ts'
+import type { Reserve } from '../limits/ledger.ts'
 import { usdOf } from '../model/prices.ts'
 import type { AbortCause } from '../values/abort.ts'
 import { type AssistantMessage, type ToolUseBlock, isToolUse, toolCallsOf, type Usage } from '../model/messages.ts'
 import { lastPassOf } from '../model/billed-parts.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model, ModelRequest } from '../model/model.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import { noEarlyStarts, type EarlyStarts } from '../run/tool-phase.ts'
-import { askModel, type Asked, type Asker, type Failure } from '../request/ask-model.ts'
+import { askModel, type RequestOutcome, type Requester, type Failure } from '../request/ask-model.ts'
 import { warningsOf, type Attempt, type RequestPlan } from '../request/request-plan.ts'
 import { chargeOf } from '../request/charge.ts'
 import { currentModel, outputCap, toolChoiceNow } from '../request/current-model.ts'
@@ -17,14 +17,14 @@ import { estimatePrompt, estimateRequest } from '../request/estimate.ts'
 import { inputBoundOf } from '../request/input-bound.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap } from '../request/grant.ts'
 import { nextCount, promptDigest } from '../request/prompt-count.ts'
-import { capInWindow } from '../request/reply-room.ts'
+import { capInWindow } from '../request/reply-cap.ts'
 import { learnFromRefusal, windowOf } from '../request/window.ts'
-import { heldBackBy } from '../request/reserve.ts'
-import { startEarly } from '../tool-calls/start-early.ts'
+import { reservesOf } from '../request/reserve.ts'
+import { startEarly } from '../tool-calls/early-starts.ts'
 import { enterWaits } from '../request/questions.ts'
-import { settingsInWait } from '../run/checkpoint.ts'
+import { settingsInWait } from '../run/cancellation-points.ts'
 import type { RunEvent } from '../state/events.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { ServiceWaits } from '../model/service-waits.ts'
 import type { Run } from '../run/run.ts'
 
@@ -55,12 +55,12 @@ export interface Answer {
 }
 
 /** Asks the model for the next turn and passes its reply to the callback. The reply is not in the transcript yet. */
-export function ask<R>(run: Run, onReply: (run: Run, reply: Reply) => Eventually<R>): Promise<R> {
+export function ask<R>(run: Run, onReply: (run: Run, reply: Reply) => MaybePromise<R>): Promise<R> {
   const asker = new TurnAsker(run)
   return askModel(run, turnRequest(run), asker).then((asked) => onReply(run, replyOf(run, asked, asker.early)))
 }
 
-function replyOf(run: Run, asked: Asked, early: EarlyStarts): Reply {
+function replyOf(run: Run, asked: RequestOutcome, early: EarlyStarts): Reply {
   switch (asked.kind) {
     case 'answered':
       return answer(run, asked, early)
@@ -73,8 +73,8 @@ function replyOf(run: Run, asked: Asked, early: EarlyStarts): Reply {
   }
 }
 
-/** The `Asker` of the run itself, for its next turn. */
-class TurnAsker implements Asker {
+/** The `Requester` of the run itself, for its next turn. */
+class TurnAsker implements Requester {
   readonly retryName: string
   readonly canFallBack: boolean
   /** The early starts of the current attempt. */
@@ -87,7 +87,7 @@ class TurnAsker implements Asker {
     this.canFallBack = canFallBack(run)
   }
 
-  begin(attempt: number): ReturnType<Asker['begin']> {
+  begin(attempt: number): ReturnType<Requester['begin']> {
     const run = this.#run
     const { request, closing } = run.spent
     if (closing === null) this.early = startEarly(run)
@@ -100,7 +100,7 @@ class TurnAsker implements Asker {
     }
   }
 
-  tell(event: RunEvent): void {
+  report(event: RunEvent): void {
     this.#run.emit(event)
   }
 
@@ -112,9 +112,9 @@ class TurnAsker implements Asker {
     enterWaits(this.#run, waited)
   }
 
-  renew(attempt: number): Eventually<TurnRequest | undefined> {
+  renew(attempt: number): MaybePromise<TurnRequest | undefined> {
     const run = this.#run
-    return after(settingsInWait(run, attempt), (isSet) => (isSet ? turnRequest(run) : undefined))
+    return andThen(settingsInWait(run, attempt), (isSet) => (isSet ? turnRequest(run) : undefined))
   }
 }
 
@@ -156,8 +156,8 @@ class TurnRequest implements RequestPlan {
     return inputBoundOf(this.#run, model)
   }
 
-  heldBack(): readonly HeldBack[] {
-    return heldBackBy(this.#run)
+  reserves(): readonly Reserve[] {
+    return reservesOf(this.#run)
   }
 
   // Spec R-RES-12.
@@ -192,7 +192,9 @@ class TurnRequest implements RequestPlan {
 }
 
 function canFallBack({ context, spent }: Run): boolean {
-  return context.fallbackModel !== null && (spent.laps.inRun.model_fallback ?? 0) < allowances.model_fallback.laps
+  return (
+    context.fallbackModel !== null && (spent.laps.inRun.model_fallback ?? 0) < transitionRules.model_fallback.iterations
+  )
 }
 
 /** Enters the outcome of an attempt in the figures and emits its events. */
@@ -243,7 +245,7 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
       ? { ...spent.counted, tokens: spent.counted.tokens + (lastPassOf(message.usage)?.outputTokens ?? 0), length }
       : spent.counted,
   })
-  if (run.ports.isHeard()) emitWindowFigures(run)
+  if (run.ports.hasListener()) emitWindowFigures(run)
 }
 
 /** Reports how full the context window is. */

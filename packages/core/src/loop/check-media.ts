@@ -1,4 +1,4 @@
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { mediaProblem } from '../model/media/media-problem.ts'
 import { mediaIn, type MediaPlace, type PlacedMedia } from '../model/media/places.ts'
 import { isTooMuch, mediaDropped, noMedia, plusMedia, type MediaTotals } from '../model/media/too-much.ts'
@@ -23,14 +23,14 @@ type MediaRemoval = {
  * Replaces media that the service would refuse by notes. Returns an ending when the person just sent them: a person
  * expects an error then, not an answer without the media.
  */
-export function checkMedia(run: Run): Eventually<Outcome | undefined> {
+export function checkMedia(run: Run): MaybePromise<Outcome | undefined> {
   const name = `media:${run.spent.request}`
   // A recorded removal is applied, whatever this version of the program would remove (spec R-RES-11).
   const isRecorded = run.isRecorded(name)
   if (!isRecorded && isRequestRecorded(run)) return undefined
   const removal = isRecorded ? nothingRemoved : removalDue(run)
   if (removal === undefined) return undefined
-  return after(
+  return andThen(
     run.step<MediaRemoval>(name, () => removal),
     ({ value }) => applyRemoval(run, value),
   )

@@ -1,13 +1,13 @@
-import type { CollapseStage } from '../context/port.ts'
-import { usableSummary } from '../context/summarize.ts'
-import { after, type Eventually } from '../values/eventually.ts'
-import { askModel, type Asked } from '../request/ask-model.ts'
+import type { CollapseStage } from '../context/context-manager.ts'
+import { summaryOfReply } from '../context/summarize.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
+import { askModel, type RequestOutcome } from '../request/ask-model.ts'
 import { restoreForAgent } from '../request/charge.ts'
 import { currentModel } from '../request/current-model.ts'
 import { problemOfQuestion, questionPlan } from '../request/question.ts'
 import { OpenBill, type Bill } from '../run/request-bill.ts'
 import { askerFor, enterBill, enterCharge } from '../request/questions.ts'
-import { heldForNextRequest } from '../request/reserve.ts'
+import { reservesForNextRequest } from '../request/reserve.ts'
 import type { Run, Staging } from '../run/run.ts'
 
 /** The recorded outcome of a summary that is made during a turn. Its request attempts have their own steps. */
@@ -50,7 +50,7 @@ export function startStaging(run: Run, stage: CollapseStage): void {
 }
 
 /** Waits for the summary that is made during this turn, if there is one. */
-export function joinStaging(run: Run): Eventually<undefined> {
+export function joinStaging(run: Run): MaybePromise<undefined> {
   const { staging } = run
   run.staging = undefined
   return staging?.join()
@@ -73,9 +73,9 @@ class BackgroundSummary implements Staging {
     record.catch(() => {})
   }
 
-  join(): Eventually<undefined> {
+  join(): MaybePromise<undefined> {
     return this.#record.then((record) =>
-      after(
+      andThen(
         this.#run.step<StagingRecord>(this.#name, () => record, composite),
         ({ value, replayed }) => {
           if (replayed) restoreForAgent(this.#run, value.charges)
@@ -109,10 +109,10 @@ async function requestSummary(run: Run, stage: CollapseStage, name: string): Pro
   const model = question.model ?? currentModel(run)
   const plan = questionPlan(run, question, model, questionName(name, stage))
   // An optional summary must not end the run, so it leaves room for the next request.
-  const heldBack = heldForNextRequest(run)
+  const reserves = reservesForNextRequest(run)
   const asked = await askModel(
     run,
-    { ...plan, isBeside: true, isOptional: true, heldBack: () => heldBack },
+    { ...plan, isConcurrent: true, isOptional: true, reserves: () => reserves },
     askerFor(bill, `${name}/retry`),
   )
   const summary = summaryOf(asked)
@@ -120,10 +120,10 @@ async function requestSummary(run: Run, stage: CollapseStage, name: string): Pro
 }
 
 /** Empty when the request was made but failed. The record prevents a later turn from paying for it again. */
-function summaryOf(asked: Asked): string | undefined {
+function summaryOf(asked: RequestOutcome): string | undefined {
   switch (asked.kind) {
     case 'answered':
-      return usableSummary(asked.message) ?? ''
+      return summaryOfReply(asked.message) ?? ''
     case 'failed':
     case 'overloaded':
       return ''

@@ -1,21 +1,26 @@
 import type { AbortCause } from '../values/abort.ts'
-import { compactionRequests, type Compaction, type CompactionResult, type CompactionScope } from '../context/port.ts'
+import {
+  compactionRequests,
+  type Compaction,
+  type CompactionResult,
+  type CompactionScope,
+} from '../context/context-manager.ts'
 import type { CompactionTrigger } from '../model/questions.ts'
 import type { Settled } from '../values/settle.ts'
 import { plainTextOf } from '../model/content.ts'
 import { messageOf } from '../values/errors.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { jsonObjectOf, type Json } from '../values/json.ts'
 import { textOf, type ModelMessage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
-import { checkReplaced } from '../conversation/replaced-messages.ts'
+import { checkReplacement } from '../conversation/replaced-messages.ts'
 import { noCount } from '../state/state.ts'
 import { abortEnding, signalEnding } from '../run/pending-endings.ts'
-import type { Draft } from '../run/outcome.ts'
+import type { PendingEnding } from '../run/outcome.ts'
 import type { Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
 import { estimateRequest, tokenRatioOf } from '../request/estimate.ts'
-import { recordOf, type Bill } from '../run/request-bill.ts'
+import { billRecord, type Bill } from '../run/request-bill.ts'
 import { restoreForAgent } from '../request/charge.ts'
 import { enterBill, LiveBill, Questions } from '../request/questions.ts'
 import { learnWindow } from '../request/window.ts'
@@ -34,7 +39,7 @@ type CompactionRecord = Bill & {
 }
 
 /** The result for the run. A pending ending when the compaction was aborted: the run ends with it. */
-export type Compacted = 'done' | 'gave_up' | Draft
+export type Compacted = 'done' | 'gave_up' | PendingEnding
 
 /** Where in a request a compaction runs. Its steps are named after it. */
 export type CompactionPlace = 'auto' | 'collapse' | 'reactive' | 'manual'
@@ -85,7 +90,7 @@ export interface CompactionCall {
  * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step. A
  * compaction that gave up changes only the cost of the run.
  */
-export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): Eventually<Compacted> {
+export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): MaybePromise<Compacted> {
   const { trigger } = compaction
   const name = compactionName(run, call.place, trigger)
   const { instructions = '' } = call
@@ -94,10 +99,10 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
   const subject = { compaction: { trigger, instructions }, place: call.place }
   // A replay that is not a resume finds every call recorded, and repeats it.
   const position = isDone && run.ports.isResumed ? 'passed' : 'open'
-  return after(runHooks(run, 'beforeCompact', subject, position), (hooks) => {
+  return andThen(runHooks(run, 'beforeCompact', subject, position), (hooks) => {
     if (hooks.aborted !== undefined) return abortEnding(run, hooks.aborted, 'streaming')
     const recorded = isDone
-      ? after(
+      ? andThen(
           run.step<CompactionRecord>(name, () => placeholderRecord, composite),
           ({ value }) => {
             restoreForAgent(run, value.charges)
@@ -105,13 +110,13 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
             return value
           },
         )
-      : after(runOrSkip(run, name, compaction, call, hooks), (record) =>
-          after(
+      : andThen(runOrSkip(run, name, compaction, call, hooks), (record) =>
+          andThen(
             run.step<CompactionRecord>(name, () => record, composite),
             ({ value }) => value,
           ),
         )
-    return after(recorded, (record) => enterCompaction(run, record, call))
+    return andThen(recorded, (record) => enterCompaction(run, record, call))
   })
 }
 
@@ -133,7 +138,7 @@ function runOrSkip(
   planned: Compaction,
   call: CompactionCall,
   { outcomes, messages, raised }: HookRun,
-): Eventually<CompactionRecord> {
+): MaybePromise<CompactionRecord> {
   const { trigger } = planned
   const gaveUp = (message: string): CompactionRecord => ({
     ...placeholderRecord,
@@ -163,7 +168,7 @@ function enterCompaction(
   run: Run,
   record: CompactionRecord,
   { place, position }: CompactionCall,
-): Eventually<Compacted> {
+): MaybePromise<Compacted> {
   const { trigger, result, aborted, refusals, byHook } = record
   const isDone = result.kind === 'compacted'
   const message = isDone ? `${result.preTokens} → ${result.postTokens} tokens` : result.message
@@ -181,7 +186,7 @@ function enterCompaction(
   if (aborted !== undefined) return abortEnding(run, aborted, 'streaming')
   if (!isDone) return raisedSignalEnding(run) ?? (byHook === true ? 'done' : 'gave_up')
   const subject = { compaction: { trigger, instructions: '', summary: result.summary ?? '' }, place }
-  return after(runHooks(run, 'afterCompact', subject, position), (hooks) => {
+  return andThen(runHooks(run, 'afterCompact', subject, position), (hooks) => {
     addHookMessages(run, hooks.messages)
     if (hooks.aborted !== undefined) return abortEnding(run, hooks.aborted, 'streaming')
     return raisedSignalEnding(run) ?? 'done'
@@ -189,7 +194,7 @@ function enterCompaction(
 }
 
 /** A signal from a hook ends the run here. The next iteration would treat it as overridden. */
-function raisedSignalEnding(run: Run): Draft | undefined {
+function raisedSignalEnding(run: Run): PendingEnding | undefined {
   return run.signals.hasAny() ? signalEnding(run, []) : undefined
 }
 
@@ -205,9 +210,9 @@ async function runCompaction(
     run,
     name,
     limit: compactionRequests,
-    who: 'A compaction',
+    callerName: 'A compaction',
     bill: new LiveBill(run),
-    isBeside: false,
+    isConcurrent: false,
   })
   const ask: CompactionScope['ask'] = (request) => questions.ask(request)
   let abandonedBy: AbortCause | undefined
@@ -220,7 +225,7 @@ async function runCompaction(
   )
   const result = await questions.until(Promise.resolve(working))
   const { refusals, aborted = abandonedBy, bill } = questions
-  const record = { trigger: compaction.trigger, result, ...recordOf(bill), refusals }
+  const record = { trigger: compaction.trigger, result, ...billRecord(bill), refusals }
   return aborted === undefined ? record : { ...record, aborted }
 }
 
@@ -236,9 +241,9 @@ function validResult({ transcript }: Run, value: unknown): CompactionResult {
   if (kind === 'gave_up') return { kind, message: plainTextOf(message) }
   if (kind !== 'compacted' || !Array.isArray(messages)) return invalidResult
   try {
-    // `checkReplaced` validates the shape of its argument.
+    // `checkReplacement` validates the shape of its argument.
     const restored = withOriginalMessages(transcript.messages(), value, messages)
-    checkReplaced(transcript, restored)
+    checkReplacement(transcript, restored)
     return {
       kind,
       messages: restored,

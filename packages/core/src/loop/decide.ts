@@ -1,12 +1,12 @@
-import { lapsLeft, type IterationReason } from '../limits/allowance.ts'
-import { after, firstOf, type Eventually } from '../values/eventually.ts'
+import { iterationsLeft, type IterationReason } from '../limits/transition-rules.ts'
+import { andThen, firstResult, type MaybePromise } from '../values/maybe-promise.ts'
 import { finish } from './finish.ts'
-import type { RaisableLimit } from '../state/limit-question.ts'
+import type { RaisableLimit } from '../state/limit-request.ts'
 import type { FinishedRun } from '../run/run-context.ts'
 import { goalAtEnding } from './goals.ts'
-import { chargeOrphanedRequests } from './lost-requests.ts'
+import { chargeOrphanedRequests } from './orphaned-requests.ts'
 import { outcomeAfterRaise, pauseAtLimit } from './pause-at-limit.ts'
-import type { Draft, Outcome, Route } from '../run/outcome.ts'
+import type { PendingEnding, Outcome, Route } from '../run/outcome.ts'
 import { reminderInPlaceOf } from '../run/repetition.ts'
 import type { IterationDetails, Run } from '../run/run.ts'
 import { addHookMessages, runHooks, type HookRun } from '../request/run-hooks.ts'
@@ -19,7 +19,7 @@ import { runEnding } from '../run/turn-texts.ts'
  * iteration is charged to the retry limit of its transition, here and nowhere else. Without a remaining retry, the run
  * ends.
  */
-export function decide(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
+export function decide(run: Run, outcome: Outcome): MaybePromise<FinishedRun | undefined> {
   return decideOutcome(run, outcome, noLimits)
 }
 
@@ -28,9 +28,9 @@ function decideOutcome(
   run: Run,
   outcome: Outcome,
   asked: ReadonlySet<RaisableLimit>,
-): Eventually<FinishedRun | undefined> {
+): MaybePromise<FinishedRun | undefined> {
   if (outcome.routes.length === 0) return endOrContinue(run, outcome, outcome.pendingEnding(), asked)
-  return after(takeFirstRoute(run, outcome.routes), (taken) =>
+  return andThen(takeFirstRoute(run, outcome.routes), (taken) =>
     taken === 'taken' ? undefined : endOrContinue(run, outcome, taken ?? outcome.pendingEnding(), asked),
   )
 }
@@ -38,20 +38,21 @@ function decideOutcome(
 const noLimits: ReadonlySet<RaisableLimit> = new Set()
 
 /** Takes the first route that has retries left and does not decline. Undefined if no route can be taken; a pending ending when an abort interrupted one. */
-function takeFirstRoute(run: Run, routes: readonly Route[]): Eventually<'taken' | Draft | undefined> {
-  return firstOf(routes, (route) => take(run, route))
+function takeFirstRoute(run: Run, routes: readonly Route[]): MaybePromise<'taken' | PendingEnding | undefined> {
+  return firstResult(routes, (route) => take(run, route))
 }
 
-function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
+function take(run: Run, route: Route): MaybePromise<'taken' | PendingEnding | undefined> {
   // An iteration that a resumed run has already recorded was charged at that time.
-  const hasRetryLeft = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.turnEnd === 'passed'
+  const hasRetryLeft =
+    iterationsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.turnEnd === 'passed'
   if (!hasRetryLeft) return undefined
   const { writes } = run
-  return after(route.take(run), (taking) => {
+  return andThen(route.take(run), (taking) => {
     if (taking === 'declined') run.expectNoWrite(writes, route.transition)
     if (taking === 'declined' || taking === 'gave_up') return undefined
     if (taking !== 'taken') return taking
-    return after(chargeAndStartIteration(run, route.transition, route), () => 'taken' as const)
+    return andThen(chargeAndStartIteration(run, route.transition, route), () => 'taken' as const)
   })
 }
 
@@ -63,9 +64,9 @@ function chargeAndStartIteration(
   run: Run,
   transition: IterationReason,
   details?: IterationDetails,
-): Eventually<undefined> {
+): MaybePromise<undefined> {
   const charged = run.identity.depth === 0 ? chargeOrphanedRequests(run) : undefined
-  return after(charged, () => {
+  return andThen(charged, () => {
     run.startIteration(transition, details)
     return undefined
   })
@@ -74,14 +75,14 @@ function chargeAndStartIteration(
 function endOrContinue(
   run: Run,
   outcome: Outcome,
-  pendingEnding: Draft,
+  pendingEnding: PendingEnding,
   asked: ReadonlySet<RaisableLimit>,
-): Eventually<FinishedRun | undefined> {
+): MaybePromise<FinishedRun | undefined> {
   const effectiveEnding = withUnverifiedAnswer(run, pendingEnding)
-  return after(takeFirstRoute(run, reminderInPlaceOf(run, effectiveEnding)), (reminded) => {
+  return andThen(takeFirstRoute(run, reminderInPlaceOf(run, effectiveEnding)), (reminded) => {
     if (reminded === 'taken') return undefined
-    return after(goalAtEnding(run, effectiveEnding), (ending) =>
-      after(pauseAtLimit(run, ending, asked), (pause) => {
+    return andThen(goalAtEnding(run, effectiveEnding), (ending) =>
+      andThen(pauseAtLimit(run, ending, asked), (pause) => {
         if (pause === undefined) return endUnlessOverridden(run, ending)
         if (pause.outcome === 'ends') return endUnlessOverridden(run, pause.pendingEnding)
         return decideOutcome(run, outcomeAfterRaise(run, outcome, ending), new Set([...asked, pause.limit]))
@@ -90,10 +91,10 @@ function endOrContinue(
   })
 }
 
-function endUnlessOverridden(run: Run, pendingEnding: Draft): Eventually<FinishedRun | undefined> {
+function endUnlessOverridden(run: Run, pendingEnding: PendingEnding): MaybePromise<FinishedRun | undefined> {
   pendingEnding.appendOmitted?.(run)
   raiseEndingSignal(run, pendingEnding)
-  return after(tryOverride(run, pendingEnding), (overrideResult) => {
+  return andThen(tryOverride(run, pendingEnding), (overrideResult) => {
     if (overrideResult === 'overridden') return undefined
     // When a hook has recorded an abort, no last answer is requested, even in a resume.
     if (overrideResult !== 'aborted' && asksForLastAnswer(run, pendingEnding))
@@ -103,25 +104,28 @@ function endUnlessOverridden(run: Run, pendingEnding: Draft): Eventually<Finishe
 }
 
 /** Adds the ending's own signal, unless an equal signal is already raised. */
-function raiseEndingSignal(run: Run, { signal }: Draft): void {
+function raiseEndingSignal(run: Run, { signal }: PendingEnding): void {
   const text = JSON.stringify(signal)
   for (const raised of run.signals) if (JSON.stringify(raised) === text) return
   run.setContinuation(run.continuation.withNewStopSignal(signal))
 }
 
 /** Lets a hook request to continue. The overridden signals are cleared, and the iteration is charged to the request, not to the limit. */
-function tryOverride(run: Run, pendingEnding: Draft): Eventually<'overridden' | 'aborted' | undefined> {
+function tryOverride(run: Run, pendingEnding: PendingEnding): MaybePromise<'overridden' | 'aborted' | undefined> {
   if (!pendingEnding.overridable) return undefined
-  return after(runHooks(run, 'onStop'), (hooks) => {
+  return andThen(runHooks(run, 'onStop'), (hooks) => {
     const overridden = grantOverride(run, pendingEnding, hooks)
     if (overridden !== undefined)
-      return after(chargeAndStartIteration(run, 'continuation_requested', { overridden }), () => 'overridden' as const)
+      return andThen(
+        chargeAndStartIteration(run, 'continuation_requested', { overridden }),
+        () => 'overridden' as const,
+      )
     return hooks.aborted === undefined ? undefined : 'aborted'
   })
 }
 
 /** The hook that requested it, and the signals that it overrides; undefined if the request is refused. */
-function grantOverride(run: Run, pendingEnding: Draft, hooks: HookRun): IterationDetails['overridden'] {
+function grantOverride(run: Run, pendingEnding: PendingEnding, hooks: HookRun): IterationDetails['overridden'] {
   addHookMessages(run, hooks.messages)
   // Changes that the hooks made are preserved, whether or not the request is granted.
   if (!run.continuation.isContinuationRequested()) return undefined
@@ -133,7 +137,7 @@ function grantOverride(run: Run, pendingEnding: Draft, hooks: HookRun): Iteratio
   const wasOverridden = pendingEnding.raisedBy.some((name) => spent.overridden.includes(name))
   // A request whose last message is the model's own asks for nothing: the hook must add a message.
   const lacksNewMessage = run.transcript.messages().at(-1)?.role !== 'user'
-  const isUsedUp = lapsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
+  const isUsedUp = iterationsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
   if (hasFixedSignal || wasOverridden || lacksNewMessage || isUsedUp) return undefined
   const by = hooks.continuedBy ?? 'a hook'
   run.emit({ type: 'signals_overridden', by, signals: [...signals] })
@@ -144,9 +148,9 @@ function grantOverride(run: Run, pendingEnding: Draft, hooks: HookRun): Iteratio
 const fixedReasons: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
 
 /** Whether the run makes one more request, without tools, for a last answer at a limit. Charged once; the ending does not change. */
-function asksForLastAnswer(run: Run, pendingEnding: Draft): boolean {
+function asksForLastAnswer(run: Run, pendingEnding: PendingEnding): boolean {
   if (!run.context.settings.wrapUp || !pendingEnding.wrapsUp) return false
-  if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
+  if (run.spent.closing !== null || iterationsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
   const closing = { reason: pendingEnding.reason, signal: pendingEnding.signal.toJSON(), signals: run.signals.toJSON() }
   run.appendUser(runEnding(pendingEnding.signal.message), 'loop')
   run.update({ closing })

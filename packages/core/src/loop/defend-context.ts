@@ -1,11 +1,11 @@
-import type { ClearedResults, Compaction, ContextManager, ContextView, Thrash } from '../context/port.ts'
+import type { ClearedResults, Compaction, ContextManager, ContextView, Thrash } from '../context/context-manager.ts'
 import { HaltingError } from '../values/errors.ts'
-import { after, disregard, type Eventually } from '../values/eventually.ts'
+import { andThen, ignoreRejection, type MaybePromise } from '../values/maybe-promise.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { isStrings } from '../values/stored.ts'
+import { isStrings } from '../values/stored-checks.ts'
 import { isStagingAsked, recordedStaging, startStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted, type CompactionCall } from './compaction.ts'
-import { draftOf, endWith, type Draft, type Outcome } from '../run/outcome.ts'
+import { pendingEndingOf, endWith, type PendingEnding, type Outcome } from '../run/outcome.ts'
 import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from '../request/estimate.ts'
 import { isRequestRecorded, type Run } from '../run/run.ts'
 import { currentModel } from '../request/current-model.ts'
@@ -19,7 +19,7 @@ import {
 } from '../endings/ending-texts.ts'
 
 /** Frees context space for the request: auto-compaction, then the blocking limit. Undefined when the request fits; an outcome when the run ends. */
-export function defendContext(run: Run): Eventually<Outcome | undefined> {
+export function defendContext(run: Run): MaybePromise<Outcome | undefined> {
   const { contextDefence } = run.context
   const call: CompactionCall = {
     place: 'auto',
@@ -27,7 +27,7 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
     replan: () => dueCompaction(contextDefence.beforeRequest(contextViewOf(run))),
   }
   const recorded = recordedCompaction(run, 'auto')
-  if (recorded !== undefined) return after(compactBy(run, recorded, call), outcomeAfterCompaction)
+  if (recorded !== undefined) return andThen(compactBy(run, recorded, call), outcomeAfterCompaction)
   if (isRequestRecorded(run)) return undefined
   const view = contextViewOf(run)
   const { estimatedTokens, model, contextWindow } = view
@@ -35,7 +35,7 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
   const thrash = thrashEndingOf(run, due)
   if (thrash !== undefined) return endWith(thrash)
   const compaction = dueCompaction(due)
-  if (compaction !== undefined) return after(compactBy(run, compaction, call), outcomeAfterCompaction)
+  if (compaction !== undefined) return andThen(compactBy(run, compaction, call), outcomeAfterCompaction)
   const limit = contextDefence.autoCompact ? Infinity : validLimit(contextDefence.blockingLimit(model, contextWindow))
   return estimatedTokens < limit ? undefined : endWith(blockingLimitEnding(estimatedTokens, limit))
 }
@@ -47,20 +47,20 @@ export function dueCompaction(due: ReturnType<ContextManager['beforeRequest']>):
 }
 
 /** The ending when a layer found that no compaction helps; otherwise undefined. */
-export function thrashEndingOf(run: Run, due: ReturnType<ContextManager['beforeRequest']>): Draft | undefined {
+export function thrashEndingOf(run: Run, due: ReturnType<ContextManager['beforeRequest']>): PendingEnding | undefined {
   const thrash = thrashOf(due)
   return thrash && thrashEnding(thrash, estimateRequest(run))
 }
 
 /** Runs a compaction that a person requested, as the only task of this run. */
-export function compactOnRequest(run: Run): Eventually<Outcome | undefined> {
+export function compactOnRequest(run: Run): MaybePromise<Outcome | undefined> {
   const { compacting } = run.spent
   if (compacting === null) return undefined
   const replan = () => dueCompaction(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
   const compaction = recordedCompaction(run, 'manual') ?? replan()
   if (compaction === undefined) return endWith(shortEnoughEnding)
   const call = { place: 'manual', position: 'open', instructions: compacting.instructions, replan } as const
-  return after(compactBy(run, compaction, call), (result) => {
+  return andThen(compactBy(run, compaction, call), (result) => {
     if (result === 'gave_up') return endWith(notCompactedEnding(compactionFailed))
     return endWith(result === 'done' ? compactedEnding() : result)
   })
@@ -77,7 +77,7 @@ export function stageCollapse(run: Run): undefined {
 }
 
 /** Replaces old tool results by notes. The decision is recorded, since a later program may decide differently. */
-export function pruneResults(run: Run): Eventually<undefined> {
+export function pruneResults(run: Run): MaybePromise<undefined> {
   const { contextDefence } = run.context
   if (contextDefence.clear === undefined) return undefined
   const name = `clear:${run.spent.request}`
@@ -85,12 +85,12 @@ export function pruneResults(run: Run): Eventually<undefined> {
     if (isRequestRecorded(run)) return undefined
     const pruned = prunedResults(contextDefence.clear(contextViewOf(run)))
     if (pruned === undefined) return undefined
-    return after(
+    return andThen(
       run.step<ClearedResults>(name, () => pruned),
       ({ value }) => enterPruned(run, value),
     )
   }
-  return after(
+  return andThen(
     run.step<ClearedResults>(name, () => ({ calls: [], freedTokens: 0 })),
     ({ value }) => enterPruned(run, value),
   )
@@ -116,7 +116,7 @@ function prunedResults(value: ClearedResults | undefined): ClearedResults | unde
   const { calls, freedTokens } = value
   if (isStrings(calls) && typeof freedTokens === 'number' && freedTokens >= 0 && Number.isFinite(freedTokens))
     return calls.length === 0 ? undefined : { calls: [...calls], freedTokens }
-  disregard(value)
+  ignoreRejection(value)
   throw new HaltingError('callback', 'A layer of the context defence returned an invalid list of cleared results.')
 }
 
@@ -127,7 +127,7 @@ function compactionOf(value: Compaction | undefined): Compaction | undefined {
   if (typeof layer === 'object' && layer !== null && 'trigger' in layer && 'run' in layer) {
     if (triggers.has(layer.trigger) && typeof layer.run === 'function') return value
   }
-  disregard(layer)
+  ignoreRejection(layer)
   throw new HaltingError('callback', 'A layer of the context defence returned a value that is not a compaction.')
 }
 
@@ -147,7 +147,7 @@ const thrashMessage = compactionUseless
 
 function validLimit(limit: unknown): number {
   if (typeof limit === 'number' && !Number.isNaN(limit)) return limit
-  disregard(limit)
+  ignoreRejection(limit)
   throw new HaltingError('callback', 'The context defence returned a blocking limit that is not a number.')
 }
 
@@ -158,23 +158,23 @@ function outcomeAfterCompaction(result: Compacted): Outcome | undefined {
 
 function thrashEnding({ message }: Thrash, estimatedTokens: number) {
   const signal = new StopSignal({ reason: 'no_progress', message, context: { estimatedTokens }, source: 'context' })
-  return draftOf('compaction_thrash', signal)
+  return pendingEndingOf('compaction_thrash', signal)
 }
 
 function blockingLimitEnding(used: number, limit: number) {
   const message = promptTooLong(used, limit)
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'context' })
-  return draftOf('blocking_limit', signal, { closingEntry: { error: 'invalid_request', message } })
+  return pendingEndingOf('blocking_limit', signal, { closingEntry: { error: 'invalid_request', message } })
 }
 
 const compactedEnding = () =>
-  draftOf('completed', new StopSignal({ reason: 'completed', message: compacted, source: 'context' }), {
+  pendingEndingOf('completed', new StopSignal({ reason: 'completed', message: compacted, source: 'context' }), {
     overridable: false,
   })
 
 /** The request is already satisfied, so this is not a failure. */
 const shortEnough = nothingToCompact
-const shortEnoughEnding = draftOf(
+const shortEnoughEnding = pendingEndingOf(
   'completed',
   new StopSignal({ reason: 'completed', message: shortEnough, source: 'context' }),
   { overridable: false, closingEntry: { type: 'informational', message: shortEnough } },
@@ -182,7 +182,7 @@ const shortEnoughEnding = draftOf(
 
 function notCompactedEnding(message: string) {
   const signal = new StopSignal({ reason: 'error', message, source: 'context' })
-  return draftOf('error', signal, { overridable: false, closingEntry: { type: 'informational', message } })
+  return pendingEndingOf('error', signal, { overridable: false, closingEntry: { type: 'informational', message } })
 }
 
 /** The run as the layers of the context defence see it. */

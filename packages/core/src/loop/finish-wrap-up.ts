@@ -1,4 +1,4 @@
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import { toolCallsOf } from '../model/messages.ts'
 import type { RunProgress } from '../state/state.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -6,7 +6,7 @@ import { StopSignals } from '../endings/signals.ts'
 import { appendReply, type Reply } from './ask.ts'
 import { closeNotRun } from '../tool-calls/close-calls.ts'
 import { endIncomplete } from './incomplete.ts'
-import { draftOf, endWith, type Outcome } from '../run/outcome.ts'
+import { pendingEndingOf, endWith, type Outcome } from '../run/outcome.ts'
 import { endUnanswered } from './recover.ts'
 import type { Run } from '../run/run.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
@@ -24,7 +24,7 @@ export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.free
  * Processes the reply to the request for a last answer. The run gets its pending ending, whatever the reply. A run that
  * only requests a last answer ends according to the reply.
  */
-export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
+export function finishWrapUp(run: Run, reply: Reply): MaybePromise<Outcome> {
   const { closing } = run.spent
   run.update({ closing: null })
   const ended = closing?.reason === lastAnswerEnding.reason ? endLastAnswerRun(run, reply) : undefined
@@ -35,10 +35,10 @@ export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
   }
   const signal = StopSignal.fromJSON(closing?.signal)
   run.setContinuation(run.continuation.withStopSignals(StopSignals.fromJSON(closing?.signals)))
-  return endWith(draftOf(closing?.reason ?? 'error', signal, { overridable: false }))
+  return endWith(pendingEndingOf(closing?.reason ?? 'error', signal, { overridable: false }))
 }
 
 /** The ending of a run for a last answer that failed or is incomplete. */
-function endLastAnswerRun(run: Run, reply: Reply): Eventually<Outcome> | undefined {
+function endLastAnswerRun(run: Run, reply: Reply): MaybePromise<Outcome> | undefined {
   return reply.kind === 'answered' ? endIncomplete(run, reply) : endUnanswered(run, reply)
 }

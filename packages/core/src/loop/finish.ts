@@ -7,13 +7,13 @@ import type { FinishedRun } from '../run/run-context.ts'
 import type { RunState } from '../state/state.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { endings } from '../endings/table.ts'
-import type { RunSummary, RunResult } from '../endings/terminal.ts'
+import type { RunSummary, RunResult } from '../endings/run-result.ts'
 import { stopHookInput } from './after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from '../tool-calls/close-calls.ts'
 import { goalResultOf } from './goals.ts'
-import { hookFigures } from '../run/limits-left.ts'
-import { chargeOrphanedRequests } from './lost-requests.ts'
-import { draftOf, type Draft } from '../run/outcome.ts'
+import { hookFigures } from '../run/limit-use.ts'
+import { chargeOrphanedRequests } from './orphaned-requests.ts'
+import { pendingEndingOf, type PendingEnding } from '../run/outcome.ts'
 import { verificationResult } from './verify.ts'
 import type { Verified } from '../verification/progress.ts'
 import { type Run, activeMs, committedUsd } from '../run/run.ts'
@@ -23,7 +23,7 @@ import { interruptedReply, interruptedTools } from '../run/turn-texts.ts'
 import { runFailed } from '../endings/ending-texts.ts'
 
 /** Ends the run: appends the closing messages and records the run result. */
-export async function finish(run: Run, pendingEnding: Draft): Promise<FinishedRun> {
+export async function finish(run: Run, pendingEnding: PendingEnding): Promise<FinishedRun> {
   const ended = await conclude(run, pendingEnding, 'with_hooks')
   await run.ports.steps.end(run.endRecord(ended.terminal))
   run.emit({ type: 'run_end', terminal: ended.terminal })
@@ -35,7 +35,7 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedR
   const error = brokenError(thrown)
   const { code, message } = error
   const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
-  const pendingEnding = draftOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
+  const pendingEnding = pendingEndingOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
   await run.staging?.abandon()
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
@@ -56,7 +56,7 @@ function leavesRecordOpen({ code, details }: HaltingError): boolean {
 }
 
 /** Appends the closing messages and the missing results, runs the last hooks, and builds the run result. `alone`: calls no callback. */
-async function conclude(run: Run, pendingEnding: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
+async function conclude(run: Run, pendingEnding: PendingEnding, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
   if (pendingEnding.reason !== 'needs_approval') closeOpenCalls(run)
   appendClosingEntry(run, pendingEnding)
   if (how === 'with_hooks') {
@@ -71,7 +71,7 @@ async function conclude(run: Run, pendingEnding: Draft, how: 'with_hooks' | 'alo
   return { terminal: runResultFor(state, pendingEnding, verificationResult(run)), state }
 }
 
-function appendClosingEntry(run: Run, pendingEnding: Draft): void {
+function appendClosingEntry(run: Run, pendingEnding: PendingEnding): void {
   const closingEntry = pendingEnding.closingEntry ?? defaultClosingEntry(run, pendingEnding)
   if (closingEntry === undefined) return
   if ('type' in closingEntry) return run.attach(closingEntry)
@@ -84,7 +84,10 @@ function appendClosingEntry(run: Run, pendingEnding: Draft): void {
 }
 
 /** The transcript entry that the table defines for this ending, whatever raised it. Signals of guards and hooks define no entry of their own. */
-function defaultClosingEntry({ spent, context }: Run, { reason, signal }: Draft): Draft['closingEntry'] {
+function defaultClosingEntry(
+  { spent, context }: Run,
+  { reason, signal }: PendingEnding,
+): PendingEnding['closingEntry'] {
   switch (endings[reason].transcriptSays) {
     case 'nothing':
       return undefined
@@ -114,7 +117,7 @@ function errorMessage(id: string, text: string): AssistantMessage {
 }
 
 /** Runs the failure hooks for a failure, then the hooks that see every ending. Signals that they raise are reported, but do not change the ending. */
-async function runLastHooks(run: Run, pendingEnding: Draft): Promise<void> {
+async function runLastHooks(run: Run, pendingEnding: PendingEnding): Promise<void> {
   // Uses the recorded signal: a resumed run no longer has the abort itself.
   const subject: HookSubject = pendingEnding.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
   const { category, announcement } = endings[pendingEnding.reason]
@@ -129,7 +132,7 @@ async function runLastHooks(run: Run, pendingEnding: Draft): Promise<void> {
   addHookMessages(run, last.messages)
 }
 
-function runResultFor(state: RunState, pendingEnding: Draft, verified: Verified | undefined): RunResult {
+function runResultFor(state: RunState, pendingEnding: PendingEnding, verified: Verified | undefined): RunResult {
   const { spent } = state
   const terminal: RunResult = {
     reason: pendingEnding.reason,
@@ -148,12 +151,12 @@ function runResultFor(state: RunState, pendingEnding: Draft, verified: Verified 
   return pendingEnding.error === undefined ? terminal : { ...terminal, error: pendingEnding.error }
 }
 
-function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
+function retryAtOf({ reason, signal }: PendingEnding): Pick<RunResult, 'retryAt'> {
   const { retryAt } = signal.context
   return reason === 'model_error' && typeof retryAt === 'string' ? { retryAt } : {}
 }
 
-function goalOf(state: RunState, pendingEnding: Draft): Pick<RunResult, 'goal'> {
+function goalOf(state: RunState, pendingEnding: PendingEnding): Pick<RunResult, 'goal'> {
   const goal = goalResultOf(state, pendingEnding)
   return goal === undefined ? {} : { goal }
 }

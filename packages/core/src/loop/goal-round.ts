@@ -3,11 +3,11 @@ import { AbortScope, type AbortCause } from '../values/abort.ts'
 import { settleWithin, type Settled } from '../values/settle.ts'
 import { plainTextOf } from '../model/content.ts'
 import { messageOf } from '../values/errors.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import type { Goal, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/goal.ts'
 import type { GoalCheck, RoundRecord } from '../verification/goal-record.ts'
-import { shownReport, tailOfReport } from '../goals/report.ts'
-import { specOf, usualCheckMs } from '../goals/run-goals.ts'
+import { reportForModel, tailOfReport } from '../goals/report.ts'
+import { specOf, defaultCheckMs } from '../goals/run-goals.ts'
 import { jsonOf, type Json } from '../values/json.ts'
 import { headOf } from '../values/text.ts'
 import type { Run } from '../run/run.ts'
@@ -80,7 +80,9 @@ async function beginFiles(
 async function withTimeout<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
   let stop = (): void => {}
   const timeout = new Promise<never>((_resolve, reject) => {
-    stop = context.timers.after(usualCheckMs, () => reject(new Error(`it took longer than ${usualCheckMs / 1_000} s`)))
+    stop = context.timers.after(defaultCheckMs, () =>
+      reject(new Error(`it took longer than ${defaultCheckMs / 1_000} s`)),
+    )
   })
   try {
     return await Promise.race([work(), timeout])
@@ -157,7 +159,7 @@ async function checkOnce(
   const listener = { onAbort: (cause: AbortCause) => checkAbort.abort(cause) }
   abort.listen(listener)
   const timer = { isUp: false }
-  const { timeoutMs = usualCheckMs } = goal
+  const { timeoutMs = defaultCheckMs } = goal
   const deadline = createDeadline(timers, { usedMs: 0, limitMs: timeoutMs }, () => {
     timer.isUp = true
     checkAbort.abort('time')
@@ -193,7 +195,7 @@ async function checkOnce(
   }
   return {
     check,
-    report: shownReport(report),
+    report: reportForModel(report),
     isUnstable: false,
     ...(unusable !== undefined && { unusable }),
     ...(aborted !== undefined && { aborted }),

@@ -1,11 +1,11 @@
-import { lapsLeft } from '../limits/allowance.ts'
+import { iterationsLeft } from '../limits/transition-rules.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import { endings } from '../endings/table.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { Goal } from '../goals/goal.ts'
 import type { GoalPlace, GoalResult, GoalSpec, RoundRecord } from '../verification/goal-record.ts'
-import { changesOf, standingRound, type GoalProgress } from '../verification/goal-progress.ts'
+import { changeCount, currentRound, type GoalProgress } from '../verification/goal-progress.ts'
 import { digestOfReport } from '../goals/report.ts'
 import { goalOf } from '../goals/run-goals.ts'
 import {
@@ -19,12 +19,12 @@ import {
 import { hashText } from '../values/hash.ts'
 import type { Json } from '../values/json.ts'
 import type { RunProgress } from '../state/state.ts'
-import { many } from '../values/text.ts'
+import { countOf } from '../values/text.ts'
 import type { GoalFilesMemo, Transcript } from '../conversation/transcript.ts'
 import { abortEnding, maxTurnsEnding } from '../run/pending-endings.ts'
 import { activeMs, committedUsd, isRequestRecorded, type Run } from '../run/run.ts'
 import { checkRound, emptyRound } from './goal-round.ts'
-import { draftOf, endWith, proceed, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { pendingEndingOf, endWith, proceed, type PendingEnding, type Outcome, type Route } from '../run/outcome.ts'
 import { stepWithQuestions } from '../request/step-with-questions.ts'
 import {
   afterTries,
@@ -53,15 +53,15 @@ function activeGoals({ spent, context }: Run): GoalProgress | undefined {
 
 /** Whether the goals were met at the last check, and nothing has changed since. */
 export function isGoalMet(spent: RunProgress): boolean {
-  return standingRound(spent)?.met === true
+  return currentRound(spent)?.met === true
 }
 
 /** Checks the goals before the first request, and again before the next request after goals were set. */
-export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
+export function goalBaseline(run: Run): MaybePromise<Outcome | undefined> {
   const goal = activeGoals(run)
   if (goal === undefined || goal.baseline !== null || goal.rounds > 0) return undefined
   if (isRequestRecorded(run) && !run.isRecorded(stepName(run, 'baseline'))) return undefined
-  return after(runRound(run, goal, 'baseline'), ({ record, progress }) => {
+  return andThen(runRound(run, goal, 'baseline'), ({ record, progress }) => {
     if (record.aborted !== undefined) return endWith(abortEnding(run, record.aborted, 'streaming'))
     if (record.unusable !== undefined) return endWith(unusableGoalEnding(record.unusable))
     const { takenOver = [] } = record
@@ -76,18 +76,18 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
 }
 
 /** Checks the goals at an answer. If they are not met, the model continues, the person is asked, or the run ends. */
-export function goalAtAnswer(run: Run): Eventually<Outcome | undefined> {
+export function goalAtAnswer(run: Run): MaybePromise<Outcome | undefined> {
   const goal = activeGoals(run)
   if (goal === undefined) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'answer'))) return undefined
   // The waiting time for these agents is over.
   if (isAnyAgentWorking(run))
     return endWith(hasTurnLeft(run) ? goalUnmetEnding(run, goal, 'agents') : maxTurnsEnding(run))
-  const wasMet = standingRound(run.spent)?.met
+  const wasMet = currentRound(run.spent)?.met
   // Goals that were met stay met while nothing changes.
   if (wasMet === true) return undefined
   if (wasMet === false && needsPerson(run, goal)) return endWith(goalUnmetEnding(run, goal, 'asks'))
-  return after(runRound(run, goal, 'answer'), ({ record, progress }) => {
+  return andThen(runRound(run, goal, 'answer'), ({ record, progress }) => {
     if (record.aborted !== undefined) return endWith(abortEnding(run, record.aborted, 'streaming'))
     if (!record.met && !needsPerson(run, progress)) return sendBackForGoal(run, progress, record)
     storeMemo(run, record)
@@ -101,13 +101,13 @@ function needsPerson({ context, spent }: Run, goal: GoalProgress): boolean {
 }
 
 /** Checks after a turn that changed something, if the run ends as soon as its goals are met. */
-export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
+export function goalAfterTurn(run: Run): MaybePromise<PendingEnding | undefined> {
   const goal = activeGoals(run)
-  if (goal === undefined || !run.context.goals.stopWhenMet || standingRound(run.spent)?.met !== undefined)
+  if (goal === undefined || !run.context.goals.stopWhenMet || currentRound(run.spent)?.met !== undefined)
     return undefined
   if (isAnyAgentWorking(run)) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'turn'))) return undefined
-  return after(runRound(run, goal, 'turn'), ({ record }) => {
+  return andThen(runRound(run, goal, 'turn'), ({ record }) => {
     storeMemo(run, record)
     if (record.aborted !== undefined) return abortEnding(run, record.aborted, 'tools')
     return record.met ? goalMetEnding(goalMet) : undefined
@@ -119,13 +119,13 @@ export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
  * The ending at a limit for a run with goals. The goals are checked once more if something changed, since that needs no
  * model. If they are met, the run is completed; if not, an ending that looks like success is replaced.
  */
-export function goalAtEnding(run: Run, pendingEnding: Draft): Eventually<Draft> {
+export function goalAtEnding(run: Run, pendingEnding: PendingEnding): MaybePromise<PendingEnding> {
   const goal = activeGoals(run)
   if (goal === undefined || !endings[pendingEnding.reason].checksGoal) return pendingEnding
-  const wasMet = standingRound(run.spent)?.met
+  const wasMet = currentRound(run.spent)?.met
   if (wasMet !== undefined || !isCheckedAtLimit(run, goal))
     return wasMet === true ? pendingEnding : withoutFalseSuccess(run, goal, pendingEnding)
-  return after(runRound(run, goal, 'limit'), ({ record, progress }) => {
+  return andThen(runRound(run, goal, 'limit'), ({ record, progress }) => {
     storeMemo(run, record)
     if (record.met) return goalMetEnding(goalMetAtLimit(endings[pendingEnding.reason].sentence))
     return record.aborted === undefined
@@ -140,7 +140,7 @@ function isCheckedAtLimit(run: Run, goal: GoalProgress): boolean {
   return !isAnyAgentWorking(run)
 }
 
-function withoutFalseSuccess(run: Run, goal: GoalProgress, pendingEnding: Draft): Draft {
+function withoutFalseSuccess(run: Run, goal: GoalProgress, pendingEnding: PendingEnding): PendingEnding {
   return pendingEnding.reason === 'finish_reason' ? goalUnmetEnding(run, goal, 'finish_reason') : pendingEnding
 }
 
@@ -160,7 +160,7 @@ interface CheckedRound {
 }
 
 /** Runs one round of checks. It is a step that a resume repeats if it finds it unfinished. */
-function runRound(run: Run, goal: GoalProgress, place: GoalPlace): Eventually<CheckedRound> {
+function runRound(run: Run, goal: GoalProgress, place: GoalPlace): MaybePromise<CheckedRound> {
   const { maxGoalTries: maxTries } = run.context.settings
   const { tries } = goal
   run.emit({ type: 'goal_start', place, goals: goal.specs.map(({ name }) => name), tries, maxTries })
@@ -175,8 +175,8 @@ function runRound(run: Run, goal: GoalProgress, place: GoalPlace): Eventually<Ch
       ),
     cut: (record, aborted) => ({ ...record, aborted }),
   })
-  return after(step, ({ value: record, durationMs }) => {
-    const progress = progressAfter(goal, record, place, changesOf(run.spent))
+  return andThen(step, ({ value: record, durationMs }) => {
+    const progress = progressAfter(goal, record, place, changeCount(run.spent))
     if (record.aborted === undefined) run.update({ goal: progress })
     const { met, checks, tampered, changedByChecks, changedTests } = record
     const { flaky } = progress
@@ -237,7 +237,7 @@ function storeMemo(run: Run, record: RoundRecord): void {
   const memo = goalFilesEntry(run, record)
   if (memo.goalFiles === undefined) return
   const { length: changed } = record.changedByChecks
-  const message = changed === 0 ? goalFilesRead : checksChangedFiles(many(changed, 'file'))
+  const message = changed === 0 ? goalFilesRead : checksChangedFiles(countOf(changed, 'file'))
   run.append({ kind: 'attachment', id: run.entryId('goal'), attachment: { type: 'informational', message }, ...memo })
 }
 
@@ -246,7 +246,7 @@ function storeMemo(run: Run, record: RoundRecord): void {
  * the remark that nothing changed.
  */
 function sendBackForGoal(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
-  const changes = changesOf(run.spent)
+  const changes = changeCount(run.spent)
   const failed = record.checks.at(-1)
   // How far a check got before its timeout depends on the machine.
   const reportText = failed?.timedOut === true ? '' : record.report
@@ -275,7 +275,7 @@ function sendBackForGoal(run: Run, goal: GoalProgress, record: RoundRecord): Out
 }
 
 function hasTurnLeft({ spent, context }: Run): boolean {
-  return lapsLeft('next_turn', spent.laps, context.limits) > 0
+  return iterationsLeft('next_turn', spent.laps, context.limits) > 0
 }
 
 /** Based on the record, so that a replay produces the same text. */
@@ -283,15 +283,15 @@ function limitsLeft({ spent, context, ports }: Run): LimitsLeft {
   const { maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs } = context.settings
   const used = committedUsd(spent)
   return {
-    turns: lapsLeft('next_turn', spent.laps, context.limits) - 1,
+    turns: iterationsLeft('next_turn', spent.laps, context.limits) - 1,
     usd: Math.max(0, Math.min(maxBudgetUsd - ports.spentBeforeUsd, maxRunUsd) - used),
     tokens: Math.max(0, maxTotalTokens - spent.totalTokens),
     ms: Math.max(0, maxDurationMs - activeMs(spent)),
   }
 }
 
-function goalMetEnding(message: string): Draft {
-  return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'goal' }))
+function goalMetEnding(message: string): PendingEnding {
+  return pendingEndingOf('completed', new StopSignal({ reason: 'completed', message, source: 'goal' }))
 }
 
 /**
@@ -300,7 +300,7 @@ function goalMetEnding(message: string): Draft {
  */
 type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason' | 'agents'
 
-function goalUnmetEnding({ context }: Run, { tries, last }: GoalProgress, cause: UnmetCause): Draft {
+function goalUnmetEnding({ context }: Run, { tries, last }: GoalProgress, cause: UnmetCause): PendingEnding {
   const { maxGoalTries: limit } = context.settings
   const isUnchecked = last === null || cause === 'agents'
   const why = isUnchecked ? notChecked : unmetLine(last)
@@ -312,7 +312,7 @@ function goalUnmetEnding({ context }: Run, { tries, last }: GoalProgress, cause:
     context: { used: tries, limit, cause, goal: check?.name ?? null, exitCode: check?.exitCode ?? null },
     source: 'goal',
   })
-  return draftOf('goal_unmet', signal, { isOwnLimit: cause === 'tries' })
+  return pendingEndingOf('goal_unmet', signal, { isOwnLimit: cause === 'tries' })
 }
 
 function causeText(cause: UnmetCause, tries: number): string {
@@ -330,25 +330,28 @@ function causeText(cause: UnmetCause, tries: number): string {
   }
 }
 
-function unusableGoalEnding(message: string): Draft {
+function unusableGoalEnding(message: string): PendingEnding {
   const error = new ConfigurationError(message)
   const signal = new StopSignal({ reason: 'error', message, context: { code: error.code }, source: 'goal' })
-  return draftOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
+  return pendingEndingOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
 }
 
 /** The agents that worked at that time have ended since, without a check. */
-function wasUnchecked({ reason, signal }: Draft): boolean {
+function wasUnchecked({ reason, signal }: PendingEnding): boolean {
   return reason === 'goal_unmet' && signal.context['cause'] === 'agents'
 }
 
 /** The state of the goals at the end of the run, for its result. */
-export function goalResultOf({ spent }: { readonly spent: RunProgress }, pendingEnding: Draft): GoalResult | undefined {
+export function goalResultOf(
+  { spent }: { readonly spent: RunProgress },
+  pendingEnding: PendingEnding,
+): GoalResult | undefined {
   const { goal } = spent
   if (goal === undefined) return undefined
   const met =
     pendingEnding.reason === 'needs_approval' || wasUnchecked(pendingEnding)
       ? 'unknown'
-      : (standingRound(spent)?.met ?? 'unknown')
+      : (currentRound(spent)?.met ?? 'unknown')
   const heldFromStart = met === true && goal.baseline === true && !goal.hasFailed
   return {
     met,

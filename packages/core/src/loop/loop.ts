@@ -1,6 +1,6 @@
 import { decide } from './decide.ts'
 import type { Emit } from '../state/events.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { finishBroken } from './finish.ts'
 import { joinStaging } from './collapse.ts'
 import type { FinishedRun, RunContext, RunPorts } from '../run/run-context.ts'
@@ -34,24 +34,24 @@ async function iterate(run: Run): Promise<FinishedRun> {
 }
 
 /** A turn and its decision. No result stays referenced in the frame of the loop, which lives as long as the run. */
-function runIteration(run: Run): Eventually<FinishedRun | undefined> {
+function runIteration(run: Run): MaybePromise<FinishedRun | undefined> {
   const outcome = turn(run)
   return outcome instanceof Promise ? outcome.then((settled) => afterTurn(run, settled)) : afterTurn(run, outcome)
 }
 
-function afterTurn(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
+function afterTurn(run: Run, outcome: Outcome): MaybePromise<FinishedRun | undefined> {
   const joined = joinStaging(run)
   // Applies signals, overrides and the wrap-up; charges the iteration and records it.
-  return joined === undefined ? decide(run, outcome) : after(joined, () => decide(run, outcome))
+  return joined === undefined ? decide(run, outcome) : andThen(joined, () => decide(run, outcome))
 }
 
 /** One turn: prepare, ask the model, then run its calls, check its answer, or recover. */
-function turn(run: Run): Eventually<Outcome> {
+function turn(run: Run): MaybePromise<Outcome> {
   if (run.spent.approvals !== null) return actOnApproved(run)
-  return after(prepare(run), (ended) => ended ?? ask(run, onReply)) // the model streams its reply
+  return andThen(prepare(run), (ended) => ended ?? ask(run, onReply)) // the model streams its reply
 }
 
-function onReply(run: Run, reply: Reply): Eventually<Outcome> {
+function onReply(run: Run, reply: Reply): MaybePromise<Outcome> {
   if (run.spent.closing !== null) return finishWrapUp(run, reply)
   if (reply.kind !== 'answered') return recover(run, reply)
   return afterReply(run, reply) // permissions, hooks and tools; or stop hooks, token target, `completed`

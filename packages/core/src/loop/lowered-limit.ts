@@ -1,7 +1,7 @@
-import { turnsBegun } from '../limits/allowance.ts'
+import { turnsBegun } from '../limits/transition-rules.ts'
 import { abortEnding, budgetEnding, tokenLimitEnding, maxTurnsEnding } from '../run/pending-endings.ts'
 import { activeMs, committedUsd, isRequestRecorded, type Run } from '../run/run.ts'
-import { endWith, type Draft, type Outcome } from '../run/outcome.ts'
+import { endWith, type PendingEnding, type Outcome } from '../run/outcome.ts'
 import { limitLowered } from '../endings/ending-texts.ts'
 
 // A limit that was lowered below what is spent ends the run at the next cancellation point (spec R-SET-6). Only changed
@@ -18,7 +18,7 @@ export function loweredLimits(run: Run): Outcome | undefined {
  * Checks dollars of the session and the run, then tokens, then time. Turns need no check after the tools: `decide`
  * refuses the next iteration when they are used up.
  */
-export function loweredLimitEnding(run: Run): Draft | undefined {
+export function loweredLimitEnding(run: Run): PendingEnding | undefined {
   const { spent, context, ports } = run
   const limits = spent.settings?.limits
   if (limits === undefined) return undefined
@@ -32,14 +32,14 @@ export function loweredLimitEnding(run: Run): Draft | undefined {
 }
 
 /** The time is used up: the deadline would abort the next step. */
-export function loweredTimeEnding(run: Run): Draft | undefined {
+export function loweredTimeEnding(run: Run): PendingEnding | undefined {
   const { spent, context } = run
   if (spent.settings?.limits?.maxDurationMs === undefined) return undefined
   return activeMs(spent) < context.settings.maxDurationMs ? undefined : abortEnding(run, 'time', 'streaming')
 }
 
 /** Does not revoke a turn that was granted in spite of the limit, nor one whose request is recorded. */
-function loweredTurnsEnding(run: Run): Draft | undefined {
+function loweredTurnsEnding(run: Run): PendingEnding | undefined {
   const { spent, context } = run
   const mayLackTurns = spent.settings?.limits?.maxTurns !== undefined || isContinuation(run)
   if (!mayLackTurns) return undefined

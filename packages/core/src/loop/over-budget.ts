@@ -1,12 +1,12 @@
 import { nanosOf, usdOf } from '../model/prices.ts'
 import type { SharedLimit } from '../limits/run-budget.ts'
-import type { StandingBudget } from '../limits/standing.ts'
+import type { StandingBudget } from '../limits/standing-budgets.ts'
 import { costLimitSignal } from '../limits/limit-guards.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { budgetSignal } from '../run/pending-endings.ts'
 import { committedUsd, type Run } from '../run/run.ts'
-import { draftOf, type Draft } from '../run/outcome.ts'
-import type { Grant, LeaseOthers, OverBudget } from '../request/grant.ts'
+import { pendingEndingOf, type PendingEnding } from '../run/outcome.ts'
+import type { Grant, OtherReservations, OverBudget } from '../request/grant.ts'
 import {
   limitName,
   mayCost,
@@ -23,7 +23,7 @@ import {
 
 // Spec R-BUD-3a.
 /** The ending when the budget has no room for the request. The run stops before the call, and reports the limit that the request would need. */
-export function overBudgetEnding(run: Run, overBudget: OverBudget): Draft {
+export function overBudgetEnding(run: Run, overBudget: OverBudget): PendingEnding {
   const { currency, needed, available, isOfLease, leaseOthers, shared, of, standing } = overBudget
   if (standing !== undefined) return standingBudgetEnding(standing, usdOf(needed))
   if (shared !== undefined) return sharedBudgetEnding(shared, currency, { needed, available: Math.max(0, available) })
@@ -46,8 +46,8 @@ type SettledLimit = OverBudget['of']
 export function leaseEnding(
   run: Run,
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
-  others?: LeaseOthers,
-): Draft {
+  others?: OtherReservations,
+): PendingEnding {
   const { lease } = run.context.settings
   const budget = lease?.name ?? sharedBudget
   const usedUsd = usdOf(nanosOf(run.ports.spentBeforeUsd) + nanosOf(committedUsd(run.spent)))
@@ -57,7 +57,7 @@ export function leaseEnding(
   const needed = neededUsd === undefined ? undefined : dollars(neededUsd)
   const message = leaseUsedUp(budget, dollars(usedUsd), needed, reserved)
   const context = { usedUsd, budget, ...figures, ...others }
-  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
+  return pendingEndingOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 
 // Spec R-BUD-20b.
@@ -69,23 +69,29 @@ export function sharedBudgetEnding(
   { name, limit, settled }: SharedLimit,
   currency: 'usd' | 'tokens',
   next?: { readonly needed: number; readonly available: number },
-): Draft {
+): PendingEnding {
   if (currency === 'tokens') {
     const message = sharedUsedUp(name, `${settled} of ${limit} tokens`, next && `need ${next.needed}`)
     const context = { used: settled, limit, budget: name, ...next }
-    return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context, source: 'shared_budget' }))
+    return pendingEndingOf(
+      'token_limit',
+      new StopSignal({ reason: 'token_limit', message, context, source: 'shared_budget' }),
+    )
   }
   const [usedUsd, limitUsd] = [usdOf(settled), usdOf(limit)]
   const used = `${dollars(usedUsd)} of $${limitUsd}`
   const message = sharedUsedUp(name, used, next && mayCost(dollars(usdOf(next.needed))))
   const figures = next && { neededUsd: usdOf(next.needed), availableUsd: usdOf(next.available) }
   const context = { used: usedUsd, usedUsd, limit: limitUsd, limitUsd, budget: name, ...figures }
-  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'shared_budget' }))
+  return pendingEndingOf(
+    'max_budget_usd',
+    new StopSignal({ reason: 'cost_limit', message, context, source: 'shared_budget' }),
+  )
 }
 
 // Spec R-STAND-4.
 /** The ending when a budget that outlasts the run has too little left, even if every reservation were returned. */
-function standingBudgetEnding(budget: StandingBudget, neededUsd: number): Draft {
+function standingBudgetEnding(budget: StandingBudget, neededUsd: number): PendingEnding {
   const { name, limitUsd, settledUsd, resetsAt } = budget
   const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
   const context = {
@@ -98,20 +104,26 @@ function standingBudgetEnding(budget: StandingBudget, neededUsd: number): Draft 
     neededUsd,
     availableUsd: Math.max(0, limitUsd - settledUsd),
   }
-  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
+  return pendingEndingOf(
+    'max_budget_usd',
+    new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }),
+  )
 }
 
 // Spec R-STAND-4a.
 /** The ending when a reply was cut at the rest of a standing budget. The budget is unknown if its name was not reported. */
-export function standingCutEnding(run: Run, budget: Grant['standing']): Draft {
+export function standingCutEnding(run: Run, budget: Grant['standing']): PendingEnding {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget
   const message = cutAtStanding(name, budget?.resetsAt)
   const context = { budget: name, ...(budget !== undefined && { resetsAt: budget.resetsAt }) }
-  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
+  return pendingEndingOf(
+    'max_budget_usd',
+    new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }),
+  )
 }
 
-function dollarsEnding(run: Run, neededUsd: number, availableUsd: number, of: SettledLimit): Draft {
+function dollarsEnding(run: Run, neededUsd: number, availableUsd: number, of: SettledLimit): PendingEnding {
   const budget = of === undefined ? budgetSignal(run, 'ledger') : costLimitSignal(of.settled, of.limit, 'ledger')
   const used = Number(budget.context['usedUsd'])
   const limit = Number(budget.context['limitUsd'])
@@ -129,10 +141,12 @@ function dollarsEnding(run: Run, neededUsd: number, availableUsd: number, of: Se
     limitNeededUsd: limit + neededUsd - availableUsd,
   }
   const context = { ...budget.context, ...figures }
-  return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }), { isOwnLimit: true })
+  return pendingEndingOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }), {
+    isOwnLimit: true,
+  })
 }
 
-function tokensEnding(run: Run, needed: number, available: number, of: SettledLimit): Draft {
+function tokensEnding(run: Run, needed: number, available: number, of: SettledLimit): PendingEnding {
   const used = of?.settled ?? run.spent.totalTokens
   const limit = of?.limit ?? run.context.settings.maxTotalTokens
   const message =
@@ -142,7 +156,7 @@ function tokensEnding(run: Run, needed: number, available: number, of: SettledLi
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }
   const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
+  return pendingEndingOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
 /** The reserve for a last answer is part of the needed amount. A request may then fit while a turn plus the reserve does not. */

@@ -1,9 +1,9 @@
 import { type AbortCause, type AbortListener, AbortScope } from '../values/abort.ts'
-import { lapsLeft, mostGoalTries } from '../limits/allowance.ts'
+import { iterationsLeft, maxGoalTriesAllowed } from '../limits/transition-rules.ts'
 import { limitOfResult } from '../endings/limit-of-result.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { messageOf } from '../values/errors.ts'
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import { any } from '../limits/combinators.ts'
 import {
   checkedLimitAnswer,
@@ -14,15 +14,15 @@ import {
   type LimitFigures,
   type LimitRequest,
   type RaisableLimit,
-} from '../state/limit-question.ts'
-import { inForceAfter } from '../state/settings-change.ts'
-import type { ExternalInput } from '../steps/control.ts'
+} from '../state/limit-request.ts'
+import { settingsAfter } from '../state/settings-change.ts'
+import type { ExternalInput } from '../steps/external-input.ts'
 import { wallTimeOf } from '../values/clock.ts'
-import type { Waited } from '../steps/steps.ts'
+import type { WaitResult } from '../steps/step-engine.ts'
 import { abortEnding, maxTurnsEnding } from '../run/pending-endings.ts'
 import { committedUsd, type Run } from '../run/run.ts'
-import { isRunNarrower } from '../run/limits-left.ts'
-import { proceed, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { isRunNarrower } from '../run/limit-use.ts'
+import { proceed, type PendingEnding, type Outcome, type Route } from '../run/outcome.ts'
 import { limitRaised } from '../run/turn-texts.ts'
 
 // At one of its own limits, a run that may pause asks a person before it ends (spec R-PAUSE-1).
@@ -30,14 +30,14 @@ import { limitRaised } from '../run/turn-texts.ts'
 /** The outcome of a pause: the limit was raised, or the run ends. */
 export type Pause =
   | { readonly outcome: 'raised'; readonly limit: RaisableLimit }
-  | { readonly outcome: 'ends'; readonly pendingEnding: Draft }
+  | { readonly outcome: 'ends'; readonly pendingEnding: PendingEnding }
 
 /** Pauses the run at a limit that a person may raise; otherwise undefined. `asked`: limits that were already asked about in this iteration. */
 export function pauseAtLimit(
   run: Run,
-  pendingEnding: Draft,
+  pendingEnding: PendingEnding,
   asked: ReadonlySet<RaisableLimit>,
-): Eventually<Pause | undefined> {
+): MaybePromise<Pause | undefined> {
   const figures = figuresOf(run, pendingEnding)
   if (figures === undefined || asked.has(figures.limit)) return undefined
   if (run.context.settings.onLimit === 'end' && !isOnRecord(run, figures)) return undefined
@@ -56,12 +56,12 @@ function stepName({ spent }: Run, part: 'question' | 'answer' | 'end', limit: Ra
 }
 
 interface PausePoint {
-  readonly pendingEnding: Draft
+  readonly pendingEnding: PendingEnding
   readonly figures: LimitFigures & Pick<LimitRequest, 'offers'>
 }
 
 /** The state of the limit; undefined if it cannot be raised. Subagents do not pause: they end, and the main run asks. */
-function figuresOf(run: Run, pendingEnding: Draft): PausePoint['figures'] | undefined {
+function figuresOf(run: Run, pendingEnding: PendingEnding): PausePoint['figures'] | undefined {
   const { identity, spent, context } = run
   if (!pendingEnding.isOwnLimit || identity.depth > 0 || spent.closing !== null) return undefined
   const limit = limitOf(run, pendingEnding)
@@ -77,7 +77,7 @@ function figuresOf(run: Run, pendingEnding: Draft): PausePoint['figures'] | unde
   return offers.length === 0 ? undefined : { ...figures, offers }
 }
 
-function limitOf(run: Run, { reason, signal }: Draft): RaisableLimit | undefined {
+function limitOf(run: Run, { reason, signal }: PendingEnding): RaisableLimit | undefined {
   const limit = limitOfResult({ reason, signal })
   if (limit === null || limit === 'noProgress') return undefined
   return limit === 'maxBudgetUsd' && isRunNarrower(run) ? 'maxRunUsd' : limit
@@ -99,7 +99,7 @@ function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
     maxRunUsd: bounds.usd,
     maxTotalTokens: bounds.tokens,
     maxDurationMs: bounds.ms,
-    maxGoalTries: mostGoalTries,
+    maxGoalTries: maxGoalTriesAllowed,
   }
   const most = Math.min(byGuard[limit] ?? Infinity, limitCeilings[limit] ?? Infinity)
   return most === Infinity ? null : most
@@ -124,7 +124,7 @@ async function pause(run: Run, pausePoint: PausePoint): Promise<Pause> {
     if (ended.outcome === 'ends' && isTimeLimit) abort.abort('time')
     return ended
   } finally {
-    deadline.goOn()
+    deadline.resume()
   }
 }
 
@@ -177,7 +177,7 @@ async function questionOf(run: Run, { pendingEnding, figures }: PausePoint, time
 }
 
 /** The input that arrived during the wait: the answer as a change of settings, other changed settings, stop signals, or an abort. */
-function externalInputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalInput | undefined {
+function externalInputOf(run: Run, { outcome, answer }: WaitResult<LimitAnswer>): ExternalInput | undefined {
   const { inbox, abort } = run.ports
   if (outcome === 'aborted') return { abort: abort.cause ?? 'user' }
   if (answer?.raise !== undefined) return { settings: { limits: answer.raise } }
@@ -188,7 +188,7 @@ function externalInputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): Ex
 }
 
 /** Waits for an answer, a sufficiently raised limit, a stop request, or the timeout. */
-async function waitForAnswer(run: Run, request: LimitRequest): Promise<Waited<LimitAnswer>> {
+async function waitForAnswer(run: Run, request: LimitRequest): Promise<WaitResult<LimitAnswer>> {
   const { steps, abort, inbox } = run.ports
   const { askLimit, settings } = run.context
   const { pauseForMs } = settings
@@ -223,7 +223,7 @@ async function waitForAnswer(run: Run, request: LimitRequest): Promise<Waited<Li
 function limitWith(run: Run, limit: RaisableLimit): number {
   const { limits } = run.ports.inbox.settings ?? {}
   if (limits === undefined) return run.context.settings[limit]
-  return run.contextUnder(inForceAfter(run.spent.settings, { limits }, false)).settings[limit]
+  return run.contextUnder(settingsAfter(run.spent.settings, { limits }, false)).settings[limit]
 }
 
 /** How often a callback is asked again after an invalid answer. */
@@ -256,9 +256,9 @@ async function callback(run: Run, ask: AskLimit, request: LimitRequest, answerSc
 }
 
 /** The outcome after the limit was raised: the refused routes, another turn, or the request that was not made or did not complete. */
-export function outcomeAfterRaise(run: Run, { routes }: Outcome, pendingEnding: Draft): Outcome {
+export function outcomeAfterRaise(run: Run, { routes }: Outcome, pendingEnding: PendingEnding): Outcome {
   if (run.hasReplied) {
-    const hasTurn = lapsLeft('next_turn', run.spent.laps, run.context.limits) > 0
+    const hasTurn = iterationsLeft('next_turn', run.spent.laps, run.context.limits) > 0
     return proceed([...routes, anotherTurn], () => (hasTurn ? pendingEnding : maxTurnsEnding(run)))
   }
   const { laps: iterations } = run.spent

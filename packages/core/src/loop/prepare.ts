@@ -1,6 +1,6 @@
-import { after, firstOf, type Eventually } from '../values/eventually.ts'
+import { andThen, firstResult, type MaybePromise } from '../values/maybe-promise.ts'
 import { checkMedia } from './check-media.ts'
-import { externalInputAt, guardsAt, inboxAt } from '../run/checkpoint.ts'
+import { externalInputAt, guardsAt, inboxAt } from '../run/cancellation-points.ts'
 import { pruneResults, compactOnRequest, defendContext, stageCollapse } from './defend-context.ts'
 import { abortEnding, signalEnding } from '../run/pending-endings.ts'
 import { goalBaseline } from './goals.ts'
@@ -10,10 +10,10 @@ import { isRequestRecorded, type Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
 import type { ReportedLimits } from '../state/state.ts'
-import { leftOf, limitsInUse, type LimitUse } from '../run/limits-left.ts'
+import { leftOf, limitsInUse, type LimitUse } from '../run/limit-use.ts'
 import { remainingLimits } from '../run/turn-texts.ts'
 
-type Stage = (run: Run) => Eventually<Outcome | undefined>
+type Stage = (run: Run) => MaybePromise<Outcome | undefined>
 
 /** The stages before a turn, in order. (The reservation is part of the request's own step.) */
 const beforeTurn: readonly Stage[] = [
@@ -32,11 +32,11 @@ const beforeTurn: readonly Stage[] = [
 ]
 
 /** Prepares a request. Undefined when it can be made; an outcome when the run ends before it. */
-export function prepare(run: Run): Eventually<Outcome | undefined> {
+export function prepare(run: Run): MaybePromise<Outcome | undefined> {
   emitTurnStart(run)
   // This request is for the last answer at a limit. The ending is decided, and no new input is taken.
   if (run.spent.closing !== null) return checkMedia(run)
-  return firstOf(beforeTurn, (stage) => stage(run))
+  return firstResult(beforeTurn, (stage) => stage(run))
 }
 
 /** Emits the start of a turn, or of a further request in the same turn. */
@@ -44,36 +44,36 @@ export function emitTurnStart({ spent, emit }: Run): void {
   emit({ type: 'turn_start', request: spent.request, turn: spent.turns + (spent.turnBegins ? 1 : 0) })
 }
 
-function externalInput(run: Run): Eventually<Outcome | undefined> {
-  return after(externalInputAt(run, 'before_turn'), (abort) =>
+function externalInput(run: Run): MaybePromise<Outcome | undefined> {
+  return andThen(externalInputAt(run, 'before_turn'), (abort) =>
     abort === undefined ? undefined : endWith(abortEnding(run, abort, 'streaming')),
   )
 }
 
 /** Asks the guards, then calls the hooks before a turn. Any raised signal ends the run. */
-function guardsAndHooks(run: Run): Eventually<Outcome | undefined> {
+function guardsAndHooks(run: Run): MaybePromise<Outcome | undefined> {
   const raisedBy = guardsAt(run, 'before_turn', positionOf(run))
   const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)
-  return after(hooks, (aborted) => aborted ?? endIfSignalRaised(run, raisedBy))
+  return andThen(hooks, (aborted) => aborted ?? endIfSignalRaised(run, raisedBy))
 }
 
-function hooksBeforeTurn(run: Run): Eventually<Outcome | undefined> {
+function hooksBeforeTurn(run: Run): MaybePromise<Outcome | undefined> {
   // A subagent has its own trigger, so that hooks for a whole run are not called for it.
   const trigger = run.identity.depth === 0 ? 'beforeExecution' : 'beforeAgent'
   const first = run.spent.request === 1 ? runAndAddHooks(run, trigger) : undefined
-  return after(first, (aborted) => aborted ?? runAndAddHooks(run, 'beforeStep'))
+  return andThen(first, (aborted) => aborted ?? runAndAddHooks(run, 'beforeStep'))
 }
 
-function steering(run: Run): Eventually<undefined> {
-  return after(inboxAt(run, 'before_turn'), () => undefined)
+function steering(run: Run): MaybePromise<undefined> {
+  return andThen(inboxAt(run, 'before_turn'), () => undefined)
 }
 
-function inferenceHooks(run: Run): Eventually<Outcome | undefined> {
-  return after(runAndAddHooks(run, 'beforeInference'), (aborted) => aborted ?? endIfSignalRaised(run, []))
+function inferenceHooks(run: Run): MaybePromise<Outcome | undefined> {
+  return andThen(runAndAddHooks(run, 'beforeInference'), (aborted) => aborted ?? endIfSignalRaised(run, []))
 }
 
 function runAndAddHooks(run: Run, trigger: 'beforeExecution' | 'beforeAgent' | 'beforeStep' | 'beforeInference') {
-  return after(runHooks(run, trigger, noSubject, positionOf(run)), (hooks: HookRun): Outcome | undefined => {
+  return andThen(runHooks(run, trigger, noSubject, positionOf(run)), (hooks: HookRun): Outcome | undefined => {
     addHookMessages(run, hooks.messages)
     return hooks.aborted === undefined ? undefined : endWith(abortEnding(run, hooks.aborted, 'streaming'))
   })
@@ -96,7 +96,7 @@ type LimitsReminder = { readonly text: string; readonly told: ReportedLimits }
 
 // Spec R-TELL-1.
 /** Before a turn: reminds the model of what is left of limits that are half used, once for each share. */
-function remindOfLimits(run: Run): Eventually<Outcome | undefined> {
+function remindOfLimits(run: Run): MaybePromise<Outcome | undefined> {
   if (!run.context.settings.limitReminders) return undefined
   const name = `limits:${run.spent.request}`
   const isRecorded = run.isRecorded(name)
@@ -104,7 +104,7 @@ function remindOfLimits(run: Run): Eventually<Outcome | undefined> {
   const due = dueLimits(run)
   if (!isRecorded && due.length === 0) return undefined
   const step = run.step<LimitsReminder>(name, () => reminderOf(due, run.spent.limitsTold))
-  return after(step, ({ value: { text, told: reported } }) => {
+  return andThen(step, ({ value: { text, told: reported } }) => {
     run.append({
       kind: 'user',
       id: run.entryId('limits'),

@@ -1,6 +1,6 @@
-import type { ContextManager, ContextView } from '../context/port.ts'
-import { after, type Eventually } from '../values/eventually.ts'
-import { namedMedia, holdsMedia, type MediaPlace } from '../model/media/places.ts'
+import type { ContextManager, ContextView } from '../context/context-manager.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
+import { namedMedia, containsMedia, type MediaPlace } from '../model/media/places.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { noCount } from '../state/state.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -17,10 +17,10 @@ import {
   promptTooLongEnding,
   signalEnding,
 } from '../run/pending-endings.ts'
-import { externalInputAt } from '../run/checkpoint.ts'
+import { externalInputAt } from '../run/cancellation-points.ts'
 import type { Failure } from '../request/ask-model.ts'
 import { leaseEnding, overBudgetEnding, sharedBudgetEnding, standingCutEnding } from './over-budget.ts'
-import { draftOf, endWith, proceed, continueWith, type Outcome, type Route } from '../run/outcome.ts'
+import { pendingEndingOf, endWith, proceed, continueWith, type Outcome, type Route } from '../run/outcome.ts'
 import { canEscalate } from '../request/current-model.ts'
 import type { Run } from '../run/run.ts'
 import { connectionLost, outputLimitReached, rejectedImageRemoved } from '../run/turn-texts.ts'
@@ -34,7 +34,7 @@ import {
 } from '../endings/ending-texts.ts'
 
 /** For a reply that is not an answer: how the run can continue, and how it ends if it cannot. */
-export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
+export function recover(run: Run, reply: Exclude<Reply, Answer>): MaybePromise<Outcome> {
   switch (reply.kind) {
     case 'aborted':
       return endAborted(run, reply)
@@ -48,8 +48,8 @@ export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Out
 }
 
 /** The ending of `recover`, without its routes. */
-export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
-  return after(recover(run, reply), endWithoutRoutes)
+export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): MaybePromise<Outcome> {
+  return andThen(recover(run, reply), endWithoutRoutes)
 }
 
 /** The ending of an outcome. It takes no route and calls no hook. */
@@ -58,8 +58,8 @@ export function endWithoutRoutes(outcome: Outcome): Outcome {
 }
 
 /** The run received a stop request while it waited for a service: the stop is the ending, not the failure. */
-function endStopped(run: Run, failure: Failure): Eventually<Outcome> {
-  return after(externalInputAt(run, 'after_reply'), (cause) => {
+function endStopped(run: Run, failure: Failure): MaybePromise<Outcome> {
+  return andThen(externalInputAt(run, 'after_reply'), (cause) => {
     if (cause !== undefined) return endWith(abortEnding(run, cause, 'streaming'))
     return run.signals.hasAny() ? endWith(signalEnding(run, [])) : recoverFailure(run, failure)
   })
@@ -102,7 +102,7 @@ function contextRoute(
       const compaction = recorded ?? dueCompaction(due)
       if (compaction === undefined) return thrashEndingOf(run, due) ?? 'declined'
       const call = { place, position: run.turnEnd, replan }
-      return after(compactBy(run, compaction, call), (result) => (result === 'done' ? 'taken' : result))
+      return andThen(compactBy(run, compaction, call), (result) => (result === 'done' ? 'taken' : result))
     },
   }
 }
@@ -112,7 +112,7 @@ function mediaRoute(error: ModelErrorJson): Route {
     transition: 'media_recovery',
     take(run) {
       // Without media in the conversation, the same request would fail again.
-      if (!run.transcript.messages().some(holdsMedia)) return 'declined'
+      if (!run.transcript.messages().some(containsMedia)) return 'declined'
       removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))
       return 'taken'
     },
@@ -130,7 +130,7 @@ function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace):
 
 /** Removes the media even though the run ends, so that the next run does not get the same refusal. */
 function removeAllMedia(run: Run, error: ModelErrorJson): void {
-  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)
+  if (run.transcript.messages().some(containsMedia)) removeMedia(run, error)
 }
 
 const fallback: Route = {
@@ -175,7 +175,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   const appendOmitted = (from: Run): void => appendReply(from, reply)
   // A higher limit would not fit the window. The next request is made with the space that is left then.
   const routes = grant.isOfWindow === true ? [resume] : [escalate, resume]
-  return proceed(routes, () => draftOf('max_output_tokens', signal, { closingEntry, appendOmitted }))
+  return proceed(routes, () => pendingEndingOf('max_output_tokens', signal, { closingEntry, appendOmitted }))
 }
 
 const escalate: Route = {
@@ -226,10 +226,10 @@ export function recoverWindow(): Outcome {
 }
 
 /** The reply was aborted while it streamed. The received part is appended, and each call in it gets a result. */
-function endAborted(run: Run, reply: Extract<Reply, { readonly kind: 'aborted' }>): Eventually<Outcome> {
+function endAborted(run: Run, reply: Extract<Reply, { readonly kind: 'aborted' }>): MaybePromise<Outcome> {
   const { cause, partial, early } = reply
   const pendingEnding = abortEnding(run, cause, 'streaming')
   if (partial === null) return endWith(pendingEnding)
   appendPartialReply(run, partial)
-  return after(closeAbortedCalls(run, partial, cause, early), () => endWith(pendingEnding))
+  return andThen(closeAbortedCalls(run, partial, cause, early), () => endWith(pendingEnding))
 }

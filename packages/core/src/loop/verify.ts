@@ -1,18 +1,18 @@
-import { lapsLeft } from '../limits/allowance.ts'
+import { iterationsLeft } from '../limits/transition-rules.ts'
 import type { AbortCause } from '../values/abort.ts'
 import { endings } from '../endings/table.ts'
 import { answeredUnverified } from '../endings/ending-texts.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { RunContext } from '../run/run-context.ts'
 import type { RunProgress } from '../state/state.ts'
 import { headOf } from '../values/text.ts'
-import { answerStands } from '../conversation/kept-answer.ts'
+import { isAnswerValid } from '../conversation/verified-answer.ts'
 import { verifiedOf, type Verified } from '../verification/progress.ts'
-import { fewestUncheckedLines } from '../verification/verification.ts'
+import { minUncheckedLines } from '../verification/verification.ts'
 import { abortEnding } from '../run/pending-endings.ts'
 import { isGoalMet } from './goals.ts'
-import { draftOf, endWith, proceed, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { pendingEndingOf, endWith, proceed, type PendingEnding, type Outcome, type Route } from '../run/outcome.ts'
 import type { Run } from '../run/run.ts'
 import { verifyRequest } from '../run/turn-texts.ts'
 
@@ -23,12 +23,12 @@ type VerifyReminder = { readonly text: string; readonly aborted?: AbortCause }
 
 // Spec R-VERI-3.
 /** At an answer that passed all other checks: asks the model once to verify its last change, or to say why not. */
-export function verifyAtAnswer(run: Run, answered: () => Draft): Eventually<Outcome | undefined> {
+export function verifyAtAnswer(run: Run, answered: () => PendingEnding): MaybePromise<Outcome | undefined> {
   const name = `verify:${run.spent.request}`
   if (!run.isRecorded(name) && !isDue(run)) return undefined
   const { unchecked = 0, check = null } = run.spent.verification ?? {}
   const step = run.step<VerifyReminder>(name, () => reminderOf(run, unchecked, check))
-  return after(step, ({ value: { text, aborted } }) => {
+  return andThen(step, ({ value: { text, aborted } }) => {
     if (text !== '') return proceed([verificationRoute(text)], answered)
     const pendingEnding = aborted === undefined ? undefined : abortEnding(run, aborted, 'streaming')
     // The answer exists already, so a used-up limit does not replace it.
@@ -42,12 +42,12 @@ function isDue({ context, spent, identity }: Run): boolean {
     return false
   if (permissions.isPlanning?.(settings.permissionMode ?? undefined) === true) return false
   const { unchecked = 0, askedAt } = spent.verification ?? {}
-  return unchecked >= fewestUncheckedLines && askedAt === undefined && hasRoomForCheck(context, spent)
+  return unchecked >= minUncheckedLines && askedAt === undefined && hasRoomForCheck(context, spent)
 }
 
 /** A check needs one turn for its call, one for the answer, and one tool call. With less, the reminder could only cost the answer. */
 function hasRoomForCheck({ limits, settings }: RunContext, { laps, toolCalls = 0 }: RunProgress): boolean {
-  return lapsLeft('next_turn', laps, limits) >= 2 && toolCalls < settings.maxToolCalls
+  return iterationsLeft('next_turn', laps, limits) >= 2 && toolCalls < settings.maxToolCalls
 }
 
 async function reminderOf(run: Run, unchecked: number, lastCheck: string | null): Promise<VerifyReminder> {
@@ -108,7 +108,7 @@ export function askToFinishReply(run: Run, text: string): void {
  */
 export function isAnswerUnderVerification({ spent, transcript, startLength }: Run): boolean {
   const hasCalledNone = spent.verification?.askedAt === spent.toolResults
-  return hasCalledNone && spent.goal === undefined && answerStands(transcript, startLength)
+  return hasCalledNone && spent.goal === undefined && isAnswerValid(transcript, startLength)
 }
 
 // Spec R-VERI-5.
@@ -117,7 +117,7 @@ export function isAnswerUnderVerification({ spent, transcript, startLength }: Ru
  * verification. A tool call since the reminder discards the answer. A person's request, such as an abort, still decides
  * the ending.
  */
-export function withUnverifiedAnswer(run: Run, pendingEnding: Draft): Draft {
+export function withUnverifiedAnswer(run: Run, pendingEnding: PendingEnding): PendingEnding {
   const { reason, signal, overridable } = pendingEnding
   const { subtype, sentence } = endings[reason]
   if (subtype === 'success' || signal.reason === 'user_requested' || !isAnswerUnderVerification(run))
@@ -126,7 +126,7 @@ export function withUnverifiedAnswer(run: Run, pendingEnding: Draft): Draft {
   const context = { endedBy: reason, why: signal.message }
   const completed = new StopSignal({ reason: 'completed', message, context, source: 'verification' })
   // Appends what was paid for, such as a reply that was cut.
-  return draftOf('completed', completed, {
+  return pendingEndingOf('completed', completed, {
     overridable,
     ...(pendingEnding.appendOmitted !== undefined && { appendOmitted: pendingEnding.appendOmitted }),
   })

@@ -1,5 +1,5 @@
 import { messageOf } from '../values/errors.ts'
-import { disregard } from '../values/eventually.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
 import type { Usage } from './messages.ts'
 
 /** Prices of models in US dollars. Undefined for a model without a price: the price of a similar name is never used. */
@@ -52,7 +52,7 @@ export function usdOf(nanos: NanoUsd): number {
  * which rounds to no cost. Lower prices are rounded down to whole thousandths, so that rounding a single cost to
  * nano-dollars cannot hide a token.
  */
-export function mostTokensFor(nanos: NanoUsd, usdPerToken: number): number {
+export function maxTokensFor(nanos: NanoUsd, usdPerToken: number): number {
   const exact = usdPerToken * 1e12
   const nearest = Math.round(exact)
   // Removes the floating-point error of a rate such as 0.1 / 1e6.
@@ -79,10 +79,10 @@ export type PriceAnswer =
 export function askPrices(ask: () => number | undefined): PriceAnswer {
   try {
     const usd = ask()
-    disregard(usd)
+    ignoreRejection(usd)
     if (usd === undefined) return { kind: 'none' }
     if (Number.isFinite(usd) && usd >= 0) return { kind: 'usd', usd }
-    disregard(usd)
+    ignoreRejection(usd)
     return { kind: 'broken', problem: `they returned ${String(usd)}` }
   } catch (error) {
     return { kind: 'broken', problem: `they threw: ${messageOf(error)}` }

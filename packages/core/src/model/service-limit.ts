@@ -14,7 +14,7 @@ const longestWaitMs = 300_000
 export const longestWaitForLimitsMs: number = 31 * 86_400_000
 
 /** Parses how long a run waits for services, in milliseconds: `8h`, or 0 for `none`. Undefined if invalid or longer than allowed. */
-export function waitMs(text: string): number | undefined {
+export function parseWaitMs(text: string): number | undefined {
   if (text.trim() === 'none') return 0
   const milliseconds = durationMs(text) ?? 0
   return milliseconds > 0 && milliseconds <= longestWaitForLimitsMs ? milliseconds : undefined
@@ -70,6 +70,6 @@ export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms):
 }
 
 /** Maximum number of waits within a time in milliseconds, based on the shortest reported wait. */
-export function mostServiceWaits(waitForLimitsMs: number): number {
+export function maxServiceWaits(waitForLimitsMs: number): number {
   return Math.floor(waitForLimitsMs / longestQuietWaitMs)
 }

@@ -1,5 +1,5 @@
 import { HaltingError } from '../values/errors.ts'
-import { disregard } from '../values/eventually.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
 import { isMedia, mediaFactsOf, type MediaBlock } from './media/media-problem.ts'
 import type { ContentBlock, MessageContent, ModelMessage } from './messages.ts'
 import type { Model } from './model.ts'
@@ -21,7 +21,7 @@ export function checkedTokens(tokens: Tokens): Tokens {
     estimate(text) {
       const estimate: unknown = tokens.estimate(text)
       if (typeof estimate === 'number' && estimate >= 0 && Number.isFinite(estimate)) return estimate
-      disregard(estimate)
+      ignoreRejection(estimate)
       throw new HaltingError('callback', 'The token estimate is not a finite number of at least 0.')
     },
   }

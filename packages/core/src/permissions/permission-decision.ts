@@ -1,6 +1,6 @@
 import { plainTextOf } from '../model/content.ts'
 import { messageOf } from '../values/errors.ts'
-import { disregard } from '../values/eventually.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
 import { jsonOf } from '../values/json.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
 import { invalidAnswer, invalidDenial, noDecision, rulesFailed, wrongUpdates } from './permission-texts.ts'
@@ -89,6 +89,6 @@ export function failedRules(error: unknown): PermissionDecision & { readonly beh
 export function denialOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === false) return undefined
   if (typeof value === 'string') return value
-  disregard(value)
+  ignoreRejection(value)
   return invalidDenial
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 
 /** Where a permission change is stored: in the session, or in a settings file. */
 export type PermissionDestination = 'session' | 'localSettings' | 'userSettings' | 'projectSettings'

@@ -2,18 +2,18 @@ import type { ServiceWaitEnd, ServiceWaits } from '../model/service-waits.ts'
 import type { Emit, RunEvent } from '../state/events.ts'
 import { type ModelErrorJson, ModelError } from '../model/model-error.ts'
 import type { ModelUpdate } from '../model/model.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import type { Run } from '../run/run.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { makeAttempt } from './attempt.ts'
-import { maxShorterReplies, withShorterReply } from './reply-room.ts'
+import { maxShorterReplies, withShorterReply } from './reply-cap.ts'
 import type { Attempt, RequestPlan } from './request-plan.ts'
 import { RequestWaits } from './wait-for-service.ts'
 import type { AssistantMessage, ContentBlock } from '../model/messages.ts'
 import { hashText } from '../values/hash.ts'
 
 /** The caller of a request: the run itself, or a compaction. */
-export interface Asker {
+export interface Requester {
   /** Prefix of the step keys of the waits between attempts. */
   readonly retryName: string
   // Spec R-REQ-4.
@@ -22,7 +22,7 @@ export interface Asker {
   /** Called when an attempt begins. Returns the listener for parts of the reply. */
   begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
   /** Emits an event, such as the one for a wait before the next attempt. */
-  tell(event: RunEvent): void
+  report(event: RunEvent): void
   /** Called when an attempt ended, to enter its figures before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
   /** Called when a wait for the service is over. */
@@ -31,13 +31,13 @@ export interface Asker {
    * The same request with settings that changed during a wait, such as another model; undefined if nothing changed.
    * Absent for questions, which keep their model.
    */
-  renew?(attempt: number): Eventually<RequestPlan | undefined>
+  renew?(attempt: number): MaybePromise<RequestPlan | undefined>
 }
 
 type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
 
 /** How a request ended after all its attempts. `overloaded`: the fallback model takes over. */
-export type Asked =
+export type RequestOutcome =
   | Final
   | Failure
   | { readonly kind: 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
@@ -55,7 +55,7 @@ export interface Failure {
 
 // Spec R-REQ-1 to R-REQ-4a.
 /** Asks a model, with attempts until one is answered or the failure is final. The only retry policy of the loop. */
-export function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
+export function askModel(run: Run, plan: RequestPlan, asker: Requester): Promise<RequestOutcome> {
   return new OpenRequest(run, plan, asker).ask()
 }
 
@@ -63,7 +63,7 @@ export function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Ask
 class OpenRequest {
   readonly #run: Run
   readonly #plan: RequestPlan
-  readonly #asker: Asker
+  readonly #asker: Requester
   #waits: RequestWaits | undefined
   /** The request as it is sent now: with a lower reply cap, or another model. */
   #asking: RequestPlan
@@ -76,14 +76,14 @@ class OpenRequest {
   /** Number of attempts that had reached the model when the last wait for its service was over. */
   #triesBeforeWait = 0
 
-  constructor(run: Run, plan: RequestPlan, asker: Asker) {
+  constructor(run: Run, plan: RequestPlan, asker: Requester) {
     this.#run = run
     this.#plan = plan
     this.#asking = plan
     this.#asker = asker
   }
 
-  ask(): Promise<Asked> {
+  ask(): Promise<RequestOutcome> {
     try {
       const step = this.#attempt(1)
       // Usually there is one attempt, and only that is awaited.
@@ -95,29 +95,29 @@ class OpenRequest {
   }
 
   /** Makes further attempts if the first was not the last. */
-  #continueAfter(first: Eventually<Asked | undefined>): Eventually<Asked> {
+  #continueAfter(first: MaybePromise<RequestOutcome | undefined>): MaybePromise<RequestOutcome> {
     return first instanceof Promise || first === undefined ? this.#retryUntilDone(first) : first
   }
 
-  async #retryUntilDone(first: Eventually<Asked | undefined>): Promise<Asked> {
+  async #retryUntilDone(first: MaybePromise<RequestOutcome | undefined>): Promise<RequestOutcome> {
     let ended = await first
     for (let attempt = 2; ended === undefined; attempt++)
       ended = await this.#enter(await this.#attempt(attempt), attempt)
     return ended
   }
 
-  #attempt(attempt: number): Eventually<StepResult<Attempt>> {
+  #attempt(attempt: number): MaybePromise<StepResult<Attempt>> {
     return makeAttempt(this.#run, this.#asking, attempt, this.#asker.begin(attempt), this.#asker)
   }
 
   /** How the request ended; undefined if another attempt follows. */
-  #enter(step: StepResult<Attempt>, attempt: number): Eventually<Asked | undefined> {
-    if (this.#asking.isBeside !== true) this.#run.advanceClock(step)
+  #enter(step: StepResult<Attempt>, attempt: number): MaybePromise<RequestOutcome | undefined> {
+    if (this.#asking.isConcurrent !== true) this.#run.advanceClock(step)
     this.#asker.enter(attempt, step)
     return this.#handleAttempt(step.value, attempt)
   }
 
-  #handleAttempt(result: Attempt, attempt: number): Eventually<Asked | undefined> {
+  #handleAttempt(result: Attempt, attempt: number): MaybePromise<RequestOutcome | undefined> {
     switch (result.kind) {
       case 'answered':
         return this.#answered(result, attempt)
@@ -143,17 +143,17 @@ class OpenRequest {
   /** Retries without a wait. */
   #retryNow(attempt: number, error: ModelErrorJson): undefined {
     const { request } = this.#run.spent
-    this.#asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
+    this.#asker.report({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
     return undefined
   }
 
-  #answered(result: Extract<Attempt, { readonly kind: 'answered' }>, attempt: number): Asked | undefined {
+  #answered(result: Extract<Attempt, { readonly kind: 'answered' }>, attempt: number): RequestOutcome | undefined {
     this.#isReached = true
     if (!isEmptyReply(result.message)) return result
     const { maxRetries } = this.#run.context.settings
     const mayAskAgain = this.#triesOf(attempt) <= maxRetries || this.#isNextRecorded(attempt)
     if (this.#hasAskedAgain || !mayAskAgain) {
-      this.#asker.tell({ type: 'notice', message: 'The model returned an empty reply.' })
+      this.#asker.report({ type: 'notice', message: 'The model returned an empty reply.' })
       return result
     }
     this.#hasAskedAgain = true
@@ -167,7 +167,7 @@ class OpenRequest {
     return isOver ? { kind: 'failed', error: lostError, attempts: attempt } : undefined
   }
 
-  #failed(result: FailedAttempt, attempt: number): Eventually<Asked | undefined> {
+  #failed(result: FailedAttempt, attempt: number): MaybePromise<RequestOutcome | undefined> {
     const run = this.#run
     const { error } = result
     const { maxRetries } = run.context.settings
@@ -206,8 +206,8 @@ class OpenRequest {
     if (isFinal) return failure
     // The event counts all attempts, including lost ones.
     const { request } = run.spent
-    this.#asker.tell({ type: 'retry', request, attempt, maxRetries: retries + this.#lost, delayMs, error })
-    return after(run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal }), () => undefined)
+    this.#asker.report({ type: 'retry', request, attempt, maxRetries: retries + this.#lost, delayMs, error })
+    return andThen(run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal }), () => undefined)
   }
 
   /** An abort during the wait is reported by the next attempt. */

@@ -1,20 +1,20 @@
-import { nothing, type Reservation } from '../limits/ledger.ts'
-import { mostOfGrant } from '../limits/recorded-amount.ts'
-import type { StandingTaken } from '../limits/standing.ts'
+import { zeroAmount, type Reservation } from '../limits/ledger.ts'
+import { maxOfGrant } from '../limits/recorded-amount.ts'
+import type { StandingReservation } from '../limits/standing-budgets.ts'
 import type { AbortCause } from '../values/abort.ts'
 import { usdOf } from '../model/prices.ts'
 import type { Emit, FundsWanted, RunEvent } from '../state/events.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { Usage } from '../model/messages.ts'
 import type { Admission, LookedUpUsage, Model, ModelUpdate } from '../model/model.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
-import { waitUntilCutOff, timeoutWhileWaitingForFunds } from './cut-off.ts'
+import { waitUntilCutOff, timeoutWhileWaitingForFunds } from './question-timeout.ts'
 import { lookedUpCharge, noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
-import { lookUpLostUsage, replyRecorder } from './look-up-lost.ts'
+import { lookUpLostUsage, replyRecorder } from './lost-usage.ts'
 import { ModelCall } from './model-call.ts'
 import type { Attempt, MadeAttempt, RequestPlan } from './request-plan.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
@@ -25,8 +25,8 @@ import {
   withStandingReservation,
   type StandingAnswer,
   type StandingWaited,
-} from './take-standing.ts'
-import { emitFigures } from './tell-figures.ts'
+} from './reserve-standing.ts'
+import { emitFigures } from './emit-figures.ts'
 import {
   figuresOfWait,
   LeasePlace,
@@ -48,12 +48,12 @@ export function makeAttempt(
   attempt: number,
   onUpdate: OnUpdate,
   asker: Reporter,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const { lease } = run.context.settings
   if (lease === null && plan.model.admit === undefined)
     return fundAttempt({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
   const place = new LeasePlace()
-  return after(admitAttempt({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (result) => {
+  return andThen(admitAttempt({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (result) => {
     place.leave()
     return result
   })
@@ -87,7 +87,7 @@ function numberedStepName(name: string, { plan, attempt }: AttemptContext, numbe
 }
 
 /** Asks the model's admission queue and the lease, and waits for money reserved by other sessions. */
-function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): Eventually<StepResult<Attempt>> {
+function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): MaybePromise<StepResult<Attempt>> {
   const { run, plan } = attemptContext
   const { admits, ofLease } = waits
   const name = numberedStepName('admit', attemptContext, admits)
@@ -106,11 +106,11 @@ function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): Eventu
     }
   })
   releaseOnFailure(run, admitted, () => resources)
-  return after(admitted, ({ value, replayed }) => {
+  return andThen(admitted, ({ value, replayed }) => {
     if (value !== null && 'waits' in value) return awaitLease(attemptContext, value.waits, waits)
     const { ofLease: _, ...nextWaits } = waits
     if (value !== null && ofLease !== undefined)
-      attemptContext.asker.tell({
+      attemptContext.asker.report({
         type: 'budget_waited',
         outcome: value.outcome,
         waitedMs: ofLease.waitedMs,
@@ -161,7 +161,7 @@ function awaitLease(
   attemptContext: AttemptContext,
   wanted: LeaseWaited,
   waits: WaitCounts,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const { run, plan, asker, place = new LeasePlace() } = attemptContext
   const { admits, ofLease } = waits
   const { cutOff } = plan
@@ -169,11 +169,11 @@ function awaitLease(
   const waiting =
     cutOff === undefined
       ? waitForLease(run, { key: run.key(name), wanted, place })
-      : after(
+      : andThen(
           stepFunctionOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
           ({ value }) => value,
         )
-  return after(waiting, ({ outcome, waitedMs }) => {
+  return andThen(waiting, ({ outcome, waitedMs }) => {
     const inAllMs = (ofLease?.waitedMs ?? 0) + waitedMs
     const sinceOverMs = (ofLease?.quietMs ?? 0) + waitedMs
     const isOver = outcome === 'over' && sinceOverMs >= leaseWaitMs
@@ -181,7 +181,7 @@ function awaitLease(
       const leaseWait = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
       return admitAttempt(attemptContext, { ...waits, admits: admits + 1, ofLease: leaseWait })
     }
-    asker.tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
+    asker.report({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
     const { ofLease: _, ...nextWaits } = waits
     return fundAttempt(attemptContext, {}, nextWaits)
   })
@@ -224,14 +224,14 @@ interface AttemptContext {
 
 /** Emits events that have no step of their own. */
 interface Reporter {
-  tell(event: RunEvent): void
+  report(event: RunEvent): void
 }
 
 /** What this process acquired for the attempt before it begins. */
 interface AttemptResources {
   readonly admission?: Admission | undefined
   readonly funds?: ReservedGrant | Shortage | undefined
-  readonly standing?: StandingTaken
+  readonly standing?: StandingReservation
 }
 
 // Spec R-BUD-18.
@@ -240,7 +240,7 @@ function fundAttempt(
   attemptContext: AttemptContext,
   resources: AttemptResources,
   waits: WaitCounts,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const { run, plan, asker } = attemptContext
   if (!run.ports.ledger.limited) return lookUpAttempt(attemptContext, resources)
   const name = numberedStepName('funds', attemptContext, waits.funds)
@@ -260,10 +260,10 @@ function fundAttempt(
     return result.record
   })
   releaseOnFailure(run, waited, () => ({ ...resources, funds: reserved }))
-  return after(waited, ({ value: fundsWanted, at, durationMs, replayed }) => {
+  return andThen(waited, ({ value: fundsWanted, at, durationMs, replayed }) => {
     const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = fundsWanted
     const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
-    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
+    asker.report({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
     if (fundsWanted.outcome === 'aborted') {
       releaseResources(run, resources)
       return { value: withoutRequest(plan, fundsWanted.cause, undefined), at, durationMs, replayed }
@@ -288,7 +288,7 @@ function reserveStanding(
   attemptContext: AttemptContext,
   resources: AttemptResources,
   wait = 1,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const { run, plan, attempt, asker } = attemptContext
   const { funds } = resources
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
@@ -298,7 +298,7 @@ function reserveStanding(
   const isAnswered = granted === undefined || run.ports.isRecordOnly || !usesStandingBudgets(run, plan)
   if (!isWaitOnRecord && isAnswered) return lookUpAttempt(attemptContext, resources)
   const ask = granted && new StandingBudgetRequest(run, plan, granted)
-  let standingAnswer: Eventually<StandingAnswer> | undefined
+  let standingAnswer: MaybePromise<StandingAnswer> | undefined
   if (!isWaitOnRecord && ask !== undefined) {
     try {
       standingAnswer = ask.ask()
@@ -318,8 +318,8 @@ function reserveStanding(
   })
   if (standingAnswer !== undefined) ask?.leaveOnFailure(waited, standingAnswer, () => answer !== undefined)
   releaseOnFailure(run, waited, () => ({ ...resources, ...(answer?.kind === 'taken' && { standing: answer }) }))
-  return after(waited, ({ value: { outcome, cause, ...waitFigures }, at, durationMs, replayed }) => {
-    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...waitFigures })
+  return andThen(waited, ({ value: { outcome, cause, ...waitFigures }, at, durationMs, replayed }) => {
+    asker.report({ type: 'budget_waited', outcome, waitedMs: durationMs, ...waitFigures })
     if (answer !== undefined) return applyStandingAnswer(attemptContext, resources, answer)
     // If another process waited, this process has no reservation.
     if (outcome !== 'aborted') return reserveStanding(attemptContext, resources, wait + 1)
@@ -337,7 +337,7 @@ function applyStandingAnswer(
   attemptContext: AttemptContext,
   resources: AttemptResources,
   answer: StandingAnswer,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const { run, plan } = attemptContext
   const { funds } = resources
   const granted = grantOf(funds)
@@ -348,7 +348,7 @@ function applyStandingAnswer(
       funds: withStandingReservation(run, plan, funds, answer),
       standing: answer,
     })
-  if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
+  if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, zeroAmount)
   const grant = refusalBy(run, plan, granted, answer.budget)
   return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })
 }
@@ -367,12 +367,12 @@ function releaseResources(run: Run, { admission, funds, standing }: AttemptResou
   standing?.settle(0, true)
   const { ledger } = run.ports
   const reservation = funds?.kind === 'decided' ? funds.reservation : undefined
-  if (reservation !== undefined) ledger.settle(reservation, nothing)
+  if (reservation !== undefined) ledger.settle(reservation, zeroAmount)
   ledger.lease?.end(reservation)
 }
 
 /** Returns the reservations if the step fails: other requests may wait for them. */
-function releaseOnFailure(run: Run, step: Eventually<unknown>, resources: () => AttemptResources): void {
+function releaseOnFailure(run: Run, step: MaybePromise<unknown>, resources: () => AttemptResources): void {
   if (!(step instanceof Promise)) return
   step.catch(() => releaseResources(run, resources()))
 }
@@ -382,13 +382,13 @@ function isOnRecord(run: Run, name: string): boolean {
 }
 
 function stepFunctionOf(run: Run, plan: RequestPlan): Run['step'] {
-  return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
+  return plan.isConcurrent === true ? run.stepConcurrently.bind(run) : run.step.bind(run)
 }
 
-function lookUpAttempt(attemptContext: AttemptContext, resources: AttemptResources): Eventually<StepResult<Attempt>> {
+function lookUpAttempt(attemptContext: AttemptContext, resources: AttemptResources): MaybePromise<StepResult<Attempt>> {
   const { run, plan } = attemptContext
   const lookedUp = lookUpLostUsage({ run, plan, name: attemptName(attemptContext) }, stepFunctionOf(run, plan))
-  return after(lookedUp, (result) => sendAttempt(attemptContext, resources, result))
+  return andThen(lookedUp, (result) => sendAttempt(attemptContext, resources, result))
 }
 
 /** Makes the attempt. `known`: what the service reports about a lost attempt. */
@@ -396,7 +396,7 @@ function sendAttempt(
   attemptContext: AttemptContext,
   { admission, funds, standing }: AttemptResources,
   lookedUp: LookedUpUsage | undefined,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const { run, plan, attempt } = attemptContext
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
@@ -404,12 +404,12 @@ function sendAttempt(
   /** The step engine failed. A request that may have been sent counts at its worst case. Otherwise the reservation is returned for other requests. */
   const settleAfterFailure = (): void => {
     const reservation = reserved?.reservation
-    if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
+    if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : zeroAmount, !hasBegun)
     standing?.settle(hasBegun ? standing.usd : 0, !hasBegun)
   }
   // The run's clock advances by this step once the attempt is awaited.
   const name = attemptName(attemptContext)
-  const sent = run.stepBeside<Attempt>(
+  const sent = run.stepConcurrently<Attempt>(
     name,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
@@ -425,14 +425,14 @@ function sendAttempt(
       const request = wellFormedRequest(plan.body(grant, idempotencyKey))
       const settle = (attempted: MadeAttempt): MadeAttempt => {
         settleAttempt(run, attempted.charge, { reservation, standing })
-        if (!run.ports.isHeard()) return attempted
+        if (!run.ports.hasListener()) return attempted
         if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, attempted))
         emitFigures(run, emit, plan.contextAfter(usageReportedBy(attempted)))
         return attempted
       }
-      if (plan.isQuestion === true && run.ports.isHeard())
+      if (plan.isQuestion === true && run.ports.hasListener())
         emit({ type: 'question_start', name: plan.name, attempt, model: plan.model.id })
-      if (reservation !== undefined && run.ports.isHeard()) emitFigures(run, emit, estimateRequest(run))
+      if (reservation !== undefined && run.ports.hasListener()) emitFigures(run, emit, estimateRequest(run))
       if (cause !== undefined) {
         admission?.leave()
         return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
@@ -464,19 +464,19 @@ function sendAttempt(
 }
 
 /** Whether a failure may have to return a reservation. The reservation is known by now, unless the step engine calls `intent` later. */
-function mayHoldReservation(reserved: ReservedGrant | undefined, standing: StandingTaken | undefined): boolean {
+function mayHoldReservation(reserved: ReservedGrant | undefined, standing: StandingReservation | undefined): boolean {
   return reserved === undefined || reserved.reservation !== undefined || standing !== undefined
 }
 
 /** Once the outcome of an attempt is on record, updates the lease and the ledger of a subagent. */
 function whenRecorded(
   run: Run,
-  sent: Eventually<StepResult<Attempt>>,
+  sent: MaybePromise<StepResult<Attempt>>,
   notifyLease: () => void,
-): Eventually<StepResult<Attempt>> {
+): MaybePromise<StepResult<Attempt>> {
   const isOfAgent = run.identity.depth > 0
   if (!isOfAgent && run.ports.ledger.lease === undefined) return sent
-  return after(sent, (result) => {
+  return andThen(sent, (result) => {
     notifyLease()
     if (isOfAgent && result.replayed && 'charge' in result.value) restoreForAgent(run, [result.value.charge])
     return result
@@ -485,14 +485,14 @@ function whenRecorded(
 
 interface AttemptReservations {
   readonly reservation: Reservation | undefined
-  readonly standing: StandingTaken | undefined
+  readonly standing: StandingReservation | undefined
 }
 
 /** Replaces all reservations of an attempt with its real charge. */
 function settleAttempt({ ports }: Run, charge: Charge, { reservation, standing }: AttemptReservations): void {
   if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
   // A run without a limit may get one while it is running.
-  else ports.ledger.restore(charge, charge.known ? nothing : charge)
+  else ports.ledger.restore(charge, charge.known ? zeroAmount : charge)
   standing?.settle(usdOf(charge.nanos), charge.known)
 }
 
@@ -515,7 +515,7 @@ function unfinishedAttempt(
 /** Replaces the worst case, which the resume restored to the ledger, with what the service reports. */
 function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, lookedUp: LookedUpUsage): Attempt {
   const charge = lookedUpCharge(run, plan, grant, lookedUp)
-  const counted = mostOfGrant(grant) ?? nothing
+  const counted = maxOfGrant(grant) ?? zeroAmount
   run.ports.ledger.correctRestored(counted, charge, charge.known)
   return { kind: 'unknown', charge, grant }
 }

@@ -1,5 +1,5 @@
-import { nothing, plus, type Amount, type Room } from '../limits/ledger.ts'
-import { mostOfGrant } from '../limits/recorded-amount.ts'
+import { zeroAmount, addAmounts, type Amount, type Room } from '../limits/ledger.ts'
+import { maxOfGrant } from '../limits/recorded-amount.ts'
 import { askPrices, nanosOf, usdOf, type RequestBound } from '../model/prices.ts'
 import { HaltingError } from '../values/errors.ts'
 import { isJsonObject } from '../values/json.ts'
@@ -9,10 +9,10 @@ import { extraBounds } from '../model/extra-passes.ts'
 import type { LookedUpUsage, Model } from '../model/model.ts'
 import { modelFacts } from '../model/model-facts.ts'
 import { withWebSearches } from '../model/web-search.ts'
-import { toldUsage, type ReportedUsage } from '../model/told-usage.ts'
+import { checkReportedUsage, type ReportedUsage } from '../model/reported-usage.ts'
 import { needsPrice } from '../run/check-settings.ts'
 import { withModelUsage, type RunProgress } from '../state/state.ts'
-import type { AbandonedStep } from '../steps/steps.ts'
+import type { AbandonedStep } from '../steps/step-engine.ts'
 import type { Run } from '../run/run.ts'
 import type { Grant, RequestBounds } from './grant.ts'
 import type { Charge } from '../run/request-bill.ts'
@@ -34,7 +34,7 @@ export function worstCase(
   const reply = worstAmount(context, model.id, { inputTokens, outputTokens, serverToolUses })
   if (model.extraPasses === undefined) return reply
   return extraBounds(model, inputTokens, outputTokens, inputTokens + byteBoundOf(run, model)).reduce(
-    (sum, bound) => plus(sum, worstAmount(context, bound.model, bound)),
+    (sum, bound) => addAmounts(sum, worstAmount(context, bound.model, bound)),
     reply,
   )
 }
@@ -147,7 +147,7 @@ export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Ch
 // Spec R-BUD-21b.
 /** The charge of a lost attempt according to its service: the reported amount if there is one, otherwise its usage multiplied by the prices. */
 export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { usd, usage }: LookedUpUsage): Charge {
-  const reported = usage === undefined ? undefined : toldUsage(usage)
+  const reported = usage === undefined ? undefined : checkReportedUsage(usage)
   if (usd === undefined)
     return reported === undefined
       ? unknownCharge(run, bounds, grant)
@@ -190,7 +190,7 @@ export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[
     return isJsonObject(value['charge']) ? [value['charge'] as unknown as Charge] : []
   }
   if (value['granted'] !== true || typeof value['model'] !== 'string') return []
-  return [{ model: value['model'], ...(mostOfGrant(value) ?? nothing), known: false, usage: null }]
+  return [{ model: value['model'], ...(maxOfGrant(value) ?? zeroAmount), known: false, usage: null }]
 }
 
 // Spec R-SUB-3f.

@@ -1,4 +1,4 @@
-import type { ContextView } from '../context/port.ts'
+import type { ContextView } from '../context/context-manager.ts'
 import type { CompactionRequest } from '../model/questions.ts'
 import { sizesOf } from '../context/sizes.ts'
 import { estimateMessages, type Tokens } from '../model/tokens.ts'

@@ -1,11 +1,11 @@
 import type { SharedLimit } from '../limits/run-budget.ts'
-import type { StandingBudget } from '../limits/standing.ts'
+import type { StandingBudget } from '../limits/standing-budgets.ts'
 import type { LeaseShortage } from '../limits/lease.ts'
-import type { Amount, HeldBack } from '../limits/ledger.ts'
+import type { Amount, Reserve } from '../limits/ledger.ts'
 import type { Model, WebSearchUse } from '../model/model.ts'
 
 /** US dollars of a budget that other sessions have reserved, and how many sessions they are. */
-export type LeaseOthers = Pick<LeaseShortage, 'reservedUsd' | 'holders'>
+export type OtherReservations = Pick<LeaseShortage, 'reservedUsd' | 'holders'>
 
 /** The reservation of an attempt, as recorded in its intent. */
 export type Grant = {
@@ -23,7 +23,7 @@ export type Grant = {
   /** The lease lowered the cap. */
   readonly isOfLease?: true
   /** What other sessions had reserved of the lease's budget at that time. */
-  readonly leaseOthers?: LeaseOthers
+  readonly leaseOthers?: OtherReservations
   /** The budget that the run shares with others lowered the cap. */
   readonly shared?: SharedLimit
   /** A standing budget lowered the cap. */
@@ -44,7 +44,7 @@ export type OverBudget = {
   /** The request would fit if the lease offered more. */
   readonly isOfLease?: true
   /** What other sessions have reserved of the lease's budget. */
-  readonly leaseOthers?: LeaseOthers
+  readonly leaseOthers?: OtherReservations
   /** The request would fit if the budget shared with other runs had more left. */
   readonly shared?: SharedLimit
   /** The request would fit if this standing budget had more left. */
@@ -63,7 +63,7 @@ export interface RequestBounds {
   /** The maximum number of input tokens that this model can be billed for. */
   inputBound(model: Model): number
   /** Amounts that must be left after paying for the reply. */
-  heldBack(): readonly HeldBack[]
+  reserves(): readonly Reserve[]
   /** The caller can continue without an answer, so the request does not wait for reservations of others. */
   readonly isOptional?: true
 }

@@ -7,13 +7,13 @@ import type { Run } from '../run/run.ts'
 import { boundByCount, promptCountFor } from './prompt-count.ts'
 
 /** The parts of a run needed to bound its next request. */
-export type Asking = Pick<Run, 'context' | 'spent' | 'transcript'>
+export type RequestBasis = Pick<Run, 'context' | 'spent' | 'transcript'>
 
 /** Tokens that services add around the content of a request. */
 export const requestOverhead = 1_000
 
 /** The maximum billed input tokens of the run's next request: the provider's own count, plus bytes for what was added since. */
-export function inputBoundOf(run: Asking, model: Model): number {
+export function inputBoundOf(run: RequestBasis, model: Model): number {
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
   return withServerTools(

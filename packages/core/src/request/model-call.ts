@@ -7,15 +7,15 @@ import { promptTokensOf } from '../model/billed-parts.ts'
 import { isServiceLimit } from '../model/service-limit.ts'
 import { ModelError, type ModelErrorJson } from '../model/model-error.ts'
 import type { Admission, Model, ModelReply, ModelRequest, ModelUpdate } from '../model/model.ts'
-import { toldUsage } from '../model/told-usage.ts'
+import { checkReportedUsage } from '../model/reported-usage.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
 import type { Charge } from '../run/request-bill.ts'
 import { chargeFor, noCharge, unknownCharge, unreportedCharge } from './charge.ts'
-import { callUntilCutOff } from './cut-off.ts'
+import { callUntilCutOff } from './question-timeout.ts'
 import type { Grant } from './grant.ts'
-import { FrozenBlocks } from './own-blocks.ts'
-import { storeReply, type StoredReply } from './own-reply.ts'
+import { FrozenBlocks } from './frozen-blocks.ts'
+import { storeReply, type StoredReply } from './stored-reply.ts'
 import type { MadeAttempt, RequestPlan } from './request-plan.ts'
 import { mayWaitAfter } from './wait-for-service.ts'
 
@@ -150,7 +150,7 @@ function chargeOfFailure(
   error: ModelErrorJson,
   reported: Usage | null,
 ): Charge {
-  if (reported !== null) return chargeFor(run, plan, grant, toldUsage(reported), grant.model)
+  if (reported !== null) return chargeFor(run, plan, grant, checkReportedUsage(reported), grant.model)
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 
@@ -158,7 +158,7 @@ function chargeOfFailure(
 function recordOf(thrown: unknown): ModelErrorJson {
   if (isInstance(thrown, ModelError)) {
     const record = thrown.toRecord()
-    return record.usage === null || toldUsage(record.usage).isUsable ? record : { ...record, usage: null }
+    return record.usage === null || checkReportedUsage(record.usage).isUsable ? record : { ...record, usage: null }
   }
   return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
 }

@@ -4,16 +4,16 @@ import { isCodeWaiting } from '../context/groups.ts'
 import { ModelError } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import { problemOfWebSearch } from '../model/web-search.ts'
-import { misfitOf } from '../values/stored.ts'
+import { storedProblemOf } from '../values/stored-checks.ts'
 import { isModelMessages } from '../conversation/stored-transcript.ts'
 import type { Run } from '../run/run.ts'
-import type { Asked } from './ask-model.ts'
+import type { RequestOutcome } from './ask-model.ts'
 import type { RequestPlan } from './request-plan.ts'
 import { estimateQuestion, estimateRequest } from './estimate.ts'
 import { questionBoundOf } from './input-bound.ts'
 import { currentModel } from './current-model.ts'
-import { capInWindow } from './reply-room.ts'
-import { heldBackBy } from './reserve.ts'
+import { capInWindow } from './reply-cap.ts'
+import { reservesOf } from './reserve.ts'
 
 // Side questions that are not requests of the conversation itself: from compactions, background questions and hooks.
 
@@ -41,7 +41,7 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
       return { ...this, ...cap }
     },
     inputBound: (bounded) => questionBoundOf(run, request, bounded),
-    heldBack: () => heldBackBy(run),
+    reserves: () => reservesOf(run),
     digest: () => digest,
     promptDigest: () => '',
     contextAfter: () => estimateRequest(run),
@@ -60,7 +60,7 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
 export function problemOfQuestion(run: Run, request: Question): string | undefined {
   try {
     const { system, messages, model, webSearch } = request
-    const problem = misfitOf(messages, isModelMessages)
+    const problem = storedProblemOf(messages, isModelMessages)
     if (typeof system !== 'string' || problem !== undefined)
       return `A question must be { system, messages }: ${problem ?? 'its system prompt is not a text'}.`
     if (model !== undefined && !isNamedModel(run, model))
@@ -81,7 +81,7 @@ export function refusedQuestion(message: string): CompactionReply {
   return { kind: 'failed', error: error.toRecord() }
 }
 
-export function replyTo(outcome: Asked): CompactionReply {
+export function replyTo(outcome: RequestOutcome): CompactionReply {
   switch (outcome.kind) {
     case 'answered':
       return { kind: 'answered', message: outcome.message, streamError: outcome.streamError }

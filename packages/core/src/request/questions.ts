@@ -4,10 +4,10 @@ import type { CompactionReply, HookQuestion } from '../model/questions.ts'
 import type { RunEvent } from '../state/events.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Run } from '../run/run.ts'
-import { askModel, type Asker } from './ask-model.ts'
+import { askModel, type Requester } from './ask-model.ts'
 import { OpenBill, type Bill, type Charge } from '../run/request-bill.ts'
 import { chargeOf } from './charge.ts'
-import { QuestionTimeout } from './cut-off.ts'
+import { QuestionTimeout } from './question-timeout.ts'
 import { currentModel } from './current-model.ts'
 import { warningsOf, type RestingTime } from './request-plan.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo, type Question } from './question.ts'
@@ -33,20 +33,20 @@ export function enterCharge(run: Run, charge: Charge): void {
 
 // Spec R-CTX-6a.
 /** The caller of a question: no fallback model takes over. */
-export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Asker {
+export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Requester {
   return {
     retryName,
     canFallBack: false,
     begin: () => () => {},
-    tell: (event) => bill.tell(event),
+    report: (event) => bill.addEvent(event),
     enterWait: (waited) => bill.enterWait(waited),
     enter: (_attempt, { value }) => {
       if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
       const { charge } = value
       if (value.kind === 'failed' && value.error.contextLimit !== undefined) onRefusal?.(value.error)
       bill.charge(charge)
-      if (charge.note !== undefined) bill.tell({ type: 'notice', message: charge.note })
-      for (const message of warningsOf(value)) bill.tell({ type: 'notice', message })
+      if (charge.note !== undefined) bill.addEvent({ type: 'notice', message: charge.note })
+      for (const message of warningsOf(value)) bill.addEvent({ type: 'notice', message })
     },
   }
 }
@@ -70,8 +70,8 @@ export class LiveBill extends OpenBill {
     enterWaits(this.#run, waited)
   }
 
-  override tell(event: RunEvent): void {
-    super.tell(event)
+  override addEvent(event: RunEvent): void {
+    super.addEvent(event)
     this.#run.emit(event)
   }
 }
@@ -85,11 +85,11 @@ export interface QuestionsOptions {
   readonly name: string
   readonly limit: number
   /** For messages: `A compaction`. */
-  readonly who: string
+  readonly callerName: string
   /** Where their cost is recorded. */
   readonly bill: OpenBill
   /** Whether they run in parallel with the run's own work, during which they must not change the run. */
-  readonly isBeside: boolean
+  readonly isConcurrent: boolean
 }
 
 /**
@@ -146,7 +146,7 @@ export class Questions {
     requestedName: string | undefined,
     time: RestingTime | undefined,
   ): Promise<CompactionReply> {
-    const { run, name, limit, who, bill, isBeside } = this.#of
+    const { run, name, limit, callerName: who, bill, isConcurrent } = this.#of
     if (this.#isOver) return { kind: 'aborted' }
     const number = ++this.#asked
     const problem = number > limit ? `${who} may ask ${limit} times.` : problemOfQuestion(run, request)
@@ -154,7 +154,7 @@ export class Questions {
     const model = request.model ?? currentModel(run)
     const childName = requestedName ?? String(number)
     const alone = questionPlan(run, request, model, `${name}/${childName}`)
-    const plan = isBeside ? { ...alone, isBeside } : alone
+    const plan = isConcurrent ? { ...alone, isConcurrent } : alone
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new QuestionTimeout(run.context.timers, timeoutMs)
     const times = [cutOff?.time, time].filter((timer) => timer !== undefined)

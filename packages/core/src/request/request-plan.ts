@@ -52,12 +52,12 @@ export function warningsOf(attempt: Attempt): readonly string[] {
 }
 
 /** A timer that can be paused. */
-export type RestingTime = Pick<Deadline, 'pause' | 'goOn'>
+export type RestingTime = Pick<Deadline, 'pause' | 'resume'>
 
 /** One request as it is sent and paid, independent of the attempt number. */
 export interface RequestPlan extends RequestBounds {
   /** It is made in parallel with the turn: it does not change the run, and the caller enters its result later. */
-  readonly isBeside?: true
+  readonly isConcurrent?: true
   /** It is a side question, which emits no `model_start`. */
   readonly isQuestion?: true
   /** Aborted when nobody waits for the answer any more. */

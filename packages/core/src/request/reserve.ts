@@ -1,26 +1,26 @@
-import { lapsLeft } from '../limits/allowance.ts'
+import { iterationsLeft } from '../limits/transition-rules.ts'
 import type { BudgetLease, LeaseShortage, LeaseWanted } from '../limits/lease.ts'
 import {
   subtractAmounts,
-  nothing,
-  plus,
+  zeroAmount,
+  addAmounts,
   type Amount,
-  type HeldBack,
+  type Reserve,
   type Ledger,
   type Line,
   type Reservation,
   type Room,
 } from '../limits/ledger.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import { sharedLimitOf, type SharedLimit } from '../limits/run-budget.ts'
-import type { StandingTaken } from '../limits/standing.ts'
+import type { StandingReservation } from '../limits/standing-budgets.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../model/prices.ts'
-import { waitUntilCutOff } from './cut-off.ts'
+import { waitUntilCutOff } from './question-timeout.ts'
 import type { Run } from '../run/run.ts'
 import { unreservedWorstCase, worstCaseByReply, worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
-import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
+import { inputBoundOf, requestOverhead, type RequestBasis } from './input-bound.ts'
 
 /** The grant of an attempt, and its reservation. */
 export interface ReservedGrant {
@@ -111,7 +111,7 @@ function withOtherReservations(
   const ofLease = { reservedUsd: others.reservedUsd, holders: others.holders }
   if (!others.mayComeBack || !canWait || bounds.isOptional === true)
     return { ...reserved, grant: { ...grant, leaseOthers: ofLease } }
-  if (reservation !== undefined) run.ports.ledger.settle(reservation, nothing)
+  if (reservation !== undefined) run.ports.ledger.settle(reservation, zeroAmount)
   return { kind: 'lease_short', needed: worstCaseByReply(run, bounds)(bounds.cap), ...wanted, others }
 }
 
@@ -191,7 +191,15 @@ function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserv
   const range = { least: worst(useful), most: worst(cap) }
   return {
     kind: 'decided',
-    grant: { granted: true, model: model.id, ...nothing, ...range, maxTokens: cap, lowered: null, ...ofWindow(bounds) },
+    grant: {
+      granted: true,
+      model: model.id,
+      ...zeroAmount,
+      ...range,
+      maxTokens: cap,
+      lowered: null,
+      ...ofWindow(bounds),
+    },
     reservation: undefined,
   }
 }
@@ -201,7 +209,7 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   const { model, cap } = bounds
   const amount = worst(maxTokens)
   const isWhole = maxTokens === cap
-  const isShortOfUsd = (each: HeldBack): boolean => roomOn(each, worst).shortIn(cap) === 'usd'
+  const isShortOfUsd = (each: Reserve): boolean => roomOn(each, worst).shortIn(cap) === 'usd'
   const lowered = isWhole ? null : ledgersOf(run, bounds).some(isShortOfUsd) ? 'usd' : 'tokens'
   const ofLease = lowered === 'usd' ? isOfLease(run, bounds, worst, maxTokens) : undefined
   const reservation = ledger.reserve(amount)
@@ -226,7 +234,12 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
 }
 
 /** The same reservation with the longest reply that the amount pays for; at least a useful one. */
-export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { usd, short }: StandingTaken): Grant {
+export function loweredGrant(
+  run: Run,
+  bounds: RequestBounds,
+  grant: Grant,
+  { usd, short }: StandingReservation,
+): Grant {
   const nanos = nanosOf(usd)
   const worst = worstCaseByReply(run, bounds)
   const useful = Math.min(grant.maxTokens, usefulReplyTokens(run, bounds))
@@ -250,8 +263,8 @@ function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {
 function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): ReservedGrant {
   const useful = usefulReplyTokens(run, bounds)
   const missing = rooms.findLast(({ shortIn: lacks }) => lacks(useful) !== undefined)
-  const amount = missing?.needed(useful) ?? nothing
-  const overBudgetGrant = overBudget(amount, missing?.available ?? nothing)
+  const amount = missing?.needed(useful) ?? zeroAmount
+  const overBudgetGrant = overBudget(amount, missing?.available ?? zeroAmount)
   const currency = overBudgetGrant.currency === 'usd' ? 'nanos' : 'tokens'
   // Spending of others against the same limit is not in the figures of this run. The others are its parent, or agents that are still working.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
@@ -261,9 +274,9 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   return { kind: 'decided', grant, reservation: undefined }
 }
 
-function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
+function shortage(reserves: readonly Reserve[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
   const shortLines = new Set(
-    reserves.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))),
+    reserves.flatMap(({ ledger, room }) => ledger.linesShortOf(addAmounts(worst(tokens), room(tokens)))),
   )
   const waitedFor = [...shortLines, ...reserves.flatMap(({ ledger }) => ledger.linesIn(ahead))]
   const [longest] = waitedFor.toSorted(
@@ -274,12 +287,12 @@ function shortage(reserves: readonly HeldBack[], worst: Room, tokens: number, ah
     kind: 'short',
     needed: worst(tokens),
     shortOn: [...shortLines],
-    available: subtractAmounts(limits, plus(settled, reserved)),
+    available: subtractAmounts(limits, addAmounts(settled, reserved)),
     reservedBy: { ...reserved, holders },
   }
 }
 
-const noLine = { limits: nothing, settled: nothing, reserved: nothing, holders: 0 }
+const noLine = { limits: zeroAmount, settled: zeroAmount, reserved: zeroAmount, holders: 0 }
 
 /** Whether only the lease is too small for more than this many tokens. */
 function isOfLease(
@@ -314,8 +327,8 @@ function usefulReplyTokens(run: Run, { cap }: RequestBounds): number {
 }
 
 /** The ledgers on which a request must fit, and what must be left on each. */
-function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly HeldBack[] {
-  return [{ ledger: ports.ledger, room: reserveNothing }, ...bounds.heldBack()]
+function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly Reserve[] {
+  return [{ ledger: ports.ledger, room: reserveNothing }, ...bounds.reserves()]
 }
 
 /** The longest reply that fits everywhere; undefined if not even a useful one fits. */
@@ -332,7 +345,7 @@ function overBudget(needed: Amount, available: Amount): OverBudget {
     : { granted: false, currency: 'tokens', needed: needed.tokens, available: available.tokens }
 }
 
-const reserveNothing: Room = () => nothing
+const reserveNothing: Room = () => zeroAmount
 
 interface RoomOn {
   readonly ledger: Ledger
@@ -341,14 +354,14 @@ interface RoomOn {
   readonly shortIn: (outputTokens: number) => 'usd' | 'tokens' | undefined
 }
 
-const ignoringLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
+const ignoringLease = (ledger: Ledger): Amount => ledger.availableIgnoringLease()
 const ignoringShared = (ledger: Ledger): Amount => ledger.availableIgnoringShared()
 const ifAllReturned = (ledger: Ledger): Amount => ledger.unspent()
 
 /** What a request needs on a ledger, including what must be left there, and what the ledger has. */
-function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amount => of.available()): RoomOn {
+function roomOn({ ledger, room }: Reserve, worst: Room, has = (of: Ledger): Amount => of.available()): RoomOn {
   const available = has(ledger)
-  const needed = (output: number): Amount => plus(worst(output), room(output))
+  const needed = (output: number): Amount => addAmounts(worst(output), room(output))
   const lacks = (output: number): 'usd' | 'tokens' | undefined => {
     const { nanos, tokens } = needed(output)
     if (nanos > available.nanos) return 'usd'
@@ -371,27 +384,30 @@ function largestFitting(low: number, high: number, fits: (tokens: number) => boo
 
 // Spec R-BUD-4.
 /** What is reserved of the budget for the last answer of `wrapUp`: of this run, or of the parent whose ledger it uses. */
-export function heldBackBy(run: Run): readonly HeldBack[] {
-  const room = heldForLastAnswer(run)
-  if (room === undefined) return run.ports.heldBack?.() ?? []
+export function reservesOf(run: Run): readonly Reserve[] {
+  const room = lastAnswerReserve(run)
+  if (room === undefined) return run.ports.parentReserves?.() ?? []
   return [{ ledger: run.ports.ledger, room }]
 }
 
 /** The same plus the next request of this run: for side questions. */
-export function heldForNextRequest(run: Run): readonly HeldBack[] {
+export function reservesForNextRequest(run: Run): readonly Reserve[] {
   const { ledger } = run.ports
   if (!ledger.limited) return []
   const model = currentModel(run)
   const next = worstCase(run, model, inputBoundOf(run, model), outputCap(run, model))
-  const reserves = heldBackBy(run).map((each) => ({ ...each, room: (output: number) => plus(each.room(output), next) }))
+  const reserves = reservesOf(run).map((each) => ({
+    ...each,
+    room: (output: number) => addAmounts(each.room(output), next),
+  }))
   return [{ ledger, room: () => next }, ...reserves]
 }
 
 /** Undefined if this run requests no last answer. */
-export function heldForLastAnswer(run: Asking): Room | undefined {
+export function lastAnswerReserve(run: RequestBasis): Room | undefined {
   const { spent, context } = run
   const wantsLastAnswer =
-    context.settings.wrapUp && spent.closing === null && lapsLeft('wrap_up', spent.laps, context.limits) > 0
+    context.settings.wrapUp && spent.closing === null && iterationsLeft('wrap_up', spent.laps, context.limits) > 0
   if (!wantsLastAnswer) return undefined
   const model = currentModel(run)
   const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)

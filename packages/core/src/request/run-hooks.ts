@@ -2,7 +2,7 @@ import type { AgentState } from '../hooks/agent-state.ts'
 import type { AbortCause } from '../values/abort.ts'
 import { estimateMessages } from '../model/tokens.ts'
 import { isInstance, messageOf } from '../values/errors.ts'
-import { after, disregard, firstOf, type Eventually } from '../values/eventually.ts'
+import { andThen, ignoreRejection, firstResult, type MaybePromise } from '../values/maybe-promise.ts'
 import type { Settled } from '../values/settle.ts'
 import { HookContext, type HookCompaction, type HookContextInit, type HookToolOutput } from '../hooks/hook-context.ts'
 import type { HookFigures } from '../hooks/hook-figures.ts'
@@ -11,12 +11,12 @@ import type { HookMessage, HookOutcome, HookTrigger } from '../hooks/hook-outcom
 import type { AskModel } from '../model/questions.ts'
 import type { ModelMessage, ToolUseBlock } from '../model/messages.ts'
 import { noCount, type RunProgress, type RunState } from '../state/state.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import { AgentStopException } from '../endings/stop-exception.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { stopSignalOf } from '../tools/tool-result.ts'
 import type { ErrorPolicy, RunContext } from '../run/run-context.ts'
-import { hookFigures } from '../run/limits-left.ts'
+import { hookFigures } from '../run/limit-use.ts'
 import type { Run } from '../run/run.ts'
 import type { RecordPosition } from '../run/tool-phase.ts'
 import { stepWithQuestions, type QuestionCaller } from './step-with-questions.ts'
@@ -65,12 +65,12 @@ export function runHooks(
   trigger: HookTrigger,
   subject: HookSubject = noSubject,
   position: RecordPosition = 'open',
-): Eventually<HookRun> {
+): MaybePromise<HookRun> {
   const hooks = run.context.hooks.for(trigger, subject.toolCall?.name)
   if (hooks.length === 0) return noHooks
   const calls = new HookCalls(run, trigger, subject, position)
-  return after(
-    firstOf(hooks, (hook) => calls.call(hook)),
+  return andThen(
+    firstResult(hooks, (hook) => calls.call(hook)),
     () => calls,
   )
 }
@@ -81,9 +81,9 @@ export function runToolHooks(
   trigger: HookTrigger,
   subject: HookSubject,
   position: RecordPosition,
-): Eventually<HookRun> {
+): MaybePromise<HookRun> {
   const standing = run.signals
-  return after(runHooks(run, trigger, subject, position), (hooks) => {
+  return andThen(runHooks(run, trigger, subject, position), (hooks) => {
     if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))
     return hooks
   })
@@ -109,18 +109,18 @@ class HookCalls implements HookRun {
   }
 
   /** Returns true if no further hook is to be called: the tool call was blocked, or the run was aborted. */
-  call(hook: RegisteredHook): Eventually<true | undefined> {
+  call(hook: RegisteredHook): MaybePromise<true | undefined> {
     const name = stepNameOf(this.#run, hook, this.#trigger, this.#subject)
     if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined
     this.#run.emit({ type: 'hook_start', hook: hook.id, trigger: this.#trigger, callId: this.#callId })
-    return after(callHook(this.#run, name, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
+    return andThen(callHook(this.#run, name, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
   }
 
   get #callId(): string | null {
     return this.#subject.toolCall?.id ?? null
   }
 
-  #enter(hook: string, { value: outcome, durationMs }: StepResult<HookOutcome>): Eventually<true | undefined> {
+  #enter(hook: string, { value: outcome, durationMs }: StepResult<HookOutcome>): MaybePromise<true | undefined> {
     const run = this.#run
     const trigger = this.#trigger
     const signals = signalsOf(run, outcome, hook)
@@ -137,7 +137,7 @@ class HookCalls implements HookRun {
     this.aborted = outcome.aborted
     if (outcome.error === undefined || trigger === 'onError') return isLast
     const error = { source: 'hook', name: hook, message: outcome.error } as const
-    return after(
+    return andThen(
       runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position),
       (errorHooks) => {
         this.messages.push(...errorHooks.messages)
@@ -171,7 +171,7 @@ function callHook(
   { hook }: RegisteredHook,
   trigger: HookTrigger,
   subject: HookSubject,
-): Eventually<StepResult<HookOutcome>> {
+): MaybePromise<StepResult<HookOutcome>> {
   return stepWithQuestions<HookOutcome>(run, name, new HookCaller(run, hook, trigger, subject))
 }
 
@@ -196,7 +196,7 @@ class HookCaller implements QuestionCaller<HookOutcome> {
     return this.#trigger === 'afterExecution' || this.#trigger === 'onError'
   }
 
-  call(ask: AskModel): Eventually<HookOutcome> {
+  call(ask: AskModel): MaybePromise<HookOutcome> {
     const run = this.#run
     const hook = this.#hook
     const trigger = this.#trigger
@@ -344,7 +344,7 @@ function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']
 /** Whether the error policy ends the run for this failure. Only `true` does. */
 export function isForbidden({ context }: Run, failure: Parameters<ErrorPolicy>[0]): boolean {
   const forbids: unknown = context.settings.errorPolicy?.(failure)
-  disregard(forbids)
+  ignoreRejection(forbids)
   return forbids === true
 }
 

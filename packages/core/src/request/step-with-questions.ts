@@ -7,12 +7,12 @@ import {
   type CompactionReply,
 } from '../model/questions.ts'
 import { messageOf } from '../values/errors.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { digestOf } from '../values/hash.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import { chargeOfStep, restoreForAgent } from './charge.ts'
 import { refusedQuestion } from './question.ts'
-import { recordOf, type Bill, type OpenBill } from '../run/request-bill.ts'
+import { billRecord, type Bill, type OpenBill } from '../run/request-bill.ts'
 import { enterBill, LiveBill, Questions } from './questions.ts'
 import type { RestingTime } from './request-plan.ts'
 import type { Run, RunStepOptions } from '../run/run.ts'
@@ -20,7 +20,7 @@ import type { Run, RunStepOptions } from '../run/run.ts'
 /** A callback that is called in a step and may ask a model. */
 export interface QuestionCaller<T> {
   /** Calls it. Never rejects. `askIn`: like `ask`, with a timeout of the caller that pauses while a question waits for its service. */
-  call(ask: AskModel, askIn: AskIn): Eventually<T>
+  call(ask: AskModel, askIn: AskIn): MaybePromise<T>
   /** The outcome when an abort cut one of its questions; it stores the cause. */
   cut(value: T, cause: AbortCause): T
 }
@@ -58,9 +58,9 @@ export function stepWithQuestions<T>(
   name: string,
   caller: QuestionCaller<T>,
   concurrent?: ConcurrentStep<T>,
-): Eventually<StepResult<T>> {
+): MaybePromise<StepResult<T>> {
   let inProgress: CallInProgress<T> | undefined
-  const effect = (): Eventually<T | QuestionsMark> => {
+  const effect = (): MaybePromise<T | QuestionsMark> => {
     inProgress = new CallInProgress(run, `${name}/asked`, caller, concurrent?.bill)
     return inProgress.begin()
   }
@@ -68,8 +68,8 @@ export function stepWithQuestions<T>(
     concurrent === undefined
       ? run.step<T | QuestionsMark>(name, effect)
       : // An unfinished step can only be the first one: it has a value, or the mark that it asks.
-        run.stepBeside<T | QuestionsMark>(name, effect, concurrent.options)
-  return after(step, (firstStep) => {
+        run.stepConcurrently<T | QuestionsMark>(name, effect, concurrent.options)
+  return andThen(step, (firstStep) => {
     if (isQuestionsMark(firstStep.value))
       return runQuestions(run, name, caller, firstStep, { live: inProgress, bill: concurrent?.bill })
     // The value is not `QuestionsMark`, as checked above.
@@ -87,10 +87,10 @@ function runQuestions<T>(
   caller: QuestionCaller<T>,
   firstStep: StepResult<unknown>,
   { live, bill }: { readonly live: CallInProgress<T> | undefined; readonly bill: OpenBill | undefined },
-): Eventually<StepResult<T>> {
+): MaybePromise<StepResult<T>> {
   const wholeName = `${name}/asked`
   const { steps, isResumed } = run.ports
-  const step = bill === undefined ? run.step.bind(run) : run.stepBeside.bind(run)
+  const step = bill === undefined ? run.step.bind(run) : run.stepConcurrently.bind(run)
   const ended = (end: StepResult<QuestionsRecord<T>>): StepResult<T> => ({
     value: end.value.value,
     replayed: end.replayed,
@@ -100,7 +100,7 @@ function runQuestions<T>(
   const finish = (): Promise<QuestionsRecord<T>> => (live ?? CallInProgress.resume(run, wholeName, caller, bill)).end()
   // A recorded result is not computed again. In a replay that is not a resume, the step engine reports where the record ends.
   if (steps.peek(run.key(wholeName)) === 'done' || (live === undefined && !isResumed))
-    return after(step<QuestionsRecord<T>>(wholeName, finish, composite), (end) => {
+    return andThen(step<QuestionsRecord<T>>(wholeName, finish, composite), (end) => {
       if (end.replayed) {
         restoreForAgent(run, end.value.charges)
         if (bill === undefined) enterBill(run, end.value)
@@ -109,7 +109,7 @@ function runQuestions<T>(
       return ended(end)
     })
   return finish().then((record) =>
-    after(
+    andThen(
       step<QuestionsRecord<T>>(wholeName, () => record, composite),
       ended,
     ),
@@ -154,7 +154,7 @@ class CallInProgress<T> {
   }
 
   /** Calls it. Returns its result, or the mark that it asks. */
-  begin(): Eventually<T | QuestionsMark> {
+  begin(): MaybePromise<T | QuestionsMark> {
     const working = this.#caller.call(
       (request) => this.#ask(request),
       (time) => (request) => this.#ask(request, time),
@@ -200,9 +200,9 @@ class CallInProgress<T> {
       run: this.#run,
       name: this.#name,
       limit: hookQuestions,
-      who: this.#isConcurrent ? 'A tool' : 'A hook',
+      callerName: this.#isConcurrent ? 'A tool' : 'A hook',
       bill: this.#openBill(),
-      isBeside: this.#isConcurrent,
+      isConcurrent: this.#isConcurrent,
     }))
   }
 
@@ -221,7 +221,7 @@ class CallInProgress<T> {
       restoreForAgent(this.#run, abandoned)
       for (const charge of abandoned) this.#openBill().charge(charge)
     }
-    return { value: aborted === undefined ? value : this.#caller.cut(value, aborted), ...recordOf(bill) }
+    return { value: aborted === undefined ? value : this.#caller.cut(value, aborted), ...billRecord(bill) }
   }
 
   /** Reads the request once and first, because JavaScript code may change it later. */

@@ -6,7 +6,7 @@ import type { Run } from '../run/run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { RequestBounds } from './grant.ts'
 import { refusedShortage, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
-import { emitFigures } from './tell-figures.ts'
+import { emitFigures } from './emit-figures.ts'
 
 /** The outcome of a wait, as recorded. */
 export type FundsWait = FundsWanted &
@@ -35,7 +35,7 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<FundsWaitResult> {
   const figures = figuresOfShortage(first)
   const report = (isWaiting: boolean): void => {
-    if (!run.ports.isHeard()) return
+    if (!run.ports.hasListener()) return
     emit({ type: 'budget_wait', isWaiting, ...figures })
     emitFigures(run, emit, estimateRequest(run))
   }
@@ -51,7 +51,7 @@ type WaitEnd = ReservedGrant | { readonly kind: 'aborted'; readonly cause: Abort
 
 /** Joins the queue and waits for the answer there. */
 function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEnd> {
-  const { abort, ledger, wholeLedger } = run.ports
+  const { abort, ledger, rootLedger } = run.ports
   const { cutOff } = bounds
   return new Promise((resolve, reject) => {
     let shortage = first
@@ -86,7 +86,7 @@ function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEn
       settled()
       return { kind: 'answered' }
     }
-    leave = ledger.queue.join(first.shortOn, retry, wholeLedger)
+    leave = ledger.queue.join(first.shortOn, retry, rootLedger)
     abort.listen(listener)
     cutOff?.addEventListener('abort', onCut, { once: true })
   })

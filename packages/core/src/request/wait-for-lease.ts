@@ -3,7 +3,7 @@ import type { FundsWanted } from '../state/events.ts'
 import type { Run } from '../run/run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { LeaseShort } from './reserve.ts'
-import { emitFigures } from './tell-figures.ts'
+import { emitFigures } from './emit-figures.ts'
 
 // Spec R-FUND-3.
 /** How long a request waits for money of a lease while nothing is returned to the budget: 10 minutes. */
@@ -130,7 +130,7 @@ function join(run: Run, { usd, leastUsd }: LeaseWaited, place: LeasePlace, wake:
 }
 
 function report(run: Run, wait: LeaseWaited, isWaiting: boolean): void {
-  if (!run.ports.isHeard()) return
+  if (!run.ports.hasListener()) return
   run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wait) })
   emitFigures(run, run.emit, estimateRequest(run))
 }

@@ -2,9 +2,9 @@ import type { RunEvent } from '../state/events.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../model/service-limit.ts'
 import type { MayWait, ServiceWaitEnd, ServiceWaits, WaitTime } from '../model/service-waits.ts'
-import { inForceAfter } from '../state/settings-change.ts'
+import { settingsAfter } from '../state/settings-change.ts'
 import { wallTimeOf } from '../values/clock.ts'
-import type { Waited } from '../steps/steps.ts'
+import type { WaitResult } from '../steps/step-engine.ts'
 import type { Run } from '../run/run.ts'
 import type { RequestPlan } from './request-plan.ts'
 
@@ -34,7 +34,7 @@ export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): Ma
 
 /** The request that waits: emits the events of the wait and enters its figures. */
 export interface ServiceWaiter {
-  tell(event: RunEvent): void
+  report(event: RunEvent): void
   /** Called when the wait is over, to enter its figures before anything else happens. */
   enterWait(waited: ServiceWaits): void
 }
@@ -82,7 +82,7 @@ export class RequestWaits {
     this.#number++
     const times = [deadline, ...(plan.times ?? [])]
     for (const time of times) time.pause()
-    let waited: Waited<unknown>
+    let waited: WaitResult<unknown>
     try {
       waited = await steps.wait(key, {
         signal: abort.signal,
@@ -100,7 +100,7 @@ export class RequestWaits {
         },
       })
     } finally {
-      for (const time of times) time.goOn()
+      for (const time of times) time.resume()
       if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
     }
     const outcome = waitEndOf(waited)
@@ -108,7 +108,7 @@ export class RequestWaits {
     // A wait that is replayed from the record did not begin here.
     end ??= waitTime.begin({ sinceMs: endedMs - waitedMs, untilMs: endedMs }, false)
     waiter.enterWait(end(endedMs))
-    waiter.tell({ type: 'service_waited', outcome, waitedMs, ...about })
+    waiter.report({ type: 'service_waited', outcome, waitedMs, ...about })
     return outcome
   }
 
@@ -116,7 +116,7 @@ export class RequestWaits {
   #chosenModelId(chosen: string | null | undefined): string {
     if (typeof chosen === 'string') return chosen
     const { spent } = this.#run
-    return this.#run.contextUnder(inForceAfter(spent.settings, { model: null }, false)).model.id
+    return this.#run.contextUnder(settingsAfter(spent.settings, { model: null }, false)).model.id
   }
 }
 
@@ -127,7 +127,7 @@ function waitKeyOf({ retryKey }: WaitAfter): string {
 
 const recordedEnds: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
 
-function waitEndOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
+function waitEndOf({ outcome, why }: WaitResult<unknown>): ServiceWaitEnd {
   if (outcome === 'aborted' || outcome === 'over') return outcome
   // It is a member of the set.
   return recordedEnds.has(why) ? (why as ServiceWaitEnd) : 'retried'

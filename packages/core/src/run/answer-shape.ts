@@ -1,5 +1,5 @@
 import { ConfigurationError, isInstance } from '../values/errors.ts'
-import { fieldsOf, shown } from '../values/given.ts'
+import { fieldsOf, describeValue } from '../values/validators.ts'
 import { openCallsOf } from '../conversation/open-calls.ts'
 import type { PendingApproval } from './pending-approval.ts'
 import type { Transcript } from '../conversation/transcript.ts'
@@ -27,17 +27,17 @@ const allowFields: ReadonlySet<string> = new Set([
 ])
 
 /** Describes why a value is not a valid answer to a permission request; undefined for a valid one. */
-export function problemOfAnswer(value: unknown, behaviors: Behaviors = 'allow or deny'): string | undefined {
+export function answerProblem(value: unknown, behaviors: Behaviors = 'allow or deny'): string | undefined {
   try {
     const answer = fieldsOf(value)
     const { behavior } = answer ?? {}
-    if (answer === undefined) return `An answer is ${shapes}, but it was ${shown(value)}.`
+    if (answer === undefined) return `An answer is ${shapes}, but it was ${describeValue(value)}.`
     if (behavior === 'deny' || (behavior === 'ask' && behaviors === 'allow, deny or ask')) return undefined
-    if (behavior !== 'allow') return `An answer is ${shapes}, but its behavior was ${shown(behavior)}.`
+    if (behavior !== 'allow') return `An answer is ${shapes}, but its behavior was ${describeValue(behavior)}.`
     const unknownField = Object.keys(answer).find((field) => !allowFields.has(field) && answer[field] !== undefined)
     return unknownField === undefined
       ? undefined
-      : `An answer is ${shapes}. It had the field ${shown(unknownField)}: another input is updatedInput.`
+      : `An answer is ${shapes}. It had the field ${describeValue(unknownField)}: another input is updatedInput.`
   } catch {
     return `An answer is ${shapes}, but it could not be read.`
   }
@@ -46,7 +46,7 @@ export function problemOfAnswer(value: unknown, behaviors: Behaviors = 'allow or
 /** Checks that a value is an answer to a permission request. @throws ConfigurationError for any other value. */
 export function checkAnswer(value: unknown): void {
   if (isInstance(value, InvalidAnswer)) return
-  const problem = problemOfAnswer(value)
+  const problem = answerProblem(value)
   if (problem !== undefined) throw new ConfigurationError(problem)
 }
 
@@ -56,9 +56,9 @@ export function checkApprovals(approvals: object, transcript: Transcript): void 
   for (const [id, answer] of Object.entries<unknown>({ ...approvals })) {
     if (answer === undefined) continue
     if (!ids.includes(id))
-      throw new ConfigurationError(`No call ${shown(id)} waits for an answer. These wait: ${ids.join(', ')}.`)
-    const problem = problemOfAnswer(answer, 'allow, deny or ask')
-    if (problem !== undefined) throw new ConfigurationError(`approvals[${shown(id)}]: ${problem}`)
+      throw new ConfigurationError(`No call ${describeValue(id)} waits for an answer. These wait: ${ids.join(', ')}.`)
+    const problem = answerProblem(answer, 'allow, deny or ask')
+    if (problem !== undefined) throw new ConfigurationError(`approvals[${describeValue(id)}]: ${problem}`)
   }
 }
 
@@ -78,14 +78,14 @@ export function answersByKey(
     if (first?.key === undefined) {
       const waiting =
         pending.length === 0 ? 'No call waits.' : `These wait: ${pending.map(({ callId }) => callId).join(', ')}.`
-      throw new ConfigurationError(`No call ${shown(id)} waits for an answer. ${waiting}`)
+      throw new ConfigurationError(`No call ${describeValue(id)} waits for an answer. ${waiting}`)
     }
     if (matching.length > 1)
       throw new ConfigurationError(
-        `${matching.length} calls with the id ${shown(id)} wait. Answer each by its key: ${matching.map(({ key }) => key).join(', ')}.`,
+        `${matching.length} calls with the id ${describeValue(id)} wait. Answer each by its key: ${matching.map(({ key }) => key).join(', ')}.`,
       )
-    const problem = problemOfAnswer(answer, 'allow, deny or ask')
-    if (problem !== undefined) throw new ConfigurationError(`approvals[${shown(id)}]: ${problem}`)
+    const problem = answerProblem(answer, 'allow, deny or ask')
+    if (problem !== undefined) throw new ConfigurationError(`approvals[${describeValue(id)}]: ${problem}`)
     // Validated above.
     const decision = answer as PermissionDecision
     if (decision.behavior !== 'ask') answers.set(first.key, decision)

@@ -1,8 +1,8 @@
 import { plainTextOf } from '../model/content.ts'
 import { isInstance, messageOf } from '../values/errors.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import type { JsonObject } from '../values/json.ts'
-import { InvalidAnswer, problemOfAnswer } from './answer-shape.ts'
+import { InvalidAnswer, answerProblem } from './answer-shape.ts'
 import { decisionOf, type PermissionDecision } from '../permissions/permission-decision.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from '../permissions/permission-update.ts'
 import type { AskCause, Permissions } from '../tools/permissions.ts'
@@ -51,9 +51,9 @@ export interface CanUseToolOptions {
 export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
 /** Validates an answer, reading it once. An invalid one breaks the run where it waits for the answer. */
-export function answerOf(value: unknown, { modes = [] }: Permissions): PermissionAnswer {
+export function checkedAnswer(value: unknown, { modes = [] }: Permissions): PermissionAnswer {
   if (isInstance(value, InvalidAnswer)) return value
-  const problem = problemOfAnswer(value)
+  const problem = answerProblem(value)
   if (problem !== undefined) return new InvalidAnswer(problem)
   const { behavior, updatedPermissions, message, interrupt } = fieldsOf(value) ?? {}
   if (behavior === 'deny') {
@@ -76,7 +76,7 @@ function invalidDenial(problem: string): PermissionAnswer {
 
 // Spec R-ASK-5.
 /** Saves the permission changes of an answer before the answer takes effect. Never rejects. */
-export async function keptAnswer(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
+export async function savedAnswer(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
   if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
   try {
     await permissions.keep?.(answer.updatedPermissions)
@@ -91,10 +91,10 @@ export function changesPermissions(value: PermissionDecision): boolean {
   return value.behavior === 'allow' && value.updatedPermissions !== undefined
 }
 
-export function failedAnswer(thrown: unknown): PermissionAnswer {
+export function failureDenial(thrown: unknown): PermissionAnswer {
   return { behavior: 'deny', message: cannotAsk(messageOf(thrown)) }
 }
 
-export function lateAnswer(timeoutMs: number): PermissionAnswer {
+export function timeoutDenial(timeoutMs: number): PermissionAnswer {
   return { behavior: 'deny', message: noAnswerInTime(timeoutMs / 1_000) }
 }

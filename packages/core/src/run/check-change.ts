@@ -1,12 +1,17 @@
 import { plainTextOf } from '../model/content.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../values/given.ts'
+import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../values/validators.ts'
 import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-goals.ts'
-import { limitKinds } from '../state/limit-question.ts'
+import { limitKinds } from '../state/limit-request.ts'
 import type { RunContext } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
-import { contextWithSettings } from './context-with.ts'
-import { inForceAfter, type LimitsChange, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
+import { contextWithSettings } from './context-with-settings.ts'
+import {
+  settingsAfter,
+  type LimitsChange,
+  type SettingsChange,
+  type SettingsInForce,
+} from '../state/settings-change.ts'
 
 /**
  * Validates a change of settings and returns its recorded form: JSON, with known fields only. @param context The context
@@ -21,7 +26,8 @@ export function checkedChange(
   checkNames('A change', 'setting', change, settingNames)
   const { model, permissionMode, thinking, limits, tools, until } = change
   // Goals are recorded by name, so that a resume or a replay with other options has the same goals.
-  const specs = until === null ? context.goals.given.map(specOf) : until === undefined ? until : checkedSpecs(until)
+  const specs =
+    until === null ? context.goals.configured.map(specOf) : until === undefined ? until : checkedSpecs(until)
   if (specs !== undefined) checkKnown(context.goals, specs)
   if (tools !== undefined && tools !== null) isListOf(isName)('tools', tools)
   if (permissionMode !== undefined && permissionMode !== null) checkMode(context, permissionMode)
@@ -33,7 +39,7 @@ export function checkedChange(
     ...(specs !== undefined && { until: specs }),
     ...(tools !== undefined && { tools: tools === null ? null : [...new Set(tools)] }),
   }
-  const after = contextWithSettings(context, inForceAfter(inForce, checked, false))
+  const after = contextWithSettings(context, settingsAfter(inForce, checked, false))
   checkLimits(after.settings)
   for (const used of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
     if (used !== null) checkBudgetable(used, after.prices, after.settings)

@@ -2,7 +2,7 @@ import { plainTextOf } from '../model/content.ts'
 import { jsonObjectOf } from '../values/json.ts'
 import { askPrices, type Prices } from '../model/prices.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, refuse, type Given } from '../values/given.ts'
+import { fieldsOf, refuse, type Validator } from '../values/validators.ts'
 import { checkGoalTries } from '../goals/run-goals.ts'
 import type { Model, Thinking } from '../model/model.ts'
 import { pricesWith } from './model-prices.ts'
@@ -36,7 +36,7 @@ export function checkLimits(settings: RunSettings): void {
 const thinkingTypes: { readonly [type in Thinking['type']]: true } = { enabled: true, adaptive: true, disabled: true }
 
 /** Validates the type of thinking; `checkedThinking` validates the number of tokens. */
-export const isThinking: Given = (name, value) => {
+export const isThinking: Validator = (name, value) => {
   const type = fieldsOf(value)?.['type']
   if (typeof type === 'string' && Object.hasOwn(thinkingTypes, type)) return
   refuse(name, "{ type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }", value)

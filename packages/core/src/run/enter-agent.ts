@@ -1,7 +1,7 @@
 import { laterWaits } from '../model/service-waits.ts'
 import type { AgentFigures } from '../state/agent-figures.ts'
-import { changesOf } from '../verification/goal-progress.ts'
-import { carriedSettings, changeOf } from '../state/settings-change.ts'
+import { changeCount } from '../verification/goal-progress.ts'
+import { carriedSettings, permissionChange } from '../state/settings-change.ts'
 import { withModelUsage } from '../state/state.ts'
 import type { Run } from './run.ts'
 import type { FileWork } from '../verification/file-work.ts'
@@ -41,12 +41,12 @@ export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: E
   // A person's permission changes for a call of the agent apply to the session. A background agent may already have started with some of them.
   const learned = carriedSettings(run.spent.settings, child.settings)
   const known = run.spent.settings?.permissionUpdates ?? []
-  if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
+  if (learned !== run.spent.settings) run.set(permissionChange(learned?.permissionUpdates?.slice(known.length) ?? []))
 }
 
 /** Records calls that may have changed something outside the run: earlier checks are no longer valid. `by`: the call; its result is in the next entry. */
 export function noteChanges(run: Run, calls: number, by: string | null): void {
-  run.update({ changes: { calls: changesOf(run.spent) + calls, at: run.transcript.length, by } })
+  run.update({ changes: { calls: changeCount(run.spent) + calls, at: run.transcript.length, by } })
 }
 
 /** Records what a call did to files. */

@@ -1,5 +1,5 @@
 import type { Prices } from '../model/prices.ts'
-import type { ContextManager } from '../context/port.ts'
+import type { ContextManager } from '../context/context-manager.ts'
 import { modelsOfAgents, type AnyTool } from '../tools/tool.ts'
 import type { Model } from '../model/model.ts'
 import { namedModelsOf } from './named-models.ts'

@@ -1,6 +1,6 @@
-import type { IterationReason } from '../limits/allowance.ts'
+import type { IterationReason } from '../limits/transition-rules.ts'
 import type { HaltingError } from '../values/errors.ts'
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import type { StopSignal } from '../endings/signal.ts'
 import type { EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
@@ -8,7 +8,7 @@ import type { Attachment, AssistantEntry } from '../conversation/transcript.ts'
 import type { Run } from './run.ts'
 
 /** A pending ending: how the run ends if no route is taken and nothing overrides it. */
-export interface Draft {
+export interface PendingEnding {
   readonly reason: EndingReason
   readonly signal: StopSignal
   /** Ids of the guards that raised it, or of the run's own limit (`limit:…`). An override stores them. */
@@ -37,12 +37,12 @@ export interface Draft {
  * and nothing was written. `gave_up`: it was tried and failed, and its cost is charged. A pending ending: it was
  * aborted, and the run ends.
  */
-type RouteResult = 'taken' | 'declined' | 'gave_up' | Draft
+type RouteResult = 'taken' | 'declined' | 'gave_up' | PendingEnding
 
 /** One way to start another iteration, and the transition that it is charged to. */
 export interface Route {
   readonly transition: IterationReason
-  take(run: Run): Eventually<RouteResult>
+  take(run: Run): MaybePromise<RouteResult>
   /** token_budget_continuation: it made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
 }
@@ -51,16 +51,16 @@ export interface Route {
 export interface Outcome {
   readonly routes: readonly Route[]
   /** Called only if no route is taken: most turns are followed by another. */
-  pendingEnding(): Draft
+  pendingEnding(): PendingEnding
 }
 
 const noRoutes: readonly Route[] = Object.freeze([])
 
-export function endWith(pendingEnding: Draft): Outcome {
+export function endWith(pendingEnding: PendingEnding): Outcome {
   return { routes: noRoutes, pendingEnding: () => pendingEnding }
 }
 
-export function proceed(routes: readonly Route[], pendingEnding: () => Draft): Outcome {
+export function proceed(routes: readonly Route[], pendingEnding: () => PendingEnding): Outcome {
   return { routes, pendingEnding }
 }
 
@@ -69,11 +69,11 @@ export function continueWith(transition: IterationReason): Route {
   return { transition, take: () => 'taken' }
 }
 
-export function draftOf(
+export function pendingEndingOf(
   reason: EndingReason,
   signal: StopSignal,
-  more: Partial<Omit<Draft, 'reason' | 'signal'>> = {},
-): Draft {
+  more: Partial<Omit<PendingEnding, 'reason' | 'signal'>> = {},
+): PendingEnding {
   return {
     reason,
     signal,

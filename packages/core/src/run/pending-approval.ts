@@ -1,11 +1,11 @@
 import { plainTextOf } from '../model/content.ts'
-import type { RunResult } from '../endings/terminal.ts'
-import { fieldsOf } from '../values/given.ts'
+import type { RunResult } from '../endings/run-result.ts'
+import { fieldsOf } from '../values/validators.ts'
 import { isJsonObject, jsonObjectOf, type JsonObject } from '../values/json.ts'
 import type { ToolUseBlock } from '../model/messages.ts'
 import { openCallsOf } from '../conversation/open-calls.ts'
-import type { StepRecord } from '../steps/log.ts'
-import type { StepKey } from '../steps/steps.ts'
+import type { StepRecord } from '../steps/step-record.ts'
+import type { StepKey } from '../steps/step-engine.ts'
 import type { Transcript } from '../conversation/transcript.ts'
 
 /** A tool call that runs only once a person has approved it. JSON. */

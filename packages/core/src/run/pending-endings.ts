@@ -5,11 +5,11 @@ import { isoTimeOf } from '../values/iso-time.ts'
 import type { AssistantMessage } from '../model/messages.ts'
 import { ModelError, RetriesExhaustedError, type ModelErrorJson } from '../model/model-error.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { terminalOf } from '../endings/terminal.ts'
+import { endingReasonOf } from '../endings/run-result.ts'
 import type { AssistantEntry } from '../conversation/transcript.ts'
 import { activeMs, committedUsd, type Run } from './run.ts'
-import { isRunNarrower } from './limits-left.ts'
-import { draftOf, type Draft } from './outcome.ts'
+import { isRunNarrower } from './limit-use.ts'
+import { pendingEndingOf, type PendingEnding } from './outcome.ts'
 import {
   interruptedByMessage,
   interruptedByUser,
@@ -27,19 +27,19 @@ import {
 // Endings that more than one phase uses, with their figures.
 
 /** The ending of an abort. The cause decides the reason; the place decides between `aborted_streaming` and `aborted_tools`. */
-export function abortEnding(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): Draft {
+export function abortEnding(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): PendingEnding {
   const source = 'abort'
   const used = { cause, turn: run.spent.turns }
   switch (cause) {
     case 'time': {
       const limitMs = run.context.settings.maxDurationMs
       const signal = timeLimitSignal(Math.max(activeMs(run.spent), limitMs), limitMs, source)
-      return draftOf('time_limit', signal, { overridable: false, isOwnLimit: true })
+      return pendingEndingOf('time_limit', signal, { overridable: false, isOwnLimit: true })
     }
     case 'budget':
-      return draftOf('max_budget_usd', budgetSignal(run, source), { wrapsUp: false })
+      return pendingEndingOf('max_budget_usd', budgetSignal(run, source), { wrapsUp: false })
     case 'abandoned':
-      return draftOf(
+      return pendingEndingOf(
         'abandoned',
         new StopSignal({
           reason: 'user_requested',
@@ -55,7 +55,7 @@ export function abortEnding(run: Run, cause: AbortCause, place: 'streaming' | 't
       const message = abortMessages[cause]
       const signal = new StopSignal({ reason: 'user_requested', message, context: used, source })
       const more = cause === 'interrupt' ? {} : { closingEntry: { interruption: place } as const }
-      return draftOf(place === 'streaming' ? 'aborted_streaming' : 'aborted_tools', signal, more)
+      return pendingEndingOf(place === 'streaming' ? 'aborted_streaming' : 'aborted_tools', signal, more)
     }
   }
 }
@@ -68,7 +68,7 @@ const abortMessages = {
 } as const
 
 /** @param used Turns that were made; more than the limit when it was lowered. */
-export function maxTurnsEnding({ context, spent }: Run, used: number = context.settings.maxTurns): Draft {
+export function maxTurnsEnding({ context, spent }: Run, used: number = context.settings.maxTurns): PendingEnding {
   const { maxTurns } = context.settings
   const turnCount = spent.turns + 1
   const signal = new StopSignal({
@@ -77,7 +77,7 @@ export function maxTurnsEnding({ context, spent }: Run, used: number = context.s
     context: { used, limit: maxTurns, turnCount },
     source: 'max_turns',
   })
-  return draftOf('max_turns', signal, {
+  return pendingEndingOf('max_turns', signal, {
     raisedBy: ['limit:max_turns'],
     isOwnLimit: true,
     closingEntry: { type: 'max_turns_reached', maxTurns, turnCount },
@@ -100,15 +100,15 @@ function runLimitSignal(used: number, limit: number, source: string): StopSignal
   return new StopSignal({ ...signal.toJSON(), message, context: { ...signal.context, of: 'run' } })
 }
 
-export function budgetEnding(run: Run): Draft {
-  return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'), { isOwnLimit: true })
+export function budgetEnding(run: Run): PendingEnding {
+  return pendingEndingOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'), { isOwnLimit: true })
 }
 
 /**
  * The model failed, and the request is not retried. With `attempts` above 1 the retries are used up. `retryAtMs`: when
  * its service accepts requests again.
  */
-export function modelErrorEnding(error: ModelErrorJson, attempts: number, retryAtMs?: number): Draft {
+export function modelErrorEnding(error: ModelErrorJson, attempts: number, retryAtMs?: number): PendingEnding {
   const exhausted = error.retryable && attempts > 1
   const failure = exhausted ? new RetriesExhaustedError(attempts, error) : new ModelError(error)
   const retryAt = retryAtMs === undefined ? undefined : isoTimeOf(retryAtMs)
@@ -119,47 +119,50 @@ export function modelErrorEnding(error: ModelErrorJson, attempts: number, retryA
     context: { kind, status, attempts, requestId, ...(retryAt !== undefined && { retryAt }) },
     source: 'model',
   })
-  return draftOf('model_error', signal, {
+  return pendingEndingOf('model_error', signal, {
     closingEntry: { error: wireKind(error), message: failure.message },
     error: failure,
   })
 }
 
-export function refusalEnding({ stop_reason: stopReason }: AssistantMessage): Draft {
+export function refusalEnding({ stop_reason: stopReason }: AssistantMessage): PendingEnding {
   const message = refused
-  return draftOf('refusal', new StopSignal({ reason: 'error', message, context: { stopReason }, source: 'model' }))
+  return pendingEndingOf(
+    'refusal',
+    new StopSignal({ reason: 'error', message, context: { stopReason }, source: 'model' }),
+  )
 }
 
-export function promptTooLongEnding(error: ModelErrorJson): Draft {
+export function promptTooLongEnding(error: ModelErrorJson): PendingEnding {
   const signal = new StopSignal({
     reason: 'error',
     message: error.message,
     context: { kind: error.kind, status: error.status },
     source: 'model',
   })
-  return draftOf('prompt_too_long', signal, {
+  return pendingEndingOf('prompt_too_long', signal, {
     closingEntry: { error: 'invalid_request', message: error.message },
     error: modelFailure('prompt_too_long', error),
   })
 }
 
-export function imageErrorEnding(error: ModelErrorJson): Draft {
+export function imageErrorEnding(error: ModelErrorJson): PendingEnding {
   const signal = new StopSignal({
     reason: 'error',
     message: error.message,
     context: { kind: error.kind, status: error.status },
     source: 'model',
   })
-  return draftOf('image_error', signal, {
+  return pendingEndingOf('image_error', signal, {
     closingEntry: { error: 'invalid_request', message: error.message },
     error: modelFailure('image', error),
   })
 }
 
 /** The service would refuse the person's media, so no request was made. */
-export function mediaErrorEnding(message: string): Draft {
+export function mediaErrorEnding(message: string): PendingEnding {
   const signal = new StopSignal({ reason: 'error', message, context: { kind: 'image', status: null }, source: 'media' })
-  return draftOf('image_error', signal, {
+  return pendingEndingOf('image_error', signal, {
     closingEntry: { error: 'invalid_request', message },
     error: new HaltingError('image', message, { details: { kind: 'image', status: null, requestId: null } }),
   })
@@ -187,18 +190,18 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
 }
 
 /** The token limit is reached. `how` says where; in the middle of a reply when absent. */
-export function tokenLimitEnding({ context, spent }: Run, how: string = replyCutToRest): Draft {
+export function tokenLimitEnding({ context, spent }: Run, how: string = replyCutToRest): PendingEnding {
   const used = spent.totalTokens
   const limit = context.settings.maxTotalTokens
   const message = tokensUsedUp(used, limit, how)
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
+  return pendingEndingOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
 /** The ending of the most urgent stop signal. */
-export function signalEnding(run: Run, raisedBy: readonly string[]): Draft {
+export function signalEnding(run: Run, raisedBy: readonly string[]): PendingEnding {
   const signal = run.signals.highest() ?? new StopSignal({ reason: 'unknown' })
-  return draftOf(terminalOf(signal, 'guard'), signal, { raisedBy })
+  return pendingEndingOf(endingReasonOf(signal, 'guard'), signal, { raisedBy })
 }
 
 /** The signal of a hook that stopped the run with its own reason. */

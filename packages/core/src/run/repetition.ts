@@ -1,14 +1,14 @@
-import { after } from '../values/eventually.ts'
+import { andThen } from '../values/maybe-promise.ts'
 import { maskedHash } from '../limits/recent-turns.ts'
-import { afterCalls, afterSentBack, type EndedCall } from '../limits/repetition.ts'
+import { afterCalls, afterAnswerSentBack, type EndedCall } from '../limits/repetition.ts'
 import { textOf, type AssistantMessage, type ToolResultBlock, type ToolUseBlock } from '../model/messages.ts'
-import { type IterationReason, lapsLeft } from '../limits/allowance.ts'
+import { type IterationReason, iterationsLeft } from '../limits/transition-rules.ts'
 import { headOf } from '../values/text.ts'
 import { isAgentTool } from '../tools/tool.ts'
 import { calledTool } from '../tools/definitions.ts'
 import type { RunProgress } from '../state/state.ts'
-import { remindersAt } from './checkpoint.ts'
-import type { Outcome, Route, Draft } from './outcome.ts'
+import { remindersAt } from './cancellation-points.ts'
+import type { Outcome, Route, PendingEnding } from './outcome.ts'
 import type { Run } from './run.ts'
 import type { RecordPosition } from './tool-phase.ts'
 import type { Reminder } from '../limits/guard.ts'
@@ -25,7 +25,7 @@ import {
 const maxComparedCharacters = 4_000
 
 /** Whether a guard uses the repetition counts. Otherwise they are not computed. */
-export function looksAtRepetition({ context }: Run): boolean {
+export function usesRepetition({ context }: Run): boolean {
   return context.guards.some(({ guard }) => guard.looksAtTurns === true)
 }
 
@@ -66,16 +66,16 @@ const sendBackTransitions: ReadonlySet<IterationReason> = new Set([
 
 /** Counts an answer that is sent back repeatedly, and adds a reminder to the message that sends it back. */
 export function withSentBackCount(run: Run, message: AssistantMessage, outcome: Outcome): Outcome {
-  if (outcome.routes.length === 0 || isRemindedOfFailures(run.spent) || !looksAtRepetition(run)) return outcome
+  if (outcome.routes.length === 0 || isRemindedOfFailures(run.spent) || !usesRepetition(run)) return outcome
   return { ...outcome, routes: outcome.routes.map((route) => countedRoute(route, message)) }
 }
 
 function countedRoute(route: Route, message: AssistantMessage): Route {
   if (!sendBackTransitions.has(route.transition)) return route
   const take = (run: Run): ReturnType<Route['take']> =>
-    after(route.take(run), (taking) => {
+    andThen(route.take(run), (taking) => {
       if (taking !== 'taken') return taking
-      run.update({ repetition: afterSentBack(run.spent.repetition, comparedHash(textOf(message.content))) })
+      run.update({ repetition: afterAnswerSentBack(run.spent.repetition, comparedHash(textOf(message.content))) })
       remindOfFirst(run, remindersAt(run, 'after_reply'))
       return taking
     })
@@ -105,7 +105,7 @@ export function reminderRoutes(run: Run, due: readonly Reminder[], position: Rec
     {
       transition: 'no_progress_nudge',
       take: (from) =>
-        after(
+        andThen(
           from.step<RemindStep>(name, () => ({ of })),
           ({ value }) => {
             remind(from, value.of)
@@ -118,7 +118,7 @@ export function reminderRoutes(run: Run, due: readonly Reminder[], position: Rec
 
 // Spec R-PROG-4b.
 /** Replaces the first ending by a no-progress guard with a reminder. */
-export function reminderInPlaceOf(run: Run, pendingEnding: Draft): readonly Route[] {
+export function reminderInPlaceOf(run: Run, pendingEnding: PendingEnding): readonly Route[] {
   // Only for signals of guards: a tool or hook that stops the run with this reason does so intentionally.
   if (pendingEnding.reason !== 'no_progress' || pendingEnding.raisedBy.length === 0) return noRoutes
   if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes
@@ -175,7 +175,7 @@ function isRemindedOfFailures({ reminded = [] }: RunProgress): boolean {
 }
 
 function isTurnLeft({ spent, context }: Run): boolean {
-  return lapsLeft('next_turn', spent.laps, context.limits) > 0
+  return iterationsLeft('next_turn', spent.laps, context.limits) > 0
 }
 
 /** The run's tool that waits on behalf of the model. */

@@ -26,7 +26,7 @@ export type Bill = {
 }
 
 /** The recorded form of a bill. */
-export function recordOf({ charges, told: events, waits }: Bill): Bill {
+export function billRecord({ charges, told: events, waits }: Bill): Bill {
   return waits === undefined ? { charges, told: events } : { charges, told: events, waits }
 }
 
@@ -51,7 +51,7 @@ export class OpenBill implements Bill {
     this.waits = laterWaits(this.waits, waited)
   }
 
-  tell(event: RunEvent): void {
+  addEvent(event: RunEvent): void {
     this.told.push(event)
   }
 }

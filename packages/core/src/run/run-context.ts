@@ -1,26 +1,26 @@
-import type { CameToEnd } from '../state/agent-figures.ts'
-import type { RetryLimits } from '../limits/allowance.ts'
+import type { AgentResult } from '../state/agent-figures.ts'
+import type { RetryLimits } from '../limits/transition-rules.ts'
 import type { Background } from '../verification/background.ts'
 import type { BudgetLease } from '../limits/lease.ts'
 import type { SharedRunBudget } from '../limits/run-budget.ts'
-import type { StandingBudgets } from '../limits/standing.ts'
-import type { HeldBack, Ledger } from '../limits/ledger.ts'
+import type { StandingBudgets } from '../limits/standing-budgets.ts'
+import type { Reserve, Ledger } from '../limits/ledger.ts'
 import type { Prices } from '../model/prices.ts'
 import type { AbortScope } from '../values/abort.ts'
 import type { Deadline } from '../values/deadline.ts'
 import type { OrphanedTools } from '../values/orphaned-tools.ts'
 import type { CancellationSource } from '../hooks/cancellation-source.ts'
-import type { ContextManager } from '../context/port.ts'
+import type { ContextManager } from '../context/context-manager.ts'
 import type { Tokens } from '../model/tokens.ts'
 import type { Verification } from '../verification/verification.ts'
 import type { RunGoals } from '../goals/run-goals.ts'
 import type { RegisteredGuard } from '../limits/guard.ts'
 import type { Emit } from '../state/events.ts'
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import type { HookRegistry } from '../hooks/hook.ts'
 import type { PostRunTask, RegisteredStopHook } from '../hooks/stop-hooks.ts'
 import type { Inbox } from '../steps/inbox.ts'
-import type { AskLimit, LimitAnswer, LimitRequest } from '../state/limit-question.ts'
+import type { AskLimit, LimitAnswer, LimitRequest } from '../state/limit-request.ts'
 import type { MediaLimits } from '../model/media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from '../model/model.ts'
 import type { Sampling, ToolChoice } from '../model/sampling.ts'
@@ -31,8 +31,8 @@ import type { PendingApproval } from './pending-approval.ts'
 import type { LimitsChange, SettingsInForce } from '../state/settings-change.ts'
 import type { RunState } from '../state/state.ts'
 import type { Clock } from '../values/clock.ts'
-import type { StepKey, StepEngine } from '../steps/steps.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { StepKey, StepEngine } from '../steps/step-engine.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { LargeResults } from '../tools/large-results.ts'
 import type { CanUseTool, PermissionAnswer } from './can-use-tool.ts'
 import type { PermissionUpdate } from '../permissions/permission-update.ts'
@@ -189,19 +189,19 @@ export interface RunPorts {
   readonly inbox: Inbox
   readonly ledger: Ledger
   /** The ledger of the main loop, which all its agents share. */
-  readonly wholeLedger: Ledger
+  readonly rootLedger: Ledger
   /** The time that the run and all its agents spend waiting for services. */
   readonly waitTime: WaitTime
   /** Whether an event listener is attached. Live events that are expensive to create are omitted otherwise. */
-  readonly isHeard: () => boolean
+  readonly hasListener: () => boolean
   /** Lets a fast reader of the events catch up. Never affects the run, and never waits for a slow reader. */
-  readonly catchUp: () => Eventually<void>
+  readonly catchUp: () => MaybePromise<void>
   // Spec R-BUD-4.
   /** What the parent agent reserves from this one. */
-  readonly heldBack?: () => readonly HeldBack[]
+  readonly parentReserves?: () => readonly Reserve[]
   readonly deadline: Deadline
   /** The deadline of the main loop. Figures are those of the whole run, even where an agent has less time. */
-  readonly wholeDeadline: Deadline
+  readonly rootDeadline: Deadline
   readonly orphanedTools: OrphanedTools
   /** Passes the answer of `canUseTool` to the call that waits for it; undefined where the step engine receives answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
@@ -214,7 +214,7 @@ export interface RunPorts {
   /** Called with the background subagents, once there are any. */
   readonly onAgents: (agents: Pick<AgentsInBackground, 'find'>) => void
   /** Background agents whose ends are in the record of a resumed run, by their ids. */
-  readonly endedAgents: ReadonlyMap<string, CameToEnd>
+  readonly endedAgents: ReadonlyMap<string, AgentResult>
   /** Called with changed settings once they are recorded. Ledger and deadline enforce limits for the whole tree of agents. */
   readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */

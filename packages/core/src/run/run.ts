@@ -1,16 +1,16 @@
 import { AgentState, AgentExecution } from '../hooks/agent-state.ts'
 import {
-  allowances,
+  transitionRules,
   retriesLeft,
   rankingOf,
-  spendLap,
+  chargeIteration,
   type SpentIterations,
   type IterationReason,
-} from '../limits/allowance.ts'
-import { settleWithin, type Grace, type Settled } from '../values/settle.ts'
+} from '../limits/transition-rules.ts'
+import { settleWithin, type GracePeriod, type Settled } from '../values/settle.ts'
 import { HaltingError } from '../values/errors.ts'
 import type { Emit } from '../state/events.ts'
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import { freshGoal } from '../verification/goal-progress.ts'
 import { specOf } from '../goals/run-goals.ts'
 import type { CancellationPoint } from '../limits/guard.ts'
@@ -27,20 +27,20 @@ import {
   type PromptCount,
   type OpenAgent,
 } from '../state/state.ts'
-import { contextWithSettings } from './context-with.ts'
-import { inForceAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
-import type { InboxMessage } from '../steps/control.ts'
-import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
+import { contextWithSettings } from './context-with-settings.ts'
+import { settingsAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
+import type { InboxMessage } from '../steps/external-input.ts'
+import type { SideEffectScope, StepKey, StepOptions, StepResult } from '../steps/step-engine.ts'
 import { ExecutionContinuation } from '../endings/continuation.ts'
 import type { StopSignal } from '../endings/signal.ts'
 import type { StopSignals } from '../endings/signals.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../conversation/transcript.ts'
 import type { ToolPhase, RecordPosition, RecordedCall } from './tool-phase.ts'
 import type { Model } from '../model/model.ts'
 import { usdOf } from '../model/prices.ts'
 import type { TaskLeft } from '../verification/background.ts'
-import type { AgentEnd, CameToEnd } from '../state/agent-figures.ts'
+import type { AgentEnd, AgentResult } from '../state/agent-figures.ts'
 import type { AgentsInBackground } from '../tools/tool.ts'
 
 /** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
@@ -84,7 +84,7 @@ export class Run {
   /** How far images and documents were scanned. */
   scannedMedia: MediaSeen | undefined
   /** Subagents that work in the background, in this process. */
-  agents: AgentsBeside | undefined
+  agents: RunBackgroundAgents | undefined
   /** Whether tasks that an earlier process left running were searched for. */
   hasSearchedTasks: boolean
   readonly #baseContext: RunContext
@@ -97,7 +97,7 @@ export class Run {
   #writes = 0
   readonly #prefix: string
   #plainStep: StepOptions<never>
-  #grace: Grace | undefined
+  #grace: GracePeriod | undefined
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.#baseContext = context
@@ -242,8 +242,8 @@ export class Run {
   /** Applies a change of settings, which is recorded already. */
   set(change: RunChange): void {
     const hasFallenBack = (this.spent.laps.inRun.model_fallback ?? 0) > 0
-    const untilBefore = this.#baseContext.goals.given.map(specOf)
-    const settings = inForceAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
+    const untilBefore = this.#baseContext.goals.configured.map(specOf)
+    const settings = settingsAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
     const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
     this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
     this.#grace = undefined
@@ -256,7 +256,7 @@ export class Run {
   /** The state for new goals, or for the same goals set again: their tries start again. */
   #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
     const { laps: iterations, toolResults } = this.spent
-    const goal = freshGoal(settings.until ?? this.#baseContext.goals.given.map(specOf), toolResults)
+    const goal = freshGoal(settings.until ?? this.#baseContext.goals.configured.map(specOf), toolResults)
     const { goal_unmet: triesBefore } = iterations.inRun
     return { goal, laps: triesBefore === undefined ? iterations : { ...iterations, triesBefore } }
   }
@@ -308,10 +308,10 @@ export class Run {
   /** Runs one step and moves the run's clock to its end. */
   step<T>(
     name: string,
-    effect: (scope: EffectScope) => Eventually<T>,
+    effect: (scope: SideEffectScope) => MaybePromise<T>,
     options: RunStepOptions<T> = plainStep,
-  ): Eventually<StepResult<T>> {
-    const step = this.stepBeside(name, effect, options)
+  ): MaybePromise<StepResult<T>> {
+    const step = this.stepConcurrently(name, effect, options)
     return step instanceof Promise
       ? step.then((result) => this.#withClockAdvanced(result))
       : this.#withClockAdvanced(step)
@@ -323,11 +323,11 @@ export class Run {
   }
 
   /** Runs a step concurrently with others. It does not change the run: its caller enters the results in call order. */
-  stepBeside<T>(
+  stepConcurrently<T>(
     name: string,
-    effect: (scope: EffectScope) => Eventually<T>,
+    effect: (scope: SideEffectScope) => MaybePromise<T>,
     options: RunStepOptions<T> = plainStep,
-  ): Eventually<StepResult<T>> {
+  ): MaybePromise<StepResult<T>> {
     return this.ports.steps.run(
       this.key(name),
       effect,
@@ -345,11 +345,11 @@ export class Run {
   }
 
   /** Runs work inside a side effect. After an abort, work that ignores it is abandoned at the end of the grace time. */
-  withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => Eventually<R>): Eventually<R> {
+  withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => MaybePromise<R>): MaybePromise<R> {
     return settleWithin(work, (this.#grace ??= this.#graceNow()), meaning)
   }
 
-  #graceNow(): Grace {
+  #graceNow(): GracePeriod {
     const { settings, timers } = this.context
     return { abort: this.ports.abort, graceMs: settings.graceMs, timers }
   }
@@ -357,12 +357,12 @@ export class Run {
   /** Starts the next iteration: it is recorded first, then the run changes. Only `decide` calls it. */
   startIteration(transition: IterationReason, { madeProgress = false, overridden }: IterationDetails = {}): void {
     const before = this.spent.laps
-    const iterations = spendLap(transition, before, madeProgress)
+    const iterations = chargeIteration(transition, before, madeProgress)
     const isRefilled = iterations.sinceRefill !== before.sinceRefill && Object.keys(iterations.sinceRefill).length === 0
     const spent = copyOfProgress(this.spent)
     spent.laps = iterations
     spent.request += 1
-    spent.turnBegins ||= allowances[transition].countsAsTurn
+    spent.turnBegins ||= transitionRules[transition].countsAsTurn
     spent.approvals = null
     if (isRefilled) spent.resumedBrokenReply = false
     const added = this.transcript.since(this.#lengthAtIteration)
@@ -374,7 +374,7 @@ export class Run {
     this.#lengthAtIteration = this.transcript.length
     this.tools = undefined
     this.#markWritten()
-    if (this.ports.isHeard()) this.#emitIteration(transition, before)
+    if (this.ports.hasListener()) this.#emitIteration(transition, before)
   }
 
   /** The record of the end of the run. */
@@ -406,7 +406,7 @@ type Writable<T> = { -readonly [key in keyof T]: T[key] }
 /** Work that runs in parallel with a turn. The turn waits for it before it ends. */
 export interface Staging {
   /** Waits for the work and enters its outcome. */
-  join(): Eventually<undefined>
+  join(): MaybePromise<undefined>
   /** Charges the cost of the work when the run failed, and records nothing more. Never rejects. */
   abandon(): Promise<void>
 }
@@ -472,7 +472,7 @@ export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonl
   if (!run.ports.isResumed) return undefined
   const recorded = calls.map(({ id }, index): RecordedCall => {
     if (run.isRecorded(toolStepName(run, { id, index }))) return 'leaf'
-    return run.isRecorded(`${agentName(run, { id, index })}model:1.1`) ? 'agent' : undefined
+    return run.isRecorded(`${agentStepPrefix(run, { id, index })}model:1.1`) ? 'agent' : undefined
   })
   return recorded.some((each) => each !== undefined) ? recorded : undefined
 }
@@ -489,22 +489,22 @@ export function toolStepName({ spent }: Run, { id, index }: CallPlace): string {
 }
 
 /** The prefix of the steps of a subagent. */
-export function agentName({ spent }: Run, { id, index }: CallPlace): string {
+export function agentStepPrefix({ spent }: Run, { id, index }: CallPlace): string {
   return `agent:${spent.request}:${index}:${id}/`
 }
 
 /** Subagents that work in parallel with the main loop, in this process. */
-export interface AgentsBeside extends AgentsInBackground {
+export interface RunBackgroundAgents extends AgentsInBackground {
   /** Does nothing if the agent already works. */
   begin(open: OpenAgent): void
   readonly isAnyWorking: boolean
   /** Whether an agent has ended that is not entered yet. */
   readonly hasEnded: boolean
   /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
-  ended(): readonly CameToEnd[]
+  ended(): readonly AgentResult[]
   onEnd(listener: () => void): () => void
   /** Stops the agents that still work, and waits for their ends. */
-  stopAll(): Eventually<undefined>
+  stopAll(): MaybePromise<undefined>
   /** The outcomes of agents that are not entered when the run ends. */
-  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[]
+  leftOver(): readonly { readonly leftOver: TaskLeft; readonly end: AgentEnd }[]
 }

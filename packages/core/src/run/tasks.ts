@@ -1,4 +1,4 @@
-import { lapsLeft } from '../limits/allowance.ts'
+import { iterationsLeft } from '../limits/transition-rules.ts'
 import {
   endsOf,
   leftOf,
@@ -9,14 +9,14 @@ import {
   type TaskStarted,
 } from '../verification/background.ts'
 import type { AbortCause } from '../values/abort.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { AgentEnd } from '../state/agent-figures.ts'
-import type { ExternalInput } from '../steps/control.ts'
+import type { ExternalInput } from '../steps/external-input.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
-import type { AgentsBeside, Run } from './run.ts'
+import type { RunBackgroundAgents, Run } from './run.ts'
 import { enterAgent, noteChanges, noteFileWork } from './enter-agent.ts'
 import { abortEnding } from './pending-endings.ts'
-import { endWith, type Draft, type Outcome } from './outcome.ts'
+import { endWith, type PendingEnding, type Outcome } from './outcome.ts'
 import { answerAgain, backgroundEnd, endOfPreviousRun, lostInBackground, unknownFate } from './turn-texts.ts'
 
 // Background work that tools have started (spec R-BACK-1 to R-BACK-7). Its results arrive through `StepEngine.control`,
@@ -29,7 +29,7 @@ function backgroundOf({ context, identity }: Run): Background | null {
 
 /** Whether the model may still be asked. A run that has no turn left ends with its current answer. */
 function hasTurnLeft({ spent, context }: Run): boolean {
-  return lapsLeft('user_input', spent.laps, context.limits) > 0
+  return iterationsLeft('user_input', spent.laps, context.limits) > 0
 }
 
 type WaitResult =
@@ -38,7 +38,7 @@ type WaitResult =
   | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
 /** At an answer: waits until a background task has ended, if the run is configured to wait. An ending when an abort arrived meanwhile. */
-export function waitForTasks(run: Run, attempt = 1): Eventually<Outcome | undefined> {
+export function waitForTasks(run: Run, attempt = 1): MaybePromise<Outcome | undefined> {
   const name = `background:${run.spent.request}${attempt === 1 ? '' : `.${attempt}`}`
   const { steps } = run.ports
   const background = backgroundOf(run)
@@ -47,7 +47,7 @@ export function waitForTasks(run: Run, attempt = 1): Eventually<Outcome | undefi
   if (!isDue) return undefined
   run.emit({ type: 'notice', message: 'Waiting for background tasks.' })
   const step = run.step<WaitResult>(name, () => waitForEnd(run, background))
-  return after(step, ({ value, replayed }) => {
+  return andThen(step, ({ value, replayed }) => {
     if (value.kind === 'aborted') return endWith(abortEnding(run, value.cause, 'streaming'))
     // An end that arrived before a crash may take a while to arrive again: the agent first replays its own record.
     return replayed && value.kind === 'came' ? waitForTasks(run, attempt + 1) : undefined
@@ -71,7 +71,7 @@ export const shareForWaiting = 0.9
 /** The longest wait of a run without a time limit, if the port defines none. */
 const longestWaitMs = 600_000
 
-function waitForEnd(run: Run, background: Background | null): Eventually<WaitResult> {
+function waitForEnd(run: Run, background: Background | null): MaybePromise<WaitResult> {
   const { abort, inbox, deadline } = run.ports
   const cause = abort.causeNow()
   if (cause !== undefined) return { kind: 'aborted', cause }
@@ -123,7 +123,7 @@ export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, 
   // The figures of agents include their changes. A background command may have changed anything until its end.
   if (ended.length > agents.length) noteChanges(run, 1, null)
   for (const { fileWork } of ended) if (fileWork !== undefined) noteFileWork(run, fileWork)
-  run.context.background?.told(ended.map(({ id }) => id))
+  run.context.background?.markReported(ended.map(({ id }) => id))
   const lines = ended.map(({ id, summary, result }) => backgroundEnd(id, summary, result, maxReportCharacters))
   if (place === 'end') lines.push(answerAgain)
   const callIds = callIdsIn(run.transcript)
@@ -147,9 +147,9 @@ function notesOf({ transcript }: Run, agents: readonly AgentEnd[]): readonly Tas
 
 // Spec R-BACK-3a.
 /** Marks tasks whose ends were reported by tools in their results, so that the loop does not report them again. */
-export function noteToldByTools(run: Run, notes: readonly TaskNote[]): void {
+export function markReportedByTools(run: Run, notes: readonly TaskNote[]): void {
   const ids = notes.flatMap(({ type, id }) => (type === 'ended' && id !== null ? [id] : []))
-  if (ids.length > 0) backgroundOf(run)?.told(ids)
+  if (ids.length > 0) backgroundOf(run)?.markReported(ids)
 }
 
 /** The maximum length of an agent's report for its parent. A longer report is cut in the middle. */
@@ -167,12 +167,12 @@ function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
 }
 
 /** Ends the run's tasks or leaves them running, and lists them in the transcript. */
-export function leaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
+export function leaveTasks(run: Run, pendingEnding: PendingEnding): MaybePromise<undefined> {
   // After a crash an agent that is already entered may still replay its record. Its events must be emitted before the run ends.
-  return after(endOrLeaveTasks(run, pendingEnding), () => run.agents?.stopAll())
+  return andThen(endOrLeaveTasks(run, pendingEnding), () => run.agents?.stopAll())
 }
 
-function endOrLeaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> {
+function endOrLeaveTasks(run: Run, pendingEnding: PendingEnding): MaybePromise<undefined> {
   const { steps } = run.ports
   const background = endsTasks(run, pendingEnding) ? backgroundOf(run) : null
   const reason = pendingEnding.signal.reason === 'user_requested' ? 'aborted' : 'ended'
@@ -180,11 +180,13 @@ function endOrLeaveTasks(run: Run, pendingEnding: Draft): Eventually<undefined> 
     externalInputOf(leftAgents(run), background === null ? [] : leaveBackground(background, reason))
   if (run.spent.openAgents !== undefined) {
     // Stopping the agents takes time, which counts for the run.
-    const stopping = run.step<ExternalInput>('background:stop', () => after(run.agents?.stopAll(), () => left() ?? {}))
-    return after(stopping, ({ value }) => enterLeaving(run, value))
+    const stopping = run.step<ExternalInput>('background:stop', () =>
+      andThen(run.agents?.stopAll(), () => left() ?? {}),
+    )
+    return andThen(stopping, ({ value }) => enterLeaving(run, value))
   }
   if (background === null && !(steps.replaying && endsTasks(run, pendingEnding))) return undefined
-  return after(steps.control(run.key('background:end'), left), (control) => enterLeaving(run, control ?? {}))
+  return andThen(steps.control(run.key('background:end'), left), (control) => enterLeaving(run, control ?? {}))
 }
 
 function enterLeaving(run: Run, { agents = [], left = [] }: Pick<ExternalInput, 'agents' | 'left'>): undefined {
@@ -199,7 +201,7 @@ export async function leaveBrokenTasks(run: Run): Promise<void> {
   enterLeaving(run, externalInputOf(leftAgents(run), []) ?? {})
 }
 
-function endsTasks({ spent }: Run, { signal }: Draft): boolean {
+function endsTasks({ spent }: Run, { signal }: PendingEnding): boolean {
   // A new message replaces this run, so its background commands continue.
   if (signal.source === 'abort' && signal.context['cause'] === 'interrupt') return false
   // A run that only compacts the conversation has started no tasks.
@@ -207,19 +209,19 @@ function endsTasks({ spent }: Run, { signal }: Draft): boolean {
 }
 
 /** No agent outlives its run, since it shares the run's budget. Agents that never began are reported as stopped too. */
-function leftAgents({ agents, spent }: Run): ReturnType<AgentsBeside['left']> {
-  if (agents !== undefined) return agents.left()
+function leftAgents({ agents, spent }: Run): ReturnType<RunBackgroundAgents['leftOver']> {
+  if (agents !== undefined) return agents.leftOver()
   return (spent.openAgents ?? []).map(({ id, description }) => ({
-    left: { type: 'left', id, how: 'stopped', description },
+    leftOver: { type: 'left', id, how: 'stopped', description },
     end: { id, spent: null },
   }))
 }
 
 function externalInputOf(
-  agents: ReturnType<AgentsBeside['left']>,
+  agents: ReturnType<RunBackgroundAgents['leftOver']>,
   tasks: readonly TaskLeft[],
 ): ExternalInput | undefined {
-  const left = [...agents.map((each) => each.left), ...tasks]
+  const left = [...agents.map((each) => each.leftOver), ...tasks]
   if (left.length === 0) return undefined
   return agents.length === 0 ? { left } : { left, agents: agents.map(({ end }) => end) }
 }

@@ -1,14 +1,14 @@
 import type { AbortCause } from '../values/abort.ts'
-import { waitMs } from '../limits/recent-turns.ts'
+import { waitThresholdMs } from '../limits/recent-turns.ts'
 import type { HookMessage } from '../hooks/hook-outcome.ts'
 import type { Json } from '../values/json.ts'
 import type { ToolUseBlock } from '../model/messages.ts'
 import type { StopSignal } from '../endings/signal.ts'
-import type { SignalOrigin } from '../endings/terminal.ts'
+import type { SignalOrigin } from '../endings/run-result.ts'
 import type { ToolResult } from '../tools/tool-result.ts'
 import { OpenBill } from './request-bill.ts'
 import type { RunProgress } from '../state/state.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import type { AnyTool } from '../tools/tool.ts'
 
 /** A stop that a tool or one of its hooks raised. It takes effect once all tools are done. */
@@ -59,7 +59,7 @@ export class ToolPhase {
   readonly calls: readonly ToolUseBlock[]
   readonly early: EarlyStarts
   readonly remarks: readonly HookMessage[]
-  readonly isLeft: boolean
+  readonly startedInReplay: boolean
   readonly #recorded: readonly RecordedCall[] | undefined
   readonly #results: (ToolResult | undefined)[]
   #whole: (ToolResult | undefined)[] | undefined
@@ -92,7 +92,7 @@ export class ToolPhase {
     this.#begun = calls.map(() => false)
     this.early = early
     this.remarks = remarks
-    this.isLeft = startedInReplay
+    this.startedInReplay = startedInReplay
     this.#recorded = recorded
   }
 
@@ -174,7 +174,7 @@ export class ToolPhase {
   // Spec R-PROG-1a.
   /** Whether a tool took so long that the turn counts as waiting. A slow agent counts as working. */
   get hasWaited(): boolean {
-    return this.ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
+    return this.ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitThresholdMs)
   }
 
   /** Sets the result for the model. */
@@ -189,7 +189,7 @@ export class ToolPhase {
   }
 
   /** The complete result, before shortening. */
-  wholeResult(index: number): ToolResult | undefined {
+  fullResult(index: number): ToolResult | undefined {
     return this.#whole?.[index] ?? this.#results[index]
   }
 
@@ -256,10 +256,10 @@ export interface ValidCall {
   /** Position in the message. */
   readonly index: number
   /** The name that the model wrote, which may be an alias of the tool. */
-  readonly written: string
+  readonly writtenName: string
   readonly tool: AnyTool
   /** The input after validation by the tool, as frozen JSON. Hooks receive it after the call. */
-  readonly taken: unknown
+  readonly validatedInput: unknown
   /** A separate validated copy, for the tool itself. */
   readonly input: unknown
   readonly readOnly: boolean
@@ -268,7 +268,7 @@ export interface ValidCall {
   /** Set when the call may only run in the sandbox. */
   readonly confined?: true
   /** The decision of the permission rules, or a promise of it, if they were asked while the message streamed. */
-  readonly said: unknown
+  readonly earlyDecision: unknown
   /** Set when it started while its message still streamed. */
   readonly started: Promise<ToolResult> | undefined
 }
@@ -310,9 +310,9 @@ export interface AgentOutcome {
 }
 
 /** Inspects calls while their message still streams. */
-export interface EarlyLook {
+export interface EarlyInspector {
   /** Starts the call if the rules alone allow it. Otherwise it may return what it has found out. */
-  lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined
+  inspect(call: ToolUseBlock, index: number): InspectedCall | undefined
 }
 
 interface ConsideredCall {
@@ -329,12 +329,12 @@ interface ConsideredCall {
  */
 export class EarlyStarts {
   readonly #limit: number
-  readonly #inspector: EarlyLook | undefined
+  readonly #inspector: EarlyInspector | undefined
   /** Each inspection with the original call, since the inspected call may have its input in another form. */
   #calls: ConsideredCall[] | undefined
   #isOver = false
 
-  constructor(limit: number, inspector: EarlyLook | undefined) {
+  constructor(limit: number, inspector: EarlyInspector | undefined) {
     this.#limit = limit
     this.#inspector = inspector
   }
@@ -343,7 +343,7 @@ export class EarlyStarts {
   consider(call: ToolUseBlock): void {
     if (this.#isOver) return
     const index = this.#calls?.length ?? 0
-    const inspected = index < this.#limit ? this.#inspector?.lookAt(call, index) : undefined
+    const inspected = index < this.#limit ? this.#inspector?.inspect(call, index) : undefined
     if (inspected !== undefined) this.#add({ original: call, inspected })
     this.#isOver = inspected?.kind !== 'valid' || inspected.started === undefined
   }

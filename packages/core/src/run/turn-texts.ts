@@ -1,5 +1,5 @@
 // Reminders and requests that the loop adds to a conversation, and notes that replace what it removes.
-import { headOf, many, tailOf } from '../values/text.ts'
+import { headOf, countOf, tailOf } from '../values/text.ts'
 
 // Limits.
 
@@ -19,9 +19,9 @@ const remainingStart = 'Remaining in this run: '
 function remainingText({ of, left, limit }: RemainingLimit): string {
   switch (of) {
     case 'turns':
-      return `${left} of ${many(limit, 'turn')}`
+      return `${left} of ${countOf(limit, 'turn')}`
     case 'toolCalls':
-      return `${left} of ${many(limit, 'tool call')}`
+      return `${left} of ${countOf(limit, 'tool call')}`
     case 'tokens':
       return `${left} of ${limit} tokens`
     case 'usd':
@@ -50,7 +50,7 @@ export const invalidOutput = (problem: string): string =>
 export const stopHookFeedback = (reason: string): string => `Stop hook feedback: ${reason}`
 
 export const verifyRequest = (lines: number, check: string): string =>
-  `You changed ${many(lines, 'line')}, and no check has passed since. Run a check now, such as \`${check}\`, or say why none is needed. Do not repeat your answer: it stands unless you call a tool.`
+  `You changed ${countOf(lines, 'line')}, and no check has passed since. Run a check now, such as \`${check}\`, or say why none is needed. Do not repeat your answer: it stands unless you call a tool.`
 
 // Interruptions by a person. Tools that read sessions recognize these sentences.
 

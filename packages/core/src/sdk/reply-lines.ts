@@ -1,6 +1,6 @@
 import { noUsage, withoutOrigin, type ContentBlock, type Usage } from '../model/messages.ts'
 import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
-import { toldUsage } from '../model/told-usage.ts'
+import { checkReportedUsage } from '../model/reported-usage.ts'
 import type { ModelUpdate } from '../model/model.ts'
 import type { AssistantEntry } from '../conversation/transcript.ts'
 import type { SdkAssistant } from './sdk-messages.ts'
@@ -102,7 +102,7 @@ function takeStart(reply: StreamingReply, event: JsonObject): void {
 function usageOf(reported: Json | undefined): Usage {
   if (reported === undefined || !isJsonObject(reported)) return noUsage
   const known = Object.fromEntries(Object.entries(reported).filter(([, value]) => value !== null))
-  const read = toldUsage({ ...noUsage, ...known })
+  const read = checkReportedUsage({ ...noUsage, ...known })
   return read.isUsable ? read.usage : noUsage
 }
 

@@ -5,8 +5,8 @@ import type { OutputSchema } from '../tools/output-schema.ts'
 import type { RunState } from '../state/state.ts'
 import { endings } from '../endings/table.ts'
 import { isEndingReason } from '../endings/is-ending-reason.ts'
-import { endOfAnswer } from '../conversation/kept-answer.ts'
-import type { ModelFigures, RunResult } from '../endings/terminal.ts'
+import { endOfAnswer } from '../conversation/verified-answer.ts'
+import type { ModelFigures, RunResult } from '../endings/run-result.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
 /** The parts of a run, other than its ending, that the result message reports. */

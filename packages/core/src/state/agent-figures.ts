@@ -27,7 +27,7 @@ export type AgentEnd = {
 }
 
 /** How a background agent ended, and what it spent. */
-export interface CameToEnd {
+export interface AgentResult {
   readonly task: TaskEnded
   readonly end: AgentEnd
 }
@@ -52,7 +52,7 @@ export function agentFigures(spent: RunProgress): AgentFigures {
 }
 
 /** Agents that were started, plus those that working agents may still start. */
-export function agentsTaken({ subagents, openAgents = [] }: Pick<RunProgress, 'subagents' | 'openAgents'>): number {
+export function agentsStarted({ subagents, openAgents = [] }: Pick<RunProgress, 'subagents' | 'openAgents'>): number {
   return openAgents.reduce((sum, { agents }) => sum + agents, subagents)
 }
 

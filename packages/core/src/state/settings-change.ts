@@ -72,14 +72,14 @@ export type SettingsInForce = {
 }
 
 /** Merges two consecutive changes into one. */
-export function bothChanges(first: SettingsChange | undefined, second: SettingsChange): SettingsChange {
+export function mergeChanges(first: SettingsChange | undefined, second: SettingsChange): SettingsChange {
   if (first === undefined) return second
   const { limits } = second
   return { ...first, ...second, ...(limits !== undefined && { limits: { ...first.limits, ...limits } }) }
 }
 
 /** The settings after a change. `hasFallenBack`: whether the fallback model had taken over by then. */
-export function inForceAfter(
+export function settingsAfter(
   before: SettingsInForce | null,
   change: RunChange,
   hasFallenBack: boolean,
@@ -111,7 +111,7 @@ export function inForceAfter(
 }
 
 /** The change of settings in a person's answer: a mode counts as one that was set. */
-export function changeOf(updates: readonly PermissionUpdate[]): RunChange {
+export function permissionChange(updates: readonly PermissionUpdate[]): RunChange {
   const mode = updates.findLast((update) => update.type === 'setMode')
   return { permissionUpdates: updates, ...(mode?.type === 'setMode' && { permissionMode: mode.mode }) }
 }
@@ -125,7 +125,7 @@ export function carriedSettings(
   const learned = (endedWith?.permissionUpdates ?? []).filter(
     (update) => !known.some((one) => isSameUpdate(one, update)),
   )
-  return learned.length === 0 ? before : inForceAfter(before, changeOf(learned), false)
+  return learned.length === 0 ? before : settingsAfter(before, permissionChange(learned), false)
 }
 
 /**
@@ -136,5 +136,5 @@ export function sessionSettings(endedWith: SettingsInForce | null | undefined): 
   const updates = (endedWith?.permissionUpdates ?? []).filter(
     ({ type, destination }) => destination === 'session' && type !== 'setMode',
   )
-  return updates.length === 0 ? null : inForceAfter(null, { permissionUpdates: updates }, false)
+  return updates.length === 0 ? null : settingsAfter(null, { permissionUpdates: updates }, false)
 }

@@ -1,4 +1,4 @@
-import { noLaps, type SpentIterations, type IterationReason } from '../limits/allowance.ts'
+import { noIterations, type SpentIterations, type IterationReason } from '../limits/transition-rules.ts'
 import { freshTracker, type BudgetTracker } from '../limits/token-target.ts'
 import type { Changes, GoalProgress } from '../verification/goal-progress.ts'
 import type { Reminder } from '../limits/guard.ts'
@@ -11,7 +11,7 @@ import type { SettingsInForce } from './settings-change.ts'
 import { ExecutionContinuation } from '../endings/continuation.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { EndingReason } from '../endings/ending.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
@@ -281,7 +281,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = noneByNa
     request: 1,
     turns: 0,
     turnBegins: true,
-    laps: noLaps,
+    laps: noIterations,
     requests: 0,
     assistantMessages: 0,
     toolResults: 0,

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../values/errors.ts'
 import { isJsonObject } from '../values/json.ts'
-import type { StepRecord } from './log.ts'
+import type { StepRecord } from './step-record.ts'
 
 type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
 
@@ -9,7 +9,7 @@ type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
  * Validates the start of a run's record, which may come from a file, before it is used.
  * @throws ConfigurationError if these are not the records of one run, with the invalid entry and what to do.
  */
-export function beginningOf(records: readonly StepRecord[]): StartRecord {
+export function startOfRecord(records: readonly StepRecord[]): StartRecord {
   // Plain JavaScript and JSON may contain anything.
   const value: unknown = records
   if (!Array.isArray(value)) {

@@ -1,10 +1,10 @@
 import { stagesOf, type RecordedStage } from './stage-record.ts'
 import type { BudgetLease } from '../limits/lease.ts'
 import type { RunProgress, RunStart } from '../state/state.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import { Transcript } from '../conversation/transcript.ts'
-import { beginningOf, isOwnStart } from './check-records.ts'
-import type { StepStore, StepRecord } from './log.ts'
+import { startOfRecord, isOwnStart } from './check-records.ts'
+import type { StepStore, StepRecord } from './step-record.ts'
 
 /** An ended run and its spending. */
 export interface EndedRun {
@@ -48,7 +48,7 @@ export interface StoredSession extends FoldedSession {
  * Splits the records of a session into runs. Records between two runs belong to the first. Negative durations, which
  * older versions wrote when the machine's clock was set back, become zero.
  */
-export function runsOf(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
+export function splitRuns(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (isOwnStart(record)) runs.push([])
@@ -75,7 +75,7 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
   const after = stages.length === 0 ? {} : { stages }
   for (const records of runs) {
-    const { start } = beginningOf(records)
+    const { start } = startOfRecord(records)
     const end = records.findLast((record) => record.type === 'end' && record.scope === '')
     // The state that the run continues with contains its messages.
     if (end?.type !== 'end') return { transcript, open: records, ended, ...after }
@@ -111,13 +111,13 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
 /** The runs that add up to the session's figures: without runs that another of them, or the open one, continues. */
 export function countedRuns({ ended, open }: FoldedSession, continued?: string): readonly EndedRun[] {
   const carried = new Set([continued, ...ended.map(({ continues }) => continues)])
-  if (open !== undefined) carried.add(beginningOf(open).start.run.continues)
+  if (open !== undefined) carried.add(startOfRecord(open).start.run.continues)
   return ended.filter(({ runId }) => !carried.has(runId))
 }
 
 /** The caller's id for the initial prompt of a run; undefined if there was no prompt, or it had no id. */
 export function promptIdOf(records: readonly StepRecord[]): string | undefined {
-  return promptIdIn(beginningOf(records).start)
+  return promptIdIn(startOfRecord(records).start)
 }
 
 function promptIdIn({ added }: RunStart): string | undefined {
@@ -127,5 +127,5 @@ function promptIdIn({ added }: RunStart): string | undefined {
 
 /** The id of the run with these records. */
 export function runIdOf(records: readonly StepRecord[] = []): string {
-  return beginningOf(records).start.run.runId
+  return startOfRecord(records).start.run.runId
 }

@@ -1,12 +1,12 @@
-import { plus, nothing, type Amount } from '../limits/ledger.ts'
-import { amountOf, mostOfGrant } from '../limits/recorded-amount.ts'
+import { addAmounts, zeroAmount, type Amount } from '../limits/ledger.ts'
+import { amountOf, maxOfGrant } from '../limits/recorded-amount.ts'
 import { inboxIdsOf } from './inbox.ts'
 import { isJsonObject } from '../values/json.ts'
 import { startState, type Iteration, type RunProgress, type RunState } from '../state/state.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import { Transcript } from '../conversation/transcript.ts'
-import { beginningOf } from './check-records.ts'
-import type { FoldedPast, StepRecord } from './log.ts'
+import { startOfRecord } from './check-records.ts'
+import type { FoldedPast, StepRecord } from './step-record.ts'
 
 /** The result of folding a run's records. */
 export type RestoredRun =
@@ -47,7 +47,7 @@ export interface LedgerSoFar {
  * @throws ConfigurationError for records that are not those of one run.
  */
 export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): RestoredRun {
-  const start = recordedStart(beginningOf(records), before)
+  const start = recordedStart(startOfRecord(records), before)
   const spent = ledgerSoFarOf(records)
   let { transcript } = start
   let last: Iteration | undefined
@@ -66,7 +66,7 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
   const replay = records.filter(isOpen)
   const past = records.filter((record, index) => !isOpen(record, index))
   const agents = recordsOfAgents(state, past)
-  return { kind: 'open', state, past, replay, agents, spent, recordedUntil: lastMomentOf(records) }
+  return { kind: 'open', state, past, replay, agents, spent, recordedUntil: lastTimeOf(records) }
 }
 
 function recordsOfAgents({ run, spent }: RunState, past: readonly StepRecord[]): readonly StepRecord[] {
@@ -98,20 +98,20 @@ export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
 // Spec R-RES-5.
 /** The spending so far, plus the reservation of every open request, at worst case. */
 function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
-  const past = new PastOfRun()
+  const past = new RunTotals()
   for (const record of records) past.note(record)
   let { settled, unknown } = past.folded()
   for (const [, amount] of past.folded().open) {
-    settled = plus(settled, amount)
-    unknown = plus(unknown, amount)
+    settled = addAmounts(settled, amount)
+    unknown = addAmounts(unknown, amount)
   }
   return { settled, unknown }
 }
 
 /** Sums up the records of a run as they arrive, for callers that do not store them all. A start of the main loop resets the sums. */
-export class PastOfRun {
-  #settled: Amount = nothing
-  #unknown: Amount = nothing
+export class RunTotals {
+  #settled: Amount = zeroAmount
+  #unknown: Amount = zeroAmount
   #until = 0
   readonly #open = new Map<string, Amount>()
 
@@ -123,14 +123,14 @@ export class PastOfRun {
         break
       case 'intent':
         if (isJsonObject(record.intent) && record.intent['granted'] === true)
-          this.#open.set(record.key, mostOfGrant(record.intent) ?? nothing)
+          this.#open.set(record.key, maxOfGrant(record.intent) ?? zeroAmount)
         break
       case 'result':
         this.#open.delete(record.key)
         this.#charge(isJsonObject(record.value) ? record.value['charge'] : undefined)
         break
       case 'lap':
-        if (record.folds !== undefined) this.goOn(record.folds)
+        if (record.folds !== undefined) this.continueFrom(record.folds)
         break
       case 'control':
       case 'end':
@@ -141,7 +141,7 @@ export class PastOfRun {
   }
 
   /** Continues from these figures: the records that follow are added to them. */
-  goOn({ settled, unknown, open, until }: FoldedPast): void {
+  continueFrom({ settled, unknown, open, until }: FoldedPast): void {
     this.#settled = settled
     this.#unknown = unknown
     this.#until = until
@@ -164,13 +164,13 @@ export class PastOfRun {
 
   #charge(charge: unknown): void {
     if (!isJsonObject(charge)) return
-    this.#settled = plus(this.#settled, amountOf(charge))
-    if (charge['known'] === false) this.#unknown = plus(this.#unknown, amountOf(charge))
+    this.#settled = addAmounts(this.#settled, amountOf(charge))
+    if (charge['known'] === false) this.#unknown = addAmounts(this.#unknown, amountOf(charge))
   }
 }
 
 /** The last time in a record, on the session's active clock. */
-export function lastMomentOf(records: readonly StepRecord[]): number {
+export function lastTimeOf(records: readonly StepRecord[]): number {
   return records.reduce(latest, 0)
 }
 

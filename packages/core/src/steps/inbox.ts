@@ -1,8 +1,8 @@
 import { messageContentOf } from '../model/content.ts'
-import { isName } from '../values/given.ts'
+import { isName } from '../values/validators.ts'
 import type { MessageContent } from '../model/messages.ts'
-import { bothChanges, type SettingsChange } from '../state/settings-change.ts'
-import type { InboxMessage } from './control.ts'
+import { mergeChanges, type SettingsChange } from '../state/settings-change.ts'
+import type { InboxMessage } from './external-input.ts'
 import type { StopSignal, StopSignalJson } from '../endings/signal.ts'
 import type { TranscriptEntry } from '../conversation/transcript.ts'
 
@@ -14,7 +14,7 @@ export interface Inbox {
   /** Takes steering messages, and with `all` follow-ups, too. Undefined when there are none. Taken messages cannot be retracted any more. */
   takeMessages(all: boolean): readonly InboxMessage[] | undefined
   /** These messages are recorded as taken, by this or an earlier process. They are ignored if they are submitted again. */
-  enterTaken(messages: readonly InboxMessage[]): void
+  markTaken(messages: readonly InboxMessage[]): void
   takeSignals(): readonly StopSignalJson[] | undefined
   /** Takes the settings since the last call, merged into one change. */
   takeSettings(): SettingsChange | undefined
@@ -66,7 +66,7 @@ export interface OpenInbox extends Inbox {
   /** Messages that are not in a conversation yet, in order of arrival. A message that is being recorded is included until that is done. */
   readonly waiting: readonly InboxMessage[]
   /** A run ended: messages that it took but could not record are waiting again. */
-  giveBack(): void
+  restoreUnrecorded(): void
 }
 
 /**
@@ -166,7 +166,7 @@ class MessageInbox implements OpenInbox {
   }
 
   set(change: SettingsChange): void {
-    this.#settings = bothChanges(this.#settings, change)
+    this.#settings = mergeChanges(this.#settings, change)
     for (const listener of this.#settingsListeners ?? []) listener()
     if (change.model !== undefined) this.#wake('model', change.model)
   }
@@ -180,7 +180,7 @@ class MessageInbox implements OpenInbox {
     return taken
   }
 
-  enterTaken(messages: readonly InboxMessage[]): void {
+  markTaken(messages: readonly InboxMessage[]): void {
     const ids = new Set(messages.map(({ id }) => id))
     for (const id of ids) this.#takenIds().add(id)
     this.#waiting = excluding(this.#waiting, ids)
@@ -199,7 +199,7 @@ class MessageInbox implements OpenInbox {
     return taken
   }
 
-  giveBack(): void {
+  restoreUnrecorded(): void {
     if (this.#unrecorded.length === 0) return
     this.#waiting = [...this.#unrecorded, ...this.#waiting]
     this.#unrecorded = noMessages
@@ -243,7 +243,7 @@ export function inboxIdsOf(entries: Iterable<TranscriptEntry>): readonly string[
 export function inboxOfAgent(inbox: Inbox): Inbox {
   return {
     takeMessages: () => undefined,
-    enterTaken: () => {},
+    markTaken: () => {},
     takeSignals: () => undefined,
     takeSettings: () => undefined,
     settings: undefined,

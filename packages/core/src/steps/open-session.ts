@@ -1,10 +1,10 @@
 import { HaltingError, messageOf } from '../values/errors.ts'
 import type { EndingReason } from '../endings/ending.ts'
-import type { Eventually } from '../values/eventually.ts'
+import type { MaybePromise } from '../values/maybe-promise.ts'
 import type { Clock } from '../values/clock.ts'
-import { DurableStepEngine } from './driver.ts'
-import { foldSession, runsOf, type FoldedSession } from './fold-session.ts'
-import type { StepRecord, StepStore } from './log.ts'
+import { DurableStepEngine } from './durable-step-engine.ts'
+import { foldSession, splitRuns, type FoldedSession } from './fold-session.ts'
+import type { StepRecord, StepStore } from './step-record.ts'
 import { headOf, lastReasonOf } from './session-records.ts'
 import type { OpenSession, SessionHead } from './session-store.ts'
 
@@ -71,7 +71,7 @@ async function closed(log: BatchingLog, { release }: OpenSessionOptions): Promis
 
 function foldedOf(sessionId: string, records: readonly StepRecord[]): FoldedSession {
   try {
-    return foldSession(runsOf(records))
+    return foldSession(splitRuns(records))
   } catch (error) {
     throw new HaltingError(
       'driver',
@@ -124,7 +124,7 @@ class BatchingLog implements StepStore {
     this.#schedule()
   }
 
-  flush(): Eventually<void> {
+  flush(): MaybePromise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     if (this.#isDurable && !this.#isWorking && this.#waiting.length === 0) return undefined
     this.#flush ??= newFlush()

@@ -1,10 +1,10 @@
 import { ConfigurationError, HaltingError, messageOf } from '../values/errors.ts'
-import { isName, isObject, isText, optional, refuse } from '../values/given.ts'
+import { isName, isObject, isText, optional, refuse } from '../values/validators.ts'
 import type { EndingReason } from '../endings/ending.ts'
 import { isIsoTimeOfCalendar } from '../values/iso-time.ts'
-import type { StepRecord } from './log.ts'
+import type { StepRecord } from './step-record.ts'
 import type { SessionHead, SessionListOptions } from './session-store.ts'
-import { misfitOfRecord } from './stored-record.ts'
+import { validateRecord } from './stored-record.ts'
 
 // Shared parts of stores with many sessions: records as JSON and back, session ids, and errors.
 
@@ -23,7 +23,7 @@ export function decodeRecords(sessionId: string, texts: readonly string[]): read
     } catch (error) {
       throw damagedRecord(sessionId, number, messageOf(error))
     }
-    const problem = misfitOfRecord(record)
+    const problem = validateRecord(record)
     if (problem !== undefined) throw damagedRecord(sessionId, number, problem)
     // Every field that is used was validated.
     return record as StepRecord
@@ -68,7 +68,7 @@ export function sessionOfLaterVersion(sessionId: string, format: number): Haltin
  * @throws ConfigurationError for an id that is empty, longer than 200 characters or has control characters, and for a
  * head with invalid fields.
  */
-export function checkSessionGiven(sessionId: unknown, head?: unknown): void {
+export function validateSessionArguments(sessionId: unknown, head?: unknown): void {
   isStorable('sessionId', sessionId)
   // Just checked to be a string.
   if ((sessionId as string).length > 200) refuse('sessionId', 'at most 200 characters long', sessionId)
@@ -82,7 +82,7 @@ export function checkSessionGiven(sessionId: unknown, head?: unknown): void {
 }
 
 /** Validates the options of `list`. @throws ConfigurationError for fields of other types. */
-export function checkListGiven(options: SessionListOptions): void {
+export function validateListOptions(options: SessionListOptions): void {
   isObject('an object, such as { limit }', {
     cwd: optional(isText),
     limit: optional((name, value) => {

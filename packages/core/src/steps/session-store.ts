@@ -1,8 +1,8 @@
 import type { EndingReason } from '../endings/ending.ts'
 import type { Clock } from '../values/clock.ts'
-import type { AnswerableStepEngine } from './driver.ts'
+import type { AnswerableStepEngine } from './durable-step-engine.ts'
 import type { StoredSession } from './fold-session.ts'
-import type { StepRecord } from './log.ts'
+import type { StepRecord } from './step-record.ts'
 
 /** Information about a session, apart from its records. */
 export interface SessionHead {

@@ -1,4 +1,4 @@
-import { nothing, type Amount } from '../limits/ledger.ts'
+import { zeroAmount, type Amount } from '../limits/ledger.ts'
 import { nanosOf } from '../model/prices.ts'
 import type { JsonObject } from '../values/json.ts'
 import type { Usage } from '../model/messages.ts'
@@ -89,7 +89,7 @@ export function stagesOf(records: Iterable<StageRecord>): readonly RecordedStage
       continue
     }
     const { phase: _phase, ...ended } = record
-    stages.set(id, { id, runId, name, most: stages.get(id)?.most ?? nothing, ended })
+    stages.set(id, { id, runId, name, most: stages.get(id)?.most ?? zeroAmount, ended })
   }
   return [...stages.values()]
 }

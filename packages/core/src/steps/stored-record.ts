@@ -1,4 +1,4 @@
-import { transitions } from '../limits/allowance.ts'
+import { transitions } from '../limits/transition-rules.ts'
 import { isJsonObject } from '../values/json.ts'
 import {
   isAmount,
@@ -12,11 +12,11 @@ import {
   isObject,
   isOneOf,
   isText,
-  misfitOf,
+  storedProblemOf,
   optional,
   orNull,
   type Check,
-} from '../values/stored.ts'
+} from '../values/stored-checks.ts'
 import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } from '../conversation/stored-transcript.ts'
 import { endings } from '../endings/table.ts'
 
@@ -25,9 +25,9 @@ import { endings } from '../endings/table.ts'
  * this first, since the records may be from anyone. Unknown fields and blocks are ignored, as are fields that an older
  * version left out.
  */
-export function misfitOfRecord(record: unknown): string | undefined {
+export function validateRecord(record: unknown): string | undefined {
   if (isDeeper(record, maxDepth)) return `it is nested more than ${maxDepth} levels deep`
-  return misfitOf(record, isRecord)
+  return storedProblemOf(record, isRecord)
 }
 
 /** Output of models, tools and hooks is cut below 200 levels. A much deeper value cannot be written again. */

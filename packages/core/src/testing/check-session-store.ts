@@ -2,10 +2,10 @@ import { ConfigurationError, HaltingError, messageOf } from '../values/errors.ts
 import { streamRun } from '../api/iterate.ts'
 import { startRun } from '../api/start.ts'
 import { copySession } from '../steps/copy-session.ts'
-import { createMemorySteps } from '../steps/memory.ts'
-import type { StepRecord } from '../steps/log.ts'
+import { createMemorySteps } from '../steps/memory-steps.ts'
+import type { StepRecord } from '../steps/step-record.ts'
 import type { OpenSession, SessionStore, StoredSessionInfo } from '../steps/session-store.ts'
-import { canonical, checkStepEngine, type CheckedStore } from './check-driver.ts'
+import { canonical, checkStepEngine, type CheckedStore } from './check-step-engine.ts'
 import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 import { scriptedModel } from './scripted-model.ts'
 

@@ -1,14 +1,14 @@
 import type { EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
 import { isEndingReason } from '../endings/is-ending-reason.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isPositive, refuse } from '../values/given.ts'
+import { fieldsOf, isPositive, refuse } from '../values/validators.ts'
 import type { RunStream } from '../api/iterate.ts'
 import { jsonOf, type Json } from '../values/json.ts'
 import { isToolUse, type ModelMessage } from '../model/messages.ts'
 import { startOfOutcome, type RunOutcome } from '../api/run-outcome.ts'
-import { headOf, many } from '../values/text.ts'
+import { headOf, countOf } from '../values/text.ts'
 import { fitsInput, type InputMatcher } from './input-matcher.ts'
 
 /** An ended run: the result of `run`, or only the run result, which has neither the answer nor the calls. */
@@ -167,7 +167,7 @@ function costsAtMost(usd: number): Expectation {
     actualOf({ committedUsd, totalTokens }) {
       if (committedUsd === 0 && totalTokens > 0)
         throw new ConfigurationError(
-          `The run used ${many(totalTokens, 'token')} and cost nothing, so every limit in dollars holds. Give the run prices, or use toTakeAtMost({ tokens }).`,
+          `The run used ${countOf(totalTokens, 'token')} and cost nothing, so every limit in dollars holds. Give the run prices, or use toTakeAtMost({ tokens }).`,
         )
       return { holds: committedUsd <= usd, actual: committedUsd, did: `cost $${committedUsd}` }
     },
@@ -287,7 +287,7 @@ const mostCalls = 20
 /** How the run ended, in lines: reason, figures, calls and answer. */
 function explanationOf(run: EndedRunSubject): string {
   const { signal, summary, totalTokens, costUsd, error } = run
-  const figures = [many(summary.turns, 'turn'), many(summary.requests, 'request'), many(totalTokens, 'token')]
+  const figures = [countOf(summary.turns, 'turn'), countOf(summary.requests, 'request'), countOf(totalTokens, 'token')]
   const lines = [`${run.reason}: ${signal.message}`, `${figures.join(', ')}, $${Number(costUsd.toFixed(6))}`]
   if (error !== undefined && !signal.message.includes(error.message)) lines.push(`${error.code}: ${error.message}`)
   if ('transcript' in run) {

@@ -1,11 +1,11 @@
-export { checkStepEngine, type StepEngineCheckOptions, type CheckedStore } from './check-driver.ts'
+export { checkStepEngine, type StepEngineCheckOptions, type CheckedStore } from './check-step-engine.ts'
 export {
   checkSessionStore,
   type CheckedConnection,
   type CheckedSessionStore,
   type SessionStoreCheckOptions,
 } from './check-session-store.ts'
-export type { CheckedSession } from './driver-worker.ts'
+export type { CheckedSession } from './step-engine-process.ts'
 export {
   expectRun,
   RunAssertionError,

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import type { Json } from '../values/json.ts'
 
 /**

@@ -1,14 +1,14 @@
 import { AbortScope, type AbortCause } from '../values/abort.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { HaltingError, messageOf } from '../values/errors.ts'
 import type { JsonObject } from '../values/json.ts'
 import { InvalidAnswer } from '../run/answer-shape.ts'
 import {
-  answerOf,
+  checkedAnswer,
   changesPermissions,
-  failedAnswer,
-  keptAnswer,
-  lateAnswer,
+  failureDenial,
+  savedAnswer,
+  timeoutDenial,
   type CanUseTool,
   type PermissionAnswer,
 } from '../run/can-use-tool.ts'
@@ -22,8 +22,8 @@ import {
 import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
 import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import { pendingCall } from '../run/pending-approval.ts'
-import type { StepKey } from '../steps/steps.ts'
-import { hookFigures } from '../run/limits-left.ts'
+import type { StepKey } from '../steps/step-engine.ts'
+import { hookFigures } from '../run/limit-use.ts'
 import type { Run, CallPlace } from '../run/run.ts'
 import type { RecordPosition, ValidCall } from '../run/tool-phase.ts'
 import type { RunSettings } from '../run/run-context.ts'
@@ -31,7 +31,7 @@ import { stepWithQuestions } from '../request/step-with-questions.ts'
 import { interrupted } from '../tools/result-texts.ts'
 import { hookAsks, hookDefers, notAllowedInAgent, toolAsks, toolAsksAfterError } from './call-texts.ts'
 import { isThenable } from '../values/settle.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import type { AnyTool } from '../tools/tool.ts'
 import { inspectInput } from './inspect-call.ts'
 
@@ -40,14 +40,22 @@ import { inspectInput } from './inspect-call.ts'
  * answer is recorded, so new rules do not change the past. If the call is `passed`, rules that are not on record are not
  * called.
  */
-export function denyByRules(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
+export function denyByRules(
+  run: Run,
+  inspected: ValidCall,
+  position: RecordPosition,
+): MaybePromise<string | undefined> {
   const { call, index } = inspected
   return denialStep(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
 }
 
 // Spec R-PERM-2.
 /** The same for an input that a rule or a person substituted for the checked one: nothing overrides a deny rule. */
-export function denyUpdated(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
+export function denyUpdated(
+  run: Run,
+  inspected: ValidCall,
+  position: RecordPosition,
+): MaybePromise<string | undefined> {
   const { call, index } = inspected
   return denialStep(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
 }
@@ -57,18 +65,18 @@ function denialStep(
   name: string,
   inspected: ValidCall,
   position: RecordPosition,
-): Eventually<string | undefined> {
+): MaybePromise<string | undefined> {
   const { permissions } = run.context
   if (permissions === allowAll || (position === 'passed' && !run.isRecorded(name))) return undefined
   const step = run.step<{ readonly message?: string }>(name, () => {
     const message = askDenials(run, requestOf(inspected))
     return message === undefined ? {} : { message }
   })
-  return after(step, ({ value }) => value.message)
+  return andThen(step, ({ value }) => value.message)
 }
 
 /** The permission request for a call. */
-export function requestOf({ call, tool, readOnly, written }: ValidCall): PermissionRequest {
+export function requestOf({ call, tool, readOnly, writtenName: written }: ValidCall): PermissionRequest {
   return { call, tool, readOnly, ...(written !== call.name && { written }) }
 }
 
@@ -121,7 +129,7 @@ export function decidePermission(
   inspected: ValidCall,
   request: PermissionRequest,
   position: RecordPosition,
-): Eventually<PermissionDecision> {
+): MaybePromise<PermissionDecision> {
   const { call, index } = inspected
   const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
@@ -135,7 +143,7 @@ export function decidePermission(
   const { signal } = run.ports.abort
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(
+      andThen(
         decideInTime(run, { ...requestWithHistory, ask, figures: () => figures, signal }, inspected, earlier),
         (decision) =>
           decision.behavior === 'ask' && precheck !== undefined && !wasAsked
@@ -145,7 +153,7 @@ export function decidePermission(
     // The rules decided without the answer to their question.
     cut: () => interruptedDecision,
   })
-  return after(step, ({ value }) =>
+  return andThen(step, ({ value }) =>
     value.behavior === 'ask' ? askPerson(run, request, index, value.message, position) : value,
   )
 }
@@ -158,12 +166,12 @@ function decideInTime(
   request: PermissionRequest,
   inspected: ValidCall,
   earlier: PermissionDecision | undefined,
-): Eventually<PermissionDecision> {
+): MaybePromise<PermissionDecision> {
   return run.withGrace<unknown, PermissionDecision>(
     () =>
       mayNeedApproval(inspected.tool)
         ? askWithApproval(run, request, inspected, earlier)
-        : (inspected.said ?? askRules(run, request)),
+        : (inspected.earlyDecision ?? askRules(run, request)),
     (settled) => {
       switch (settled.kind) {
         case 'value':
@@ -183,9 +191,9 @@ function askWithApproval(
   request: PermissionRequest,
   inspected: ValidCall,
   earlier: PermissionDecision | undefined,
-): Eventually<unknown> {
+): MaybePromise<unknown> {
   const reason = earlier === undefined ? approvalReason(inspected) : earlierReason(inspected, earlier)
-  return after(reason, (why) => {
+  return andThen(reason, (why) => {
     if (why === undefined) return withApprovalOfChange(askRules(run, request), inspected)
     const isAnswered = earlier !== undefined && earlier.behavior !== 'ask'
     return withApproval(askRules(run, { ...request, needsApproval: true }), why, isAnswered)
@@ -198,7 +206,7 @@ function failInstead(
   run: Run,
   decision: PermissionDecision,
   precheck: () => Promise<string | undefined>,
-): Eventually<PermissionDecision> {
+): MaybePromise<PermissionDecision> {
   return run.withGrace<string | undefined, PermissionDecision>(precheck, (settled) => {
     if (settled.kind === 'left') return interruptedDecision
     const message = settled.kind === 'value' ? settled.value : undefined
@@ -221,7 +229,7 @@ function askPerson(
   index: number,
   message: string,
   position: RecordPosition,
-): Eventually<PermissionDecision> {
+): MaybePromise<PermissionDecision> {
   const { call } = request
   const earlier = earlierAnswer(run, call.id)
   if (earlier !== undefined && earlier.behavior !== 'ask')
@@ -261,11 +269,11 @@ function recordEarlierAnswer(
   name: string,
   earlier: PermissionDecision,
   position: RecordPosition,
-): Eventually<PermissionDecision> {
+): MaybePromise<PermissionDecision> {
   if (!changesPermissions(earlier) || (position === 'passed' && !run.isRecorded(name))) return earlier
   const { permissions } = run.context
-  const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(earlier, permissions)))
-  return after(step, ({ value }) => validAnswer(value))
+  const step = run.step<PermissionAnswer>(name, () => savedAnswer(permissions, checkedAnswer(earlier, permissions)))
+  return andThen(step, ({ value }) => validAnswer(value))
 }
 
 /** Passes the answer of the callback to `waitForPerson`. Its permission changes are stored first, so an answer takes effect only once they are stored. */
@@ -289,7 +297,7 @@ async function askCallback(
   const timedOut = new Promise<PermissionAnswer>((resolve) => {
     if (timeoutMs !== Infinity)
       cancel = timers.after(timeoutMs, () => {
-        resolve(lateAnswer(timeoutMs))
+        resolve(timeoutDenial(timeoutMs))
         callbackAbort.abort('time')
       })
   })
@@ -308,12 +316,12 @@ async function askCallback(
     // The input has passed the tool's check as a JSON object.
     const input = call.input as JsonObject
     const callbackAnswer = await canUseTool(call.name, input, agentPath === '' ? options : { ...options, agentID })
-    return withImpliedUpdates(answerOf(callbackAnswer, permissions), permissions.updatesOnAllow?.(about))
+    return withImpliedUpdates(checkedAnswer(callbackAnswer, permissions), permissions.updatesOnAllow?.(about))
   }
-  const answer = await Promise.race([askPersonNow().catch(failedAnswer), timedOut])
+  const answer = await Promise.race([askPersonNow().catch(failureDenial), timedOut])
   cancel()
   run.ports.abort.unlisten(listener)
-  if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
+  if (!signal.aborted) run.ports.answer?.(key, await savedAnswer(permissions, answer))
 }
 
 // Spec R-PLAN-3.
@@ -341,7 +349,7 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
     return outcome === 'answered' ? validAnswer(answer) : interruptedDecision
   } finally {
     run.ports.onWaiting(key, undefined)
-    deadline.goOn()
+    deadline.resume()
   }
 }
 
@@ -354,7 +362,7 @@ export function mayNeedApproval({ needsApproval }: AnyTool): boolean {
  * Why the tool requires a person to approve the call; undefined if it does not. Anything but `false` requires approval,
  * including a throw: only calls that are explicitly exempt run without it.
  */
-function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
+function approvalReason(inspected: ValidCall): MaybePromise<string | undefined> {
   const { tool, call } = inspected
   const { needsApproval } = tool
   if (!mayNeedApproval(tool)) return undefined
@@ -382,9 +390,9 @@ function earlierReason({ tool }: ValidCall, earlier: PermissionDecision): string
  * Applies the rules to a call that its tool requires approval for. Only an explicit allow by a rule or person allows it.
  * `isAnswered`: a person has answered, and the answer applies.
  */
-function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
-  const settledAnswer: Eventually<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
-  return after(settledAnswer, (unchecked) => {
+function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean): MaybePromise<PermissionDecision> {
+  const settledAnswer: MaybePromise<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
+  return andThen(settledAnswer, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
     if (decision.behavior !== 'allow' || (isExplicit && !isAnswered)) return decision
@@ -396,9 +404,9 @@ function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean)
  * Applies the rules to a call that its tool requires no approval for. If the rules change the input, the tool is asked
  * about the new input. If that needs approval, a person is asked about the original call.
  */
-function withApprovalOfChange(rulesAnswer: unknown, inspected: ValidCall): Eventually<unknown> {
-  const settledAnswer: Eventually<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
-  return after(settledAnswer, (unchecked) => {
+function withApprovalOfChange(rulesAnswer: unknown, inspected: ValidCall): MaybePromise<unknown> {
+  const settledAnswer: MaybePromise<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
+  return andThen(settledAnswer, (unchecked) => {
     const decision = decisionOf(unchecked)
     const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
     if (decision.behavior !== 'allow' || decision.updatedInput === undefined || isExplicit) return unchecked
@@ -406,7 +414,7 @@ function withApprovalOfChange(rulesAnswer: unknown, inspected: ValidCall): Event
     const changed = inspectInput(tool, { ...call, input: decision.updatedInput }, inspected)
     // The call is refused as invalid later.
     if (changed.kind === 'invalid') return unchecked
-    return after(approvalReason(changed), (reason): unknown =>
+    return andThen(approvalReason(changed), (reason): unknown =>
       reason === undefined ? unchecked : { behavior: 'ask', message: reason },
     )
   })

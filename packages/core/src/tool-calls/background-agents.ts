@@ -1,12 +1,12 @@
 import type { TaskLeft } from '../verification/background.ts'
-import { type Eventually, after } from '../values/eventually.ts'
+import { type MaybePromise, andThen } from '../values/maybe-promise.ts'
 import { mutableCopyOf, isJsonObject, jsonOf } from '../values/json.ts'
-import { agentFigures, type AgentEnd, type CameToEnd } from '../state/agent-figures.ts'
+import { agentFigures, type AgentEnd, type AgentResult } from '../state/agent-figures.ts'
 import { HaltingError } from '../values/errors.ts'
 import type { OpenAgent } from '../state/state.ts'
 import { textOf } from '../model/messages.ts'
 import { isAgentTool, type AgentInBackground, type ChildRun } from '../tools/tool.ts'
-import { type AgentsBeside, type Run, agentName, toolStepName } from '../run/run.ts'
+import { type RunBackgroundAgents, type Run, agentStepPrefix, toolStepName } from '../run/run.ts'
 import { endOfAgent, startChild, lostAgent, type AgentCall } from './run-agent.ts'
 import { childOf, type Child } from './child-run.ts'
 import { tasksIn } from '../run/tasks.ts'
@@ -24,7 +24,7 @@ import type { AgentShare, CallRun, PreparedCall } from '../run/tool-phase.ts'
  * B2: The end of an agent is returned until it is reported.
  * B3: No agent is running after the run has ended.
  */
-class AgentsOfRun implements AgentsBeside {
+class AgentsOfRun implements RunBackgroundAgents {
   readonly #run: Run
   readonly #agents = new Map<string, BackgroundAgent>()
   readonly #listeners = new Set<() => void>()
@@ -65,7 +65,7 @@ class AgentsOfRun implements AgentsBeside {
   }
 
   /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
-  ended(): readonly CameToEnd[] {
+  ended(): readonly AgentResult[] {
     return this.#unreported().flatMap((agent) => agent.end() ?? [])
   }
 
@@ -75,14 +75,14 @@ class AgentsOfRun implements AgentsBeside {
   }
 
   /** Stops the agents that are still running, and waits for them to end. */
-  stopAll(): Eventually<undefined> {
+  stopAll(): MaybePromise<undefined> {
     const working = [...this.#agents.values()].filter(({ isWorking }) => isWorking)
     if (working.length === 0) return undefined
     return Promise.all(working.map((agent) => agent.stop())).then(() => undefined)
   }
 
   /** The records for agents that are not entered when the run ends. */
-  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[] {
+  leftOver(): readonly { readonly leftOver: TaskLeft; readonly end: AgentEnd }[] {
     const { openAgents = [] } = this.#run.spent
     return openAgents.map(({ id, description }) => {
       const outcome = this.#agents.get(id)?.result
@@ -91,7 +91,7 @@ class AgentsOfRun implements AgentsBeside {
       const hasFailed = how === 'ended' && outcome?.task.status === 'failed'
       const fields = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
       const leftTask = { ...fields, ...(result !== undefined && { result }) } as const
-      return { left: leftTask, end: outcome?.end ?? { id, spent: null } }
+      return { leftOver: leftTask, end: outcome?.end ?? { id, spent: null } }
     })
   }
 }
@@ -128,7 +128,7 @@ class BackgroundAgent implements AgentInBackground {
   #newestText = ''
   #stop: () => void = () => {}
   #settled: Promise<void> = Promise.resolve()
-  result: CameToEnd | undefined
+  result: AgentResult | undefined
   #broken: { readonly error: unknown } | undefined
 
   constructor(open: OpenAgent, onEnd: () => void) {
@@ -177,7 +177,7 @@ class BackgroundAgent implements AgentInBackground {
     )
   }
 
-  #settle(outcome: CameToEnd | undefined): void {
+  #settle(outcome: AgentResult | undefined): void {
     this.result = outcome
     for (const listener of this.#listeners) listener()
     this.#listeners.clear()
@@ -188,12 +188,12 @@ class BackgroundAgent implements AgentInBackground {
     return this.result === undefined && this.#broken === undefined
   }
 
-  get said(): string {
+  get output(): string {
     return this.result === undefined ? this.#newestText : (this.result.task.result ?? this.result.task.summary)
   }
 
   /** @throws the error that broke it. */
-  end(): CameToEnd | undefined {
+  end(): AgentResult | undefined {
     if (this.#broken !== undefined) throw this.#broken.error
     return this.result
   }
@@ -227,27 +227,27 @@ export function startAgent(
   call: AgentCall,
   child: Child,
   { share, digest }: { readonly share: AgentShare; readonly digest: () => string },
-): Eventually<CallRun> {
+): MaybePromise<CallRun> {
   const place = { id: call.call.id, index: call.index }
   const start = (): ToolResult => startedAgent(run, call, child.run, share)
-  const step = run.stepBeside<ToolResult>(toolStepName(run, place), start, {
+  const step = run.stepConcurrently<ToolResult>(toolStepName(run, place), start, {
     digest,
     intent: () => ({ starts: 'agent' }),
     onUnfinished: (intent) => (isJsonObject(intent) && intent['starts'] === 'agent' ? start() : unknownOutcome),
     sync: 'none',
   })
-  return after(step, ({ value, at, durationMs }) => ({ call: prepared, result: value, at, durationMs }))
+  return andThen(step, ({ value, at, durationMs }) => ({ call: prepared, result: value, at, durationMs }))
 }
 
 const longestDescription = 200
 
 function startedAgent(
   run: Run,
-  { call, index, tool, taken }: AgentCall,
+  { call, index, tool, validatedInput: taken }: AgentCall,
   child: ChildRun,
   { agents, toolCalls }: AgentShare,
 ): ToolResult {
-  const name = agentName(run, { id: call.id, index })
+  const name = agentStepPrefix(run, { id: call.id, index })
   const { agentType = tool.name, description = '', note = '' } = child
   const text = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
   const id = `agent_${digestOf(run.key(name)).slice(0, 8)}`

@@ -1,4 +1,4 @@
-import { after, firstOf, together, whileMore, type Eventually } from '../values/eventually.ts'
+import { andThen, firstResult, awaitAll, repeatWhile, type MaybePromise } from '../values/maybe-promise.ts'
 import { calledTool } from '../tools/definitions.ts'
 import { abortedResult, notRun, toolEndOf, type ToolResult, resultBlock } from '../tools/tool-result.ts'
 import type { Run } from '../run/run.ts'
@@ -10,7 +10,7 @@ import { runCall } from './run-call.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { toolCallsTaken } from '../state/agent-figures.ts'
-import { draftOf, type Draft } from '../run/outcome.ts'
+import { pendingEndingOf, type PendingEnding } from '../run/outcome.ts'
 import { callLimitReached } from './call-texts.ts'
 import { callLimit } from '../endings/ending-texts.ts'
 import type { TaskNote } from '../verification/background.ts'
@@ -18,21 +18,21 @@ import { turnHash, withNewest } from '../limits/recent-turns.ts'
 import type { Json } from '../values/json.ts'
 import type { ToolResultBlock } from '../model/messages.ts'
 import { addHookMessages } from '../request/run-hooks.ts'
-import { noteToldByTools } from '../run/tasks.ts'
-import { looksAtRepetition, repetitionAfter } from '../run/repetition.ts'
-import { callsLeft } from '../run/limits-left.ts'
+import { markReportedByTools } from '../run/tasks.ts'
+import { usesRepetition, repetitionAfter } from '../run/repetition.ts'
+import { callsLeft } from '../run/limit-use.ts'
 
 /** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval, no further call starts. */
-export function runBatches(run: Run, phase: ToolPhase): Eventually<unknown> {
+export function runBatches(run: Run, phase: ToolPhase): MaybePromise<unknown> {
   const batches = new Batches(run, phase)
   const first = runNext(run, phase, batches)
   // Usually a message has one batch, and nothing waits for the next one.
   if (batches.isOver) return first
-  return after(first, (isMore) => (isMore ? whileMore(() => runNext(run, phase, batches)) : undefined))
+  return andThen(first, (isMore) => (isMore ? repeatWhile(() => runNext(run, phase, batches)) : undefined))
 }
 
 /** Returns false if no further call may start. */
-function runNext(run: Run, phase: ToolPhase, batches: Batches): Eventually<boolean> {
+function runNext(run: Run, phase: ToolPhase, batches: Batches): MaybePromise<boolean> {
   if (phase.pending.length > 0) return false
   const skipped = skippedResult(phase)
   if (skipped !== undefined) return batches.skipRest(skipped)
@@ -143,31 +143,31 @@ function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult)
 
 // Spec R-TOOL-4.
 /** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order. */
-function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
+function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): MaybePromise<true> {
   const only = batch.length === 1 ? batch[0] : undefined
   return only === undefined ? runMany(run, phase, batch) : runOne(run, phase, only)
 }
 
-function runOne(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<true> {
-  return after(prepareCall(run, phase, inspected), (call) => {
+function runOne(run: Run, phase: ToolPhase, inspected: InspectedCall): MaybePromise<true> {
+  return andThen(prepareCall(run, phase, inspected), (call) => {
     if (call === 'pending') return true
-    return after(runCall(run, phase, call), (ran) => after(finishCall(run, phase, ran), () => true))
+    return andThen(runCall(run, phase, call), (ran) => andThen(finishCall(run, phase, ran), () => true))
   })
 }
 
-function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
+function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): MaybePromise<true> {
   const prepared: PreparedCall[] = []
-  const preparing = firstOf(batch, (inspected) =>
-    after(prepareCall(run, phase, inspected), (call): true | undefined => {
+  const preparing = firstResult(batch, (inspected) =>
+    andThen(prepareCall(run, phase, inspected), (call): true | undefined => {
       if (call === 'pending') return true
       prepared.push(call)
       return undefined
     }),
   )
-  return after(preparing, () =>
-    after(runPrepared(run, phase, prepared), (runs) =>
-      after(
-        firstOf(runs, (each) => finishCall(run, phase, each)),
+  return andThen(preparing, () =>
+    andThen(runPrepared(run, phase, prepared), (runs) =>
+      andThen(
+        firstResult(runs, (each) => finishCall(run, phase, each)),
         () => true,
       ),
     ),
@@ -175,33 +175,33 @@ function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): E
 }
 
 /** Runs the tools together. If a hook changed a call to a writing one, they run one after another. */
-function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): Eventually<readonly CallRun[]> {
+function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): MaybePromise<readonly CallRun[]> {
   if (prepared.length === 1 || prepared.every((call) => call.kind !== 'run' || call.inspected.parallelSafe))
-    return together(prepared.map((call) => runCall(run, phase, call)))
+    return awaitAll(prepared.map((call) => runCall(run, phase, call)))
   const runs: CallRun[] = []
-  const running = firstOf(prepared, (call) => {
+  const running = firstResult(prepared, (call) => {
     const cut = runs.find(({ result }) => result.abort !== undefined)?.result.abort
-    const next: Eventually<CallRun> =
+    const next: MaybePromise<CallRun> =
       cut === undefined
         ? runCall(run, phase, call)
         : { call, result: abortedResult(cut, 'settled'), at: 0, durationMs: 0 }
-    return after(next, (ran): undefined => {
+    return andThen(next, (ran): undefined => {
       runs.push(ran)
     })
   })
-  return after(running, () => runs)
+  return andThen(running, () => runs)
 }
 
 /**
  * Limits the calls of the message to the number that is left. If that is fewer, the number is recorded before any call
  * runs, so a resume with another limit keeps it. Calls that are recorded as run were allowed.
  */
-export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
+export function limitCalls(run: Run, phase: ToolPhase): MaybePromise<void> {
   const remainingCalls = callsLeft(run)
   const name = `call_limit:${run.spent.request}`
   const isRecorded = run.isRecorded(name)
   if (!isRecorded && (remainingCalls >= phase.calls.length || isPassed(run, phase, remainingCalls))) return undefined
-  return after(
+  return andThen(
     run.step<number>(name, () => remainingCalls),
     ({ value }) => {
       phase.allowedCalls = value
@@ -227,7 +227,7 @@ function resultBeyondLimit({ callLimit }: ToolPhase): ToolResult {
 }
 
 /** The pending ending if the message asked for more calls than were left; undefined otherwise. */
-export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefined {
+export function callLimitEnding({ spent }: Run, phase: ToolPhase): PendingEnding | undefined {
   const refused = phase.calls.length - phase.allowedCalls
   if (refused <= 0) return undefined
   const { callLimit: limit } = phase
@@ -238,7 +238,7 @@ export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefi
     context: { used: usedCalls, limit, refused },
     source: 'max_tool_calls',
   })
-  return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
+  return pendingEndingOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
 }
 
 /** Enters one user message with every result, in call order. Calls that wait for a person have none yet. */
@@ -255,7 +255,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     const result = phase.result(index)
     if (result === undefined) continue
     const block = resultBlock(id, result)
-    const whole = phase.wholeResult(index)
+    const whole = phase.fullResult(index)
     blocks.push(block)
     compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
@@ -274,12 +274,12 @@ export function enterResults(run: Run, phase: ToolPhase): void {
       ...(memos !== undefined && { memos }),
       ...(tasks.length > 0 && { tasks }),
     })
-    if (tasks.length > 0) noteToldByTools(run, tasks)
+    if (tasks.length > 0) markReportedByTools(run, tasks)
   }
   const { toolResults, recentTurns, toolCalls = 0 } = run.spent
   // Calls that wait for a person have no result yet, and count once they have.
   const countedCalls = Math.min(blocks.length, phase.allowedCalls)
-  const looksAtTurns = looksAtRepetition(run)
+  const looksAtTurns = usesRepetition(run)
   run.update({
     ...(looksAtTurns && repetitionAfter(run, phase.calls, compared)),
     toolResults: toolResults + blocks.length,

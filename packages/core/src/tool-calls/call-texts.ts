@@ -1,5 +1,5 @@
 // Results of calls that the loop rejects, and of subagents.
-import { many, tailOf } from '../values/text.ts'
+import { countOf, tailOf } from '../values/text.ts'
 
 // Calls that are rejected before they run.
 
@@ -42,7 +42,7 @@ function jsonErrorText(error: JsonError): string {
   return `are not valid JSON: ${where}, after ${JSON.stringify(before)}, where ${expected} was expected`
 }
 
-export const callLimitReached = (limit: number): string => `the limit of ${many(limit, 'tool call')} is reached`
+export const callLimitReached = (limit: number): string => `the limit of ${countOf(limit, 'tool call')} is reached`
 
 // Permission.
 
@@ -64,7 +64,7 @@ export const noAgentsAtDepth = (depth: number): string =>
 /** @param isTemporary Whether agents in the background hold the rest of the limit until they end. */
 export function agentLimitReached(limit: number, who: 'run' | 'agent', isTemporary: boolean): string {
   const until = isTemporary ? ' until the agents in the background end' : ''
-  return `This ${who} can start at most ${many(limit, 'subagent')}, and the limit is reached${until}. Do the work yourself.`
+  return `This ${who} can start at most ${countOf(limit, 'subagent')}, and the limit is reached${until}. Do the work yourself.`
 }
 
 export function agentStarted(id: string, atEnd: 'wait' | 'stop'): string {

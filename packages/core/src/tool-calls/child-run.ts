@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { disregard, after, type Eventually } from '../values/eventually.ts'
+import { ignoreRejection, andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import type { Goal } from '../goals/goal.ts'
 import { isGoals } from '../goals/run-goals.ts'
-import { isForAgents, timeLimit } from '../limits/limit-guards.ts'
+import { appliesToAgents, timeLimit } from '../limits/limit-guards.ts'
 import type { RegisteredGuard } from '../limits/guard.ts'
 import type { HookTrigger } from '../hooks/hook-outcome.ts'
 import type { HookRegistry } from '../hooks/hook.ts'
@@ -17,8 +17,8 @@ import { permissionUpdatesOf } from '../permissions/permission-update.ts'
 import { isAgentTool, type AnyAgentTool, type AnyTool, type ChildRun } from '../tools/tool.ts'
 import type { Run } from '../run/run.ts'
 import type { AgentShare, ToolPhase } from '../run/tool-phase.ts'
-import { agentsTaken } from '../state/agent-figures.ts'
-import { callsLeft } from '../run/limits-left.ts'
+import { agentsStarted } from '../state/agent-figures.ts'
+import { callsLeft } from '../run/limit-use.ts'
 import { agentLimitReached, noAgentsAtDepth } from './call-texts.ts'
 
 /** The task of a subagent, and the context in which it runs. */
@@ -51,7 +51,7 @@ export function childOf(
 
 /** JavaScript code may return anything. @throws TypeError for an invalid child run. */
 function childRunOf(candidate: unknown): ChildRun {
-  disregard(candidate)
+  ignoreRejection(candidate)
   // Each field is read once, because it may be a getter. A value that is not an object has no fields.
   const fields: { readonly [field: string]: unknown } = Object(candidate)
   const { prompt, system, tools, model, permissionMode, permissionUpdates, agentType, description, note } = fields
@@ -117,18 +117,18 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
     ...toolsOf({ ...context, model }, tool, child, settings),
     // It has the tools that its parent had when it began, restricted to those it may use.
     moreTools: null,
-    guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
+    guards: [...context.guards.filter(({ guard }) => appliesToAgents(guard)), ...guardsOfLimits(child)],
     postRun: [],
     goals: {
       ...context.goals,
-      given: child.until ?? [],
+      configured: child.until ?? [],
       skipIfMet: false,
       stopWhenMet: false,
       withoutWork: 'send_back',
     },
     // Hooks on tools and requests apply to subagents too; hooks on the run apply to the main loop only.
     hooks: hooksOf(context.hooks),
-    limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetLaps: 0 },
+    limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetIterations: 0 },
     settings,
   }
 }
@@ -232,7 +232,7 @@ function equalShare(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
     const tool = calledTool(name, context)
     return tool !== undefined && isAgentTool(tool)
   }).length
-  const agents = context.settings.maxSubagents - agentsTaken(spent) - agentCallCount
+  const agents = context.settings.maxSubagents - agentsStarted(spent) - agentCallCount
   const toolCalls = callsLeft(run) - Math.min(calls.length, allowedCalls)
   const part = (left: number): number =>
     left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, agentCallCount)))
@@ -246,7 +246,7 @@ function equalShare(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
 export function refuseAgent(
   run: Run,
   call: { readonly id: string; readonly index: number },
-): Eventually<string | undefined> {
+): MaybePromise<string | undefined> {
   const { depth } = run.identity
   if (depth === 0) return refusal(run)
   const name = `agent_limit:${run.spent.request}:${call.index}:${call.id}`
@@ -254,7 +254,7 @@ export function refuseAgent(
   if (!isRecorded && run.turnEnd === 'passed') return undefined
   const message = refusal(run)
   if (!isRecorded && message === undefined) return undefined
-  return after(
+  return andThen(
     run.step<string>(name, () => message ?? ''),
     ({ value }) => value,
   )
@@ -263,6 +263,6 @@ export function refuseAgent(
 function refusal({ context, spent, identity }: Run): string | undefined {
   const { maxSubagents, maxSubagentDepth } = context.settings
   if (maxSubagentDepth === 0 && maxSubagents > 0) return noAgentsAtDepth(identity.depth)
-  if (agentsTaken(spent) < maxSubagents) return undefined
+  if (agentsStarted(spent) < maxSubagents) return undefined
   return agentLimitReached(maxSubagents, identity.depth === 0 ? 'run' : 'agent', spent.subagents < maxSubagents)
 }

@@ -1,5 +1,5 @@
 import type { AbortCause } from '../values/abort.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { toolCallsOf, type AssistantMessage, type ToolResultBlock, type ToolUseBlock } from '../model/messages.ts'
 import { openCallsOf } from '../conversation/open-calls.ts'
 import {
@@ -66,7 +66,7 @@ export function closeAbortedCalls(
   message: AssistantMessage,
   cause: AbortCause,
   early: EarlyStarts,
-): Eventually<undefined> {
+): MaybePromise<undefined> {
   const calls = toolCallsOf(message)
   if (calls.length === 0) return undefined
   const step = run.step<readonly ToolResult[]>(`close:${run.spent.request}`, async () => {
@@ -82,7 +82,7 @@ export function closeAbortedCalls(
     }
     return results
   })
-  return after(step, ({ value }) => {
+  return andThen(step, ({ value }) => {
     const results = calls.map((call, index) => value[index] ?? abortedResult(cause, 'settled'))
     for (const [index, call] of calls.entries()) {
       run.emit(toolEndOf(call, results[index] ?? abortedResult(cause, 'settled'), 0))

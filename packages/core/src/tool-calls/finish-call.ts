@@ -1,4 +1,4 @@
-import { after, type Eventually } from '../values/eventually.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { textOf, type ToolUseBlock } from '../model/messages.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { replacedResult, toolEndOf, withheld, type ToolResult } from '../tools/tool-result.ts'
@@ -13,25 +13,25 @@ import { lostReasons, type ReadCall, type Whole } from '../tools/result-texts.ts
 import type { AbortCause } from '../values/abort.ts'
 import type { Settled } from '../values/settle.ts'
 import { messageOf } from '../values/errors.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import { isJsonObject, jsonOf } from '../values/json.ts'
-import type { EffectScope } from '../steps/steps.ts'
+import type { SideEffectScope } from '../steps/step-engine.ts'
 import { headOf } from '../values/text.ts'
 import { largeResultLimit, type LargeResults } from '../tools/large-results.ts'
-import { shortened, textLengthOf, wholeTextOf, withLocationOfWhole } from '../tools/shortened.ts'
+import { shortened, textLengthOf, wholeTextOf, withLocationOfWhole } from '../tools/shortened-result.ts'
 import { currentModel } from '../request/current-model.ts'
 import { windowOf } from '../request/window.ts'
 
 /** Enters a call that ran, in call order: clock and figures, post-hooks, result, event, then the error policy. */
-export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
+export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): MaybePromise<undefined> {
   const { result } = ran
   const { call, index } = callOf(ran.call)
   enterRan(run, phase, ran)
   phase.noteAbort(result.abort)
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
-  return after(runPostHooks(run, phase, ran, subject), (finalResult) =>
-    after(enterResult(run, phase, { call, index }, finalResult, positionOf(run, phase)), () => {
+  return andThen(runPostHooks(run, phase, ran, subject), (finalResult) =>
+    andThen(enterResult(run, phase, { call, index }, finalResult, positionOf(run, phase)), () => {
       emitEnd(run, phase, ran)
       return result.status === 'failed' ? afterFailure(run, phase, ran, subject, finalResult) : undefined
     }),
@@ -124,18 +124,18 @@ function callOf(prepared: PreparedCall): { readonly call: ToolUseBlock; readonly
 
 /** The call with its effective input: the model's, or one changed by a hook, a rule or the tool's own check. */
 function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
-  return prepared.kind === 'run' && prepared.inspected.taken !== call.input
-    ? { ...call, input: prepared.inspected.taken }
+  return prepared.kind === 'run' && prepared.inspected.validatedInput !== call.input
+    ? { ...call, input: prepared.inspected.validatedInput }
     : call
 }
 
 /** Returns the result after all hooks have changed it. */
-function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<ToolResult> {
+function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): MaybePromise<ToolResult> {
   const { result } = ran
   const { call } = callOf(ran.call)
   if (!hasHooksAfter(run, call.name, result)) return shownResult(run, phase, ran, result)
   const toolOutput = { text: textOf(result.content), isError: result.isError, durationMs: ran.durationMs }
-  return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
+  return andThen(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
     const finalResult = resultAfter(hooks, result)
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
@@ -151,12 +151,12 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
  * The result of a call whose record does not contain it, once every hook has passed it: on record from now on.
  * Replacements by hooks are recorded with the hooks.
  */
-function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResult): Eventually<ToolResult> {
+function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResult): MaybePromise<ToolResult> {
   if (result.unseen !== true) return result
   const { call, index } = callOf(ran.call)
   const name = `shown:${run.spent.request}:${index}:${call.id}`
   if (positionOf(run, phase) === 'passed' && !run.isRecorded(name)) return result
-  return after(
+  return andThen(
     run.step<ToolResult>(name, () => result),
     ({ value }) => value,
   )
@@ -176,11 +176,11 @@ function afterFailure(
   ran: CallRun,
   subject: HookSubject,
   finalResult: ToolResult,
-): Eventually<undefined> {
+): MaybePromise<undefined> {
   const { name } = callOf(ran.call).call
   const message = finalResult.error ?? textOf(finalResult.content)
   const error = { source: 'tool', name, message } as const
-  return after(runToolHooks(run, 'onError', { ...subject, error }, positionOf(run, phase)), (hooks) => {
+  return andThen(runToolHooks(run, 'onError', { ...subject, error }, positionOf(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
     if (positionOf(run, phase) === 'open' && isForbidden(run, error))
       addStop(phase, ran, policySignal('tool', name, message), 'hook', null)
@@ -232,7 +232,7 @@ function enterResult(
   { call, index }: CallPlace,
   result: ToolResult,
   position: RecordPosition,
-): Eventually<undefined> {
+): MaybePromise<undefined> {
   const name = `save:${run.spent.request}:${index}:${call.id}`
   const { largeResults } = run.context
   const limit = largeResultLimitOf(run)
@@ -250,7 +250,7 @@ function enterResult(
       ? { limit: Number.MAX_SAFE_INTEGER, whole: { lostBecause: lostReasons.noStore } }
       : save(run, largeResults, { call, text: wholeTextOf(result.content), spooled: result.spooled, limit }, scope),
   )
-  return after(step, ({ value }) => {
+  return andThen(step, ({ value }) => {
     phase.setShortened(index, shortenedResult(result, value.limit, value.whole), result)
     phase.noteAbort(value.aborted)
     return undefined
@@ -294,8 +294,8 @@ function save(
   run: Run,
   largeResults: LargeResults,
   { call, text, spooled, limit }: Saved,
-  { signal, idempotencyKey }: EffectScope,
-): Eventually<SaveRecord> {
+  { signal, idempotencyKey }: SideEffectScope,
+): MaybePromise<SaveRecord> {
   const { abort } = run.ports
   const lost = (lostBecause: string): SaveRecord => ({ limit, whole: { lostBecause } })
   const cut = (aborted: AbortCause): SaveRecord => ({ ...lost(lostReasons.aborted), aborted })

@@ -1,5 +1,5 @@
 import { messageOf } from '../values/errors.ts'
-import { disregard } from '../values/eventually.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
 import { deepFreeze, isJsonObject, jsonOf, mutableCopyOf, type Json } from '../values/json.ts'
 import { invalidJsonOf, jsonProblemOf } from '../values/json-problem.ts'
 import type { ToolUseBlock } from '../model/messages.ts'
@@ -37,7 +37,7 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
   // Rules, hooks and the person all see the tool that would run.
   return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {
     index,
-    written: call.name,
+    writtenName: call.name,
   })
 }
 
@@ -50,7 +50,7 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
 export function inspectInput(
   tool: AnyTool,
   unchecked: ToolUseBlock,
-  { index, written }: Pick<ValidCall, 'index' | 'written'>,
+  { index, writtenName: written }: Pick<ValidCall, 'index' | 'writtenName'>,
 ): InspectedCall {
   // Inputs are JSON: replies, hooks and rules are converted where they enter.
   const { input: canonical, problems } = fittingInput(tool, unchecked.input as Json)
@@ -66,8 +66,8 @@ export function inspectInput(
   const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
   // Copied before the tool gets it, because the tool may change it.
   const copy = tool.validate === undefined ? call.input : jsonOf(input)
-  const common = { readOnly, parallelSafe, said: undefined, started: undefined }
-  return { kind: 'valid', call, index, written, tool, taken: copy, input, ...common }
+  const common = { readOnly, parallelSafe, earlyDecision: undefined, started: undefined }
+  return { kind: 'valid', call, index, writtenName: written, tool, validatedInput: copy, input, ...common }
 }
 
 /** An input that fits is returned unchanged. */
@@ -85,7 +85,7 @@ function canonicalInput(tool: AnyTool, unchecked: Json): Json {
   if (tool.canonicalInput === undefined || !isJsonObject(unchecked)) return unchecked
   try {
     const input: unknown = tool.canonicalInput(unchecked)
-    disregard(input)
+    ignoreRejection(input)
     return input === unchecked || !isJsonObject(input) ? unchecked : deepFreeze(jsonOf(input))
   } catch {
     return unchecked
@@ -104,7 +104,7 @@ function checkInput(tool: AnyTool, canonical: Json): InputCheck<unknown> {
 
 /** JavaScript code may return anything. Only an explicit `valid: true` is valid. */
 function validCheckResult(checked: unknown, input: unknown): InputCheck<unknown> {
-  disregard(checked)
+  ignoreRejection(checked)
   if (typeof checked === 'object' && checked !== null && 'valid' in checked) {
     if (checked.valid === true) return { valid: true, input: 'input' in checked ? checked.input : input }
     if ('message' in checked && typeof checked.message === 'string') return { valid: false, message: checked.message }
@@ -157,7 +157,7 @@ function isReadOnly(tool: AnyTool, input: unknown): boolean {
   try {
     // `input` has passed this tool's own check, which its predicates are written for.
     const isReading: unknown = tool.readOnly(input as never)
-    disregard(isReading)
+    ignoreRejection(isReading)
     return isReading === true
   } catch {
     return false

@@ -1,11 +1,11 @@
 import type { AbortCause } from '../values/abort.ts'
-import { after, type Eventually } from '../values/eventually.ts'
-import { changeOf } from '../state/settings-change.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
+import { permissionChange } from '../state/settings-change.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
 import { abortedResult, denied, invalidCallResult, notRun, type ToolResult } from '../tools/tool-result.ts'
 import { isAgentTool } from '../tools/tool.ts'
-import { settingsAtCall } from '../run/checkpoint.ts'
+import { settingsAtCall } from '../run/cancellation-points.ts'
 import type { Run } from '../run/run.ts'
 import { runToolHooks, type HookRun } from '../request/run-hooks.ts'
 import { agentShare, refuseAgent } from './child-run.ts'
@@ -29,16 +29,16 @@ export function prepareCall(
   run: Run,
   phase: ToolPhase,
   inspected: InspectedCall,
-): Eventually<PreparedCall | 'pending'> {
-  if (!phase.isLeft) return judgeCall(run, phase, inspected)
+): MaybePromise<PreparedCall | 'pending'> {
+  if (!phase.startedInReplay) return judgeCall(run, phase, inspected)
   const place = { id: inspected.call.id, index: inspected.index }
   const position = decisionPosition(run, place, phase.callStart(inspected.index))
-  return after(settingsAtCall(run, place, position), () => judgeCall(run, phase, inspected))
+  return andThen(settingsAtCall(run, place, position), () => judgeCall(run, phase, inspected))
 }
 
 // Spec R-PERM-1.
 /** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person. */
-function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<PreparedCall | 'pending'> {
+function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): MaybePromise<PreparedCall | 'pending'> {
   const { call } = inspected
   run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
   if (inspected.kind === 'invalid') return invalidCall(phase, inspected, inspected.message)
@@ -47,15 +47,15 @@ function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventu
     return run.context.permissions === allowAll && !mayNeedApproval(inspected.tool)
       ? readyCall(run, phase, inspected)
       : permit(run, phase, inspected)
-  return after(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
+  return andThen(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
   )
 }
 
-function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall | 'pending'> {
+function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): MaybePromise<PreparedCall | 'pending'> {
   const { call, index } = inspected
   const subject = { toolCall: call, callIndex: index }
-  return after(runToolHooks(run, 'beforeToolUse', subject, phase.callStart(index)), (hooks) => {
+  return andThen(runToolHooks(run, 'beforeToolUse', subject, phase.callStart(index)), (hooks) => {
     phase.addMessages(hooks.messages)
     for (const { hook, signal } of hooks.raised) phase.addStop({ index, signal, origin: 'hook', hook, callId: call.id })
     const verdict = verdictOf(hooks)
@@ -101,12 +101,12 @@ function permit(
   phase: ToolPhase,
   inspected: ValidCall,
   hookDecision?: PermissionRequest['hookDecision'],
-): Eventually<PreparedCall | 'pending'> {
+): MaybePromise<PreparedCall | 'pending'> {
   const permissionRequest = requestOf(inspected)
   const request = hookDecision === undefined ? permissionRequest : { ...permissionRequest, hookDecision }
   const precheck = precheckOf(run, inspected, phase.memos)
   const full = precheck === undefined ? request : { ...request, precheck }
-  return after(decidePermission(run, inspected, full, phase.callStart(inspected.index)), (decision) =>
+  return andThen(decidePermission(run, inspected, full, phase.callStart(inspected.index)), (decision) =>
     enterDecision(run, phase, inspected, decision),
   )
 }
@@ -116,7 +116,7 @@ function enterDecision(
   phase: ToolPhase,
   inspected: ValidCall,
   decision: PermissionDecision,
-): Eventually<PreparedCall | 'pending'> {
+): MaybePromise<PreparedCall | 'pending'> {
   const { call } = inspected
   switch (decision.behavior) {
     case 'ask': {
@@ -132,13 +132,13 @@ function enterDecision(
       if (decision.interrupt === true) run.ports.interrupt()
       return deny(run, inspected, decision.message)
     case 'allow': {
-      if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
+      if (decision.updatedPermissions !== undefined) run.set(permissionChange(decision.updatedPermissions))
       const { updatedInput, confined } = decision
       const asAllowed = (valid: ValidCall): ValidCall => (confined === undefined ? valid : { ...valid, confined })
       if (updatedInput === undefined) return readyCall(run, phase, asAllowed(inspected))
       const changed = withInput(inspected, updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
-      return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
+      return andThen(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks keep the call as the model made it.
         message === undefined ? readyCall(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
       )
@@ -146,14 +146,14 @@ function enterDecision(
   }
 }
 
-function readyCall(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
+function readyCall(run: Run, phase: ToolPhase, inspected: ValidCall): MaybePromise<PreparedCall> {
   const { call, index } = inspected
   const recorded = phase.recorded(index)
   const isAgent = isAgentTool(inspected.tool)
   // For a tool that starts agents, a recorded step of the call means that the agent runs in the background.
   if (recorded === 'agent' && !isAgent) return { kind: 'recorded', call, index }
   if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
-  return after(refuseAgent(run, { id: call.id, index }), (message) =>
+  return andThen(refuseAgent(run, { id: call.id, index }), (message) =>
     message === undefined
       ? begin(run, phase, inspected)
       : answeredWithoutRunning(inspected, invalidCallResult(message)),

@@ -11,8 +11,8 @@ import { entryId, freshProgress, startState, withEntry, type RunIdentity, type R
 import { resultOfThrown, abortedResult, type ToolResult, unknownOutcome } from '../tools/tool-result.ts'
 import type { AnyAgentTool, ChildRun } from '../tools/tool.ts'
 import { Transcript } from '../conversation/transcript.ts'
-import { heldBackBy, heldForNextRequest } from '../request/reserve.ts'
-import { type Run, agentName } from '../run/run.ts'
+import { reservesOf, reservesForNextRequest } from '../request/reserve.ts'
+import { type Run, agentStepPrefix } from '../run/run.ts'
 import type { AgentOutcome, ValidCall } from '../run/tool-phase.ts'
 import type { Child } from './child-run.ts'
 import {
@@ -30,12 +30,12 @@ import type { OutputSchema } from '../tools/output-schema.ts'
 import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
 import { tasksIn } from '../run/tasks.ts'
 import { endings } from '../endings/table.ts'
-import type { RunResult } from '../endings/terminal.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import type { RunResult } from '../endings/run-result.ts'
+import { andThen, type MaybePromise } from '../values/maybe-promise.ts'
 import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import type { OpenBill } from '../run/request-bill.ts'
 import { composite, type QuestionsRecord } from '../request/step-with-questions.ts'
-import type { StepEngine } from '../steps/steps.ts'
+import type { StepEngine } from '../steps/step-engine.ts'
 
 export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
@@ -45,7 +45,7 @@ export interface AgentCall extends ValidCall {
 /** Runs a subagent: the same loop with the parent's `StepEngine` and ledger. An abort of the parent aborts it. */
 export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Child): Promise<AgentOutcome> {
   const { now } = run.spent
-  const name = agentName(run, { id: call.id, index })
+  const name = agentStepPrefix(run, { id: call.id, index })
   const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
   return ended.then((finished) => ({
     result: resultOfChild(finished, { ...child, run: withoutBackground(child.run) }),
@@ -61,7 +61,7 @@ export function unstartedAgent(
   error: unknown,
   isRecorded: boolean,
 ): AgentOutcome {
-  if (isRecorded) return lostAgent(run, agentName(run, { id: call.id, index }))
+  if (isRecorded) return lostAgent(run, agentStepPrefix(run, { id: call.id, index }))
   return { result: resultOfThrown(error), endedAt: run.spent.now, spent: null }
 }
 
@@ -123,7 +123,7 @@ export function startChild(
   run.ports.abort.listen(listener)
   const childPorts =
     inBackground === true ? portsOfBackgroundAgent(run, name, child, abort) : portsOfChild(run, name, child, abort)
-  abort.checkBy(() => childPorts.deadline.check())
+  abort.setCheck(() => childPorts.deadline.check())
   const ports =
     isOver === undefined
       ? childPorts
@@ -162,7 +162,7 @@ function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now
 function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const { steps, ledger, inbox } = run.ports
   const { maxBudgetUsd = Infinity, maxTotalTokens = Infinity } = child
-  const heldBack = ledger.limited ? heldBackBy(run) : []
+  const reserves = ledger.limited ? reservesOf(run) : []
   return {
     ...run.ports,
     steps: steps.scope(name),
@@ -170,14 +170,14 @@ function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope
     abort,
     ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens }),
     deadline: deadlineOf(run, child, abort),
-    heldBack: () => heldBack,
+    parentReserves: () => reserves,
   }
 }
 
 /** The parent continues, and must not end because its agent reserved money. Computed anew each time, because the parent's conversation grows. */
 function portsOfBackgroundAgent(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
-  const steps = run.ports.steps.beside(name, run.key(name))
-  return { ...portsOfChild(run, name, child, abort), steps, heldBack: () => heldForNextRequest(run) }
+  const steps = run.ports.steps.concurrent(name, run.key(name))
+  return { ...portsOfChild(run, name, child, abort), steps, parentReserves: () => reservesForNextRequest(run) }
 }
 
 function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort: AbortScope): Deadline {
@@ -331,12 +331,12 @@ export function lostAgent(run: Run, name: string): AgentOutcome {
  * A call that had asked a model, of a tool that is gone in the resumed program or no longer asks. A recorded result
  * applies. Otherwise its outcome is unknown, and its requests are charged.
  */
-export function lostCallWithQuestions(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
+export function lostCallWithQuestions(run: Run, name: string, bill: OpenBill): MaybePromise<ToolResult> {
   const { steps } = run.ports
   const wholeName = `${name}/asked`
   if (steps.peek(run.key(wholeName)) === 'done') {
     const lost = (): QuestionsRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
-    return after(run.stepBeside<QuestionsRecord<ToolResult>>(wholeName, lost, composite), ({ value }) => {
+    return andThen(run.stepConcurrently<QuestionsRecord<ToolResult>>(wholeName, lost, composite), ({ value }) => {
       restoreForAgent(run, value.charges)
       bill.addAll(value)
       return value.value
@@ -350,7 +350,7 @@ export function lostCallWithQuestions(run: Run, name: string, bill: OpenBill): E
 
 /** The same steps, read-only: a step that is not recorded as done is refused with this error, and no external input is read. */
 function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
-  const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
+  const refuse = <T>(key: string, answer: () => MaybePromise<T>): MaybePromise<T> =>
     steps.peek(key) === 'done' ? answer() : Promise.reject(error)
   return {
     get replaying() {
@@ -361,7 +361,7 @@ function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
     begin: (start) => steps.begin(start),
     run: (key, effect, options) => refuse(key, () => steps.run(key, effect, options)),
     scope: (name) => recordedOnly(steps.scope(name), error),
-    beside: (name, prefix) => recordedOnly(steps.beside(name, prefix), error),
+    concurrent: (name, prefix) => recordedOnly(steps.concurrent(name, prefix), error),
     lap: (lap) => steps.lap(lap),
     control: (key, _poll, options) => steps.control(key, () => undefined, options),
     sleep: async (key, ms, options) => refuse(key, () => steps.sleep(key, ms, options)),

@@ -1,6 +1,6 @@
-import { after, type Eventually, disregard } from '../values/eventually.ts'
+import { andThen, type MaybePromise, ignoreRejection } from '../values/maybe-promise.ts'
 import { digestOf } from '../values/hash.ts'
-import type { StepResult } from '../steps/steps.ts'
+import type { StepResult } from '../steps/step-engine.ts'
 import {
   abortedResult,
   unknownOutcome,
@@ -17,7 +17,7 @@ import {
   type CallerRights,
   type ToolContext,
 } from '../tools/tool.ts'
-import { type Run, type RunStepOptions, agentStateOf, agentName, toolStepName } from '../run/run.ts'
+import { type Run, type RunStepOptions, agentStateOf, agentStepPrefix, toolStepName } from '../run/run.ts'
 import { isQuestionsMark, stepWithQuestions, type QuestionCaller } from '../request/step-with-questions.ts'
 import { agentShare, backgroundShare, childOf, type Child } from './child-run.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall, ToolPhase } from '../run/tool-phase.ts'
@@ -33,7 +33,7 @@ import type { RunContext } from '../run/run-context.ts'
 import type { RunState } from '../state/state.ts'
 import { requestRights } from './ask-permission.ts'
 import type { Deadline } from '../values/deadline.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import { WallWait } from '../steps/wall-wait.ts'
 import { shareForWaiting } from '../run/tasks.ts'
@@ -41,20 +41,20 @@ import { shareForWaiting } from '../run/tasks.ts'
 type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
 /** Runs one call as a step, in parallel with the others of its batch. A call that already has its result needs no step. */
-export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
+export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): MaybePromise<CallRun> {
   if (call.kind === 'answer') return phase.addRan({ call, result: call.result, at: 0, durationMs: 0 })
   if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
   const { inspected } = call
   phase.begin(inspected.index)
   const { tool } = inspected
   if (isAgentTool(tool))
-    return after(runAgentCall(run, phase, call, { ...inspected, tool }), (ran) => phase.addRan(ran))
-  return after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }) =>
+    return andThen(runAgentCall(run, phase, call, { ...inspected, tool }), (ran) => phase.addRan(ran))
+  return andThen(runStep(run, phase, inspected, tool), ({ value, at, durationMs }) =>
     phase.addRan({ call, result: value, at, durationMs }),
   )
 }
 
-function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: AgentCall): Eventually<CallRun> {
+function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: AgentCall): MaybePromise<CallRun> {
   const { index, tool, input } = agent
   const recorded = phase.recorded(index)
   const share = agentShare(run, phase)
@@ -74,7 +74,7 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
       digest: () => digestOfCall(phase, index),
     })
   }
-  return after(runAgent(run, agent, child), (outcome) => ({
+  return andThen(runAgent(run, agent, child), (outcome) => ({
     ...callRunOfAgent(call, outcome, beganAt),
     changedAtStart,
   }))
@@ -90,19 +90,19 @@ function answerFromRecord(
   run: Run,
   phase: ToolPhase,
   call: Extract<PreparedCall, { readonly kind: 'recorded' }>,
-): Eventually<CallRun> {
+): MaybePromise<CallRun> {
   const place = { id: call.call.id, index: call.index }
   if (phase.recorded(call.index) === 'agent')
-    return phase.addRan(callRunOfAgent(call, lostAgent(run, agentName(run, place)), run.spent.now))
+    return phase.addRan(callRunOfAgent(call, lostAgent(run, agentStepPrefix(run, place)), run.spent.now))
   const unknown = (): ToolResult => unknownOutcome
   const name = toolStepName(run, place)
-  const step = run.stepBeside<ToolResult>(name, unknown, {
+  const step = run.stepConcurrently<ToolResult>(name, unknown, {
     digest: () => digestOfCall(phase, call.index),
     intent: () => null,
     onUnfinished: unknown,
     sync: 'none',
   })
-  return after(runWithoutQuestions(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
+  return andThen(runWithoutQuestions(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
     phase.addRan({ call, result: value, at, durationMs }),
   )
 }
@@ -119,7 +119,7 @@ function runStep(
   phase: ToolPhase,
   inspected: ValidCall,
   tool: AnyLeafTool,
-): Eventually<StepResult<ToolResult>> {
+): MaybePromise<StepResult<ToolResult>> {
   const { call, index, readOnly, started } = inspected
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
   const name = toolStepName(run, { id: call.id, index })
@@ -131,7 +131,7 @@ function runStep(
     ...(tool.waits === true && stepOfWait(run)),
   }
   const closedCall = new WithheldCall(run, call.name)
-  const execute = (scope: CallScope): Eventually<ToolResult> =>
+  const execute = (scope: CallScope): MaybePromise<ToolResult> =>
     closedCall.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
   // A call that reruns after a crash may ask a model: its earlier questions are answered from the record.
   if (tool.asksModel === true && reruns) {
@@ -142,10 +142,10 @@ function runStep(
     }
     return closedCall.fullResult(stepWithQuestions(run, name, caller, { options, bill: phase.billOf(index) }))
   }
-  const effect = (scope: CallScope): Eventually<ToolResult> =>
+  const effect = (scope: CallScope): MaybePromise<ToolResult> =>
     started === undefined ? execute(scope) : closedCall.recorded(started)
   return closedCall.fullResult(
-    runWithoutQuestions(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)),
+    runWithoutQuestions(run, phase, index, name, run.stepConcurrently<ToolResult>(name, effect, options)),
   )
 }
 
@@ -160,9 +160,9 @@ class WithheldCall {
   }
 
   /** The part of a result that is recorded. */
-  recorded(result: Eventually<ToolResult>): Eventually<ToolResult> {
+  recorded(result: MaybePromise<ToolResult>): MaybePromise<ToolResult> {
     if (!this.#isClosed) return result
-    return after(result, (live) => {
+    return andThen(result, (live) => {
       if (live.status !== 'done' && live.status !== 'failed') return live
       this.#live = live
       return unseenResult(live)
@@ -170,9 +170,9 @@ class WithheldCall {
   }
 
   /** The full result, if this process has it. */
-  fullResult(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
+  fullResult(step: MaybePromise<StepResult<ToolResult>>): MaybePromise<StepResult<ToolResult>> {
     if (!this.#isClosed) return step
-    return after(step, (stepResult) =>
+    return andThen(step, (stepResult) =>
       stepResult.value.unseen === true && this.#live !== undefined
         ? { ...stepResult, value: { ...this.#live, unseen: true } }
         : stepResult,
@@ -186,12 +186,12 @@ function runWithoutQuestions(
   phase: ToolPhase,
   index: number,
   name: string,
-  step: Eventually<StepResult<ToolResult>>,
-): Eventually<StepResult<ToolResult>> {
+  step: MaybePromise<StepResult<ToolResult>>,
+): MaybePromise<StepResult<ToolResult>> {
   if (!run.ports.isResumed) return step
-  return after(step, (firstStep) =>
+  return andThen(step, (firstStep) =>
     isQuestionsMark(firstStep.value)
-      ? after(lostCallWithQuestions(run, name, phase.billOf(index)), (value) => ({ ...firstStep, value }))
+      ? andThen(lostCallWithQuestions(run, name, phase.billOf(index)), (value) => ({ ...firstStep, value }))
       : firstStep,
   )
 }
@@ -225,7 +225,7 @@ export function precheckOf(
     try {
       const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
       // The input passed this tool's own check. The tool gets a copy, because it is called with the original later.
-      const why: unknown = await precheck.call(tool, mutableCopyOf(call.taken as Json) as never, context)
+      const why: unknown = await precheck.call(tool, mutableCopyOf(call.validatedInput as Json) as never, context)
       return typeof why === 'string' && why !== '' ? why : undefined
     } catch {
       return undefined
@@ -240,14 +240,14 @@ function withholdsResults({ context }: Run, name: string): boolean {
 }
 
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
-export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope: CallScope): Eventually<ToolResult> {
+export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope: CallScope): MaybePromise<ToolResult> {
   const { abort, orphanedTools } = run.ports
   // After an abort no tool starts.
   const cause = abort.causeNow()
   if (cause !== undefined) return abortedResult(cause, 'settled')
   const orphans = call.readOnly ? undefined : orphanedTools.settled()
-  const start = (): Eventually<ToolResult> => {
-    if (run.ports.isHeard()) scope.emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })
+  const start = (): MaybePromise<ToolResult> => {
+    if (run.ports.hasListener()) scope.emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })
     return runTool(run, tool, call.input, new CallContext(run, call, scope))
   }
   if (orphans === undefined) return start()
@@ -257,7 +257,7 @@ export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope:
   )
 }
 
-function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolContext): Eventually<ToolResult> {
+function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolContext): MaybePromise<ToolResult> {
   const { abort, orphanedTools } = run.ports
   let running: unknown
   // The input passed this tool's own check, so it is what `execute` is written for.
@@ -322,7 +322,7 @@ class CallContext implements ToolContext {
   /** A tool may detach this function, so it does not depend on `this`. */
   get progress(): (data: Json) => void {
     return (data) => {
-      disregard(data)
+      ignoreRejection(data)
       this.#emit({ type: 'tool_update', callId: this.callId, name: this.toolName, data: jsonOf(data) })
     }
   }
@@ -360,8 +360,8 @@ class WaitOfCall implements CallWait {
   }
 
   get leftMs(): number {
-    const { deadline, wholeDeadline } = this.#run.ports
-    return Math.min(timeLeft(deadline), timeLeft(wholeDeadline)) * shareForWaiting
+    const { deadline, rootDeadline } = this.#run.ports
+    return Math.min(timeLeft(deadline), timeLeft(rootDeadline)) * shareForWaiting
   }
 
   onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void {

@@ -1,10 +1,19 @@
 import { isModel } from './check-options.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isFunction, isPositive, isText, optional, refuse, type Fields, type Given } from '../values/given.ts'
+import {
+  fieldsOf,
+  isFunction,
+  isPositive,
+  isText,
+  optional,
+  refuse,
+  type Fields,
+  type Validator,
+} from '../values/validators.ts'
 import { isGoals } from '../goals/run-goals.ts'
 import { jsonOf, type JsonObject } from '../values/json.ts'
 import type { Model } from '../model/model.ts'
-import { outputSchema, outputThatFits, type OutputSchema } from './output-schema.ts'
+import { outputSchema, outputSchemaFromCheck, type OutputSchema } from './output-schema.ts'
 import { missingTools } from './result-texts.ts'
 import { checkToolOptions, checkWrittenSchema, isTools } from './check-tool.ts'
 import { commonFields, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
@@ -142,7 +151,7 @@ function outputOf(name: string, output: unknown): OutputSchema | undefined {
   checkWrittenSchema(what, fields)
   // Treated as JSON, as far as its keywords are concerned.
   const schema = fields as JsonObject
-  return outputThatFits(schema, (value) => {
+  return outputSchemaFromCheck(schema, (value) => {
     const problems = schemaProblems(schema, value)
     return problems.length === 0 ? { fits: true, value } : { fits: false, message: problems.join('; ') }
   })
@@ -160,7 +169,7 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 ])
 
 const checkLimits = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxToolCalls'] as const
-const ofDescribed: readonly (readonly [field: string, check: Given])[] = [
+const ofDescribed: readonly (readonly [field: string, check: Validator])[] = [
   ['system', isText],
   ['agentType', isText],
   ['prompt', isFunction],

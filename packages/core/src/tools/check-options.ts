@@ -12,13 +12,13 @@ import {
   isYesOrNo,
   optional,
   refuse,
-  shown,
-  type Given,
-} from '../values/given.ts'
+  describeValue,
+  type Validator,
+} from '../values/validators.ts'
 import { isStandardSchema } from './standard-schema.ts'
 import { Transcript } from '../conversation/transcript.ts'
 
-export const isPrices: Given = isObject('an object with cost and worstCase, such as createPrices() returns', {
+export const isPrices: Validator = isObject('an object with cost and worstCase, such as createPrices() returns', {
   cost: isFunction,
   worstCase: isFunction,
   leastPerToken: optional(isFunction),
@@ -41,7 +41,7 @@ const hasModel = isObject(mustBeModel, {
   call: isFunction,
 })
 /** A valid model. Common mistakes are the name of a model, a function that creates models, and a model of the AI SDK. */
-export const isModel: Given = (name, value) => {
+export const isModel: Validator = (name, value) => {
   if (typeof value === 'string' || typeof value === 'function')
     refuse(name, mustBeModel, value, 'Make it with a function of @halting/models, such as anthropic("claude-…").')
   checkField(name, fieldsOf(value) ?? {}, 'specificationVersion', (_name, version) => {
@@ -54,7 +54,7 @@ export const isModel: Given = (name, value) => {
 }
 
 /** The methods of a step engine that the loop calls in every run. */
-export const isDriver: Given = isObject('a driver, such as createMemorySteps()', {
+export const isDriver: Validator = isObject('a driver, such as createMemorySteps()', {
   run: isFunction,
   begin: isFunction,
   scope: isFunction,
@@ -63,14 +63,14 @@ export const isDriver: Given = isObject('a driver, such as createMemorySteps()',
   end: isFunction,
 })
 
-export const isContext: Given = isObject('an object with beforeRequest, drain, compact and blockingLimit', {
+export const isContext: Validator = isObject('an object with beforeRequest, drain, compact and blockingLimit', {
   beforeRequest: isFunction,
   drain: isFunction,
   compact: isFunction,
   blockingLimit: isFunction,
 })
 
-export const isSignal: Given = (name, value) => {
+export const isSignal: Validator = (name, value) => {
   const isOne = typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value
   if (!isOne) refuse(name, 'an AbortSignal, such as controller.signal', value)
 }
@@ -80,7 +80,7 @@ const hasCheck = isObject('an object with check, such as outputSchema(z.object({
   instruction: optional(isText),
 })
 /** A zod schema has a different method of that name. */
-export const isOutput: Given = (name, value) => {
+export const isOutput: Validator = (name, value) => {
   if (isStandardSchema(value)) refuse(name, 'built from the schema: outputSchema(schema)', value)
   checkField(name, fieldsOf(value) ?? {}, 'check', (_name, check) => {
     if (check === undefined)
@@ -92,26 +92,26 @@ export const isOutput: Given = (name, value) => {
   })
   hasCheck(name, value)
 }
-export const isPermissions: Given = isObject('an object with denies and decide', {
+export const isPermissions: Validator = isObject('an object with denies and decide', {
   denies: isFunction,
   decide: isFunction,
 })
-export const isStopHook: Given = isObject('an object with id and handle', { id: isText, handle: isFunction })
-export const isTask: Given = isObject('an object with name and start', { name: isText, start: isFunction })
-export const isSource: Given = isObject('an object with cancellationSignal', { cancellationSignal: isFunction })
-export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
-export const isClock: Given = isObject('an object with now and after', {
+export const isStopHook: Validator = isObject('an object with id and handle', { id: isText, handle: isFunction })
+export const isTask: Validator = isObject('an object with name and start', { name: isText, start: isFunction })
+export const isSource: Validator = isObject('an object with cancellationSignal', { cancellationSignal: isFunction })
+export const isTokens: Validator = isObject('an object with estimate', { estimate: isFunction })
+export const isClock: Validator = isObject('an object with now and after', {
   now: isFunction,
   wallTime: optional(isFunction),
   after: isFunction,
 })
 
-export const isTranscript: Given = (name, value) => {
+export const isTranscript: Validator = (name, value) => {
   if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Create one with Transcript.of(entries).')
 }
 
 /** The validators by option name. */
-export type OptionChecks = { readonly [option: string]: Given }
+export type OptionChecks = { readonly [option: string]: Validator }
 
 /** Options of an engine in addition to those of a loop. A loop and a certificate may get the options of an engine, and ignore these. */
 export const engineOptionChecks: OptionChecks = {
@@ -148,7 +148,7 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 export function checkOptions(options: unknown, checks: OptionChecks): void {
   const fields = fieldsOf(options)
   if (fields === undefined)
-    throw new ConfigurationError(`The options must be an object with a model; received ${shown(options)}.`)
+    throw new ConfigurationError(`The options must be an object with a model; received ${describeValue(options)}.`)
   if (fields['model'] === undefined)
     throw new ConfigurationError(
       'The option model is missing. Pass { model }; @halting/models provides models of many services.',

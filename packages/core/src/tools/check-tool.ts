@@ -12,16 +12,16 @@ import {
   isYesOrNo,
   optional,
   refuse,
-  shown,
+  describeValue,
   type Fields,
-  type Given,
-} from '../values/given.ts'
+  type Validator,
+} from '../values/validators.ts'
 import type { Model } from '../model/model.ts'
 import { toolsByName } from './definitions.ts'
 import type { AnyTool } from './tool.ts'
 
 /** A name that every service accepts: the Messages API allows up to 128 characters, others fewer (`Model.maxToolNameLength`). */
-const isToolName: Given = (name, value) => {
+const isToolName: Validator = (name, value) => {
   isName(name, value)
   if (typeof value !== 'string' || /^[\w-]{1,128}$/.test(value)) return
   const rule = 'Names of tools are 1 to 128 letters (A to Z), digits, _ and -: services refuse others.'
@@ -40,12 +40,12 @@ export function checkToolNames(tools: readonly AnyTool[], models: readonly Model
 }
 
 /** For `readOnly` and `needsApproval`. */
-const isYesOrFunction: Given = (name, value) => {
+const isYesOrFunction: Validator = (name, value) => {
   if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
 }
 
 /** Optional fields of tools besides name, description, schema and the function itself. */
-const optionalFields: readonly (readonly [field: string, check: Given])[] = [
+const optionalFields: readonly (readonly [field: string, check: Validator])[] = [
   ['readOnly', optional(isYesOrFunction)],
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
@@ -66,7 +66,7 @@ const isSchema = isObject('an object')
 const validTools = new WeakSet<object>()
 
 /** A tool of any kind. */
-export const isAnyTool: Given = (name, value) => {
+export const isAnyTool: Validator = (name, value) => {
   const fields = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
   if (validTools.has(fields)) return
   checkField(`${name}.name`, fields, 'name', isToolName)
@@ -92,7 +92,7 @@ function checkPartsOfAgent(name: string, fields: Fields): void {
 }
 
 /** A list of tools with unique names. */
-export const isTools: Given = (name, value) => {
+export const isTools: Validator = (name, value) => {
   isListOf(isAnyTool)(name, value)
   // Checked above.
   toolsByName(value as readonly AnyTool[])
@@ -153,7 +153,9 @@ function checkTypes(what: string, schema: unknown): void {
   for (const each of Array.isArray(type) ? type : [type]) {
     if (each === undefined || types.has(each)) continue
     const knownTypes = [...types].join(', ')
-    throw new ConfigurationError(`${what} has an unknown JSON Schema type: ${shown(each)}. Known types: ${knownTypes}.`)
+    throw new ConfigurationError(
+      `${what} has an unknown JSON Schema type: ${describeValue(each)}. Known types: ${knownTypes}.`,
+    )
   }
   for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(what, part)
   if (items !== undefined) checkTypes(what, items)

@@ -1,4 +1,4 @@
-import { isFunction, isObject, isPositive, optional, type Given } from '../values/given.ts'
+import { isFunction, isObject, isPositive, optional, type Validator } from '../values/validators.ts'
 import type { ReadCall } from './result-texts.ts'
 
 /** The full text of one result, after the hooks. */
@@ -50,7 +50,7 @@ export function largeResultLimit(contextWindow: number): number {
   return Math.min(maxResultCharacters, Math.floor(contextWindow / 2))
 }
 
-export const isLargeResults: Given = isObject('an object with save', {
+export const isLargeResults: Validator = isObject('an object with save', {
   save: isFunction,
   limit: optional(isPositive),
   readCall: optional(isFunction),

@@ -59,7 +59,7 @@ export function outputSchema<Schema extends StandardSchema>(
       schemaName: 'The output schema',
       givenBy: 'beside it: outputSchema(schema, { jsonSchema })',
     })
-  return outputThatFits(instructionSchema, (value) => {
+  return outputSchemaFromCheck(instructionSchema, (value) => {
     const checked = checkedBy<StandardOutput<Schema>>(schema, value)
     if (checked.valid) return { fits: true, value: checked.input }
     if (checked.isAsync === true) throw new ConfigurationError(`The output schema ${returnedPromise}.`)
@@ -79,7 +79,7 @@ function checkedBy<Output>(schema: StandardSchema, value: unknown): ReturnType<t
 }
 
 /** Answers that are JSON and pass a check. Use it to integrate a schema library. */
-export function outputThatFits<Output>(
+export function outputSchemaFromCheck<Output>(
   jsonSchema: JsonObject,
   check: (value: unknown) => OutputCheck<Output>,
 ): OutputSchema<Output> {

@@ -1,5 +1,5 @@
 // Problems of a tool input or a structured answer, as one clause for each position: `path must be string, not object`.
-import { many } from '../values/text.ts'
+import { countOf } from '../values/text.ts'
 
 export const wholeInput = 'the input'
 export const tooLarge = 'the input is too large to be checked'
@@ -32,7 +32,7 @@ const bounds = {
 } as const
 
 export const wrongLength = (limit: number, bound: 'least' | 'most', unit: 'character' | 'item'): string =>
-  `must have at ${bound} ${many(limit, unit)}`
+  `must have at ${bound} ${countOf(limit, unit)}`
 
 export function unknownField(known: readonly string[]): string {
   return `is an unknown field; ${known.length === 0 ? 'there are no fields' : `the fields are ${known.join(', ')}`}`

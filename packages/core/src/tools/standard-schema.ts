@@ -1,7 +1,7 @@
 import { plainTextOf } from '../model/content.ts'
 import { ConfigurationError, messageOf } from '../values/errors.ts'
-import { disregard } from '../values/eventually.ts'
-import { fieldsOf } from '../values/given.ts'
+import { ignoreRejection } from '../values/maybe-promise.ts'
+import { fieldsOf } from '../values/validators.ts'
 import { deepFreeze, isJsonObject, type JsonObject } from '../values/json.ts'
 import type { InputCheck } from './tool.ts'
 import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.ts'
@@ -126,7 +126,7 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
   if (typeof result !== 'object' || result === null)
     throw new TypeError(`The schema (${vendor}) returned no result: expected { value } or { issues }.`)
   if ('then' in result) {
-    disregard(result)
+    ignoreRejection(result)
     return {
       valid: false,
       isAsync: true,

@@ -116,7 +116,7 @@ export interface AgentInBackground {
   /** Whether it is still running. */
   readonly isWorking: boolean
   /** Its result, or its newest output. */
-  readonly said: string
+  readonly output: string
   /** Calls back once it has ended. Returns a function that unsubscribes. */
   onEnd(listener: () => void): () => void
   /** Stops it. The loop reports its end. */

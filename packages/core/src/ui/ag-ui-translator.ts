@@ -1,6 +1,6 @@
 import type { RunEvent } from '../state/events.ts'
 import { textOf } from '../model/messages.ts'
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 import type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiUsage } from './ag-ui-event.ts'
 import type { HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
 import type { ErrorText } from './error-text.ts'

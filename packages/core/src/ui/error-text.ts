@@ -1,4 +1,4 @@
-import type { RunResult } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/run-result.ts'
 
 /** What a client learns of a failed run or subagent. */
 export interface ErrorTextOptions {

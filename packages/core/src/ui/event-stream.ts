@@ -1,5 +1,5 @@
 import type { RunEvent } from '../state/events.ts'
-import { refuse } from '../values/given.ts'
+import { refuse } from '../values/validators.ts'
 import { safeErrorText, type ErrorTextOptions } from './error-text.ts'
 import { MissedChunks } from './missed-chunks.ts'
 import type { UIMessageChunk } from './ui-message-chunk.ts'
@@ -9,8 +9,8 @@ import { AgUiTranslator } from './ag-ui-translator.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import type { RunOptions } from '../api/options.ts'
 import { replay } from '../api/resume.ts'
-import { foldSession, runsOf } from '../steps/fold-session.ts'
-import type { StepRecord } from '../steps/log.ts'
+import { foldSession, splitRuns } from '../steps/fold-session.ts'
+import type { StepRecord } from '../steps/step-record.ts'
 
 /** The source of a stream: a run, a `SharedRun`, or events from `recordedEvents`. */
 export type EventSource = (AsyncIterable<RunEvent> | Iterable<RunEvent>) & {
@@ -162,7 +162,7 @@ export async function recordedEvents(
   records: readonly StepRecord[],
   options: RunOptions,
 ): Promise<readonly RunEvent[]> {
-  const runs = runsOf(records)
+  const runs = splitRuns(records)
   const last = runs.at(-1)
   if (last === undefined) throw new ConfigurationError('These are not the records of a session: they contain no run.')
   if (last.some((record) => record.type === 'lap' && record.folds !== undefined))

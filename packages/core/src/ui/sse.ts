@@ -1,4 +1,4 @@
-import { refuse } from '../values/given.ts'
+import { refuse } from '../values/validators.ts'
 import type { Clock } from '../values/clock.ts'
 import { systemClock } from '../values/system-clock.ts'
 import { eventIdOf } from './event-ids.ts'

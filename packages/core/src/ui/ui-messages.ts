@@ -1,6 +1,6 @@
 import { resultContentOf } from '../model/content.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, shown, type Fields } from '../values/given.ts'
+import { fieldsOf, describeValue, type Fields } from '../values/validators.ts'
 import type { HistoryMessage } from '../conversation/history.ts'
 import { isJsonObject, jsonObjectOf, jsonOf, type Json } from '../values/json.ts'
 import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../model/messages.ts'
@@ -50,7 +50,7 @@ export function modelMessagesOf(messages: readonly UIMessageLike[]): readonly Hi
       default:
         return refuse(
           message.where,
-          `must have the role user or assistant, but it is ${shown(message.role)}`,
+          `must have the role user or assistant, but it is ${describeValue(message.role)}`,
           'Give one of these.',
         )
     }
@@ -88,12 +88,12 @@ interface CheckedMessage {
 /** Plain JavaScript, and a client, may send anything. */
 function checkedList(messages: unknown): readonly CheckedMessage[] {
   if (!Array.isArray(messages))
-    throw new ConfigurationError(`UI messages must be a list, but it is ${shown(messages)}.`)
+    throw new ConfigurationError(`UI messages must be a list, but it is ${describeValue(messages)}.`)
   return messages.map((message: unknown, index) => {
     const where = `uiMessages[${index}]`
     const { role, parts } =
       fieldsOf(message) ??
-      refuse(where, `must be a UIMessage, but it is ${shown(message)}`, 'Give { id, role, parts }.')
+      refuse(where, `must be a UIMessage, but it is ${describeValue(message)}`, 'Give { id, role, parts }.')
     if (!Array.isArray(parts)) return refuse(where, 'has no list of parts', 'Give UIMessages of the AI SDK 5 or later.')
     return {
       role,
@@ -199,7 +199,7 @@ function toolName({ type, toolName: dynamic }: Fields, where: string): string {
   if (typeof name === 'string' && isToolName.test(name)) return name
   return refuse(
     where,
-    `calls a tool ${shown(name)}, which no service takes as a name`,
+    `calls a tool ${describeValue(name)}, which no service takes as a name`,
     'A name has 1 to 128 letters, digits, dots, hyphens and underscores.',
   )
 }
@@ -268,12 +268,12 @@ function filePart({ mediaType: declaredType, url }: Fields, where: string): Cont
   const type = kindOf(mediaType)
   if (type === undefined)
     throw new ConfigurationError(
-      `${where} is a file of the type ${shown(mediaType)}. Models are shown images and PDFs: give its content as text.`,
+      `${where} is a file of the type ${describeValue(mediaType)}. Models are shown images and PDFs: give its content as text.`,
     )
   if (data !== undefined) return { type, source: { type: 'base64', media_type: data.mediaType, data: data.base64 } }
   if (!/^https?:\/\//i.test(url))
     throw new ConfigurationError(
-      `${where} is a file at ${shown(url)}, which a service cannot read. Give a data URL in base64, or an address that begins with https.`,
+      `${where} is a file at ${describeValue(url)}, which a service cannot read. Give a data URL in base64, or an address that begins with https.`,
     )
   return { type, source: { type: 'url', url } }
 }

@@ -134,7 +134,7 @@ export class AbortScope {
   }
 
   /** Sets a further check that may abort the run. It is called at each cancellation point. */
-  checkBy(check: () => void): void {
+  setCheck(check: () => void): void {
     this.#check = check
   }
 

@@ -13,7 +13,7 @@ export interface Deadline {
   /** Calls back once this many active milliseconds have passed, whatever the limit. Returns a function that cancels the callback. */
   after(ms: number, callback: () => void): () => void
   pause(): void
-  goOn(): void
+  resume(): void
   cancel(): void
 }
 
@@ -25,7 +25,7 @@ export const noDeadline: Deadline = Object.freeze<Deadline>({
   check: () => {},
   after: () => () => {},
   pause: () => {},
-  goOn: () => {},
+  resume: () => {},
   cancel: () => {},
 })
 
@@ -62,9 +62,9 @@ export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
       whole.pause()
       part.pause()
     },
-    goOn() {
-      whole.goOn()
-      part.goOn()
+    resume() {
+      whole.resume()
+      part.resume()
     },
     cancel: () => part.cancel(),
   }
@@ -147,7 +147,7 @@ class RunningDeadline implements Deadline {
     for (const timer of this.#timers ?? []) timer.stop()
   }
 
-  goOn(): void {
+  resume(): void {
     if (--this.#waiting > 0) return
     this.#since = this.#clock.now()
     this.#startTimer()

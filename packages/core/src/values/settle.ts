@@ -1,5 +1,5 @@
 import { isInstance } from './errors.ts'
-import type { Eventually } from './eventually.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import type { Clock } from './clock.ts'
 import type { AbortCause, AbortListener, AbortScope } from './abort.ts'
 
@@ -10,7 +10,7 @@ export type Settled<T> =
   | { readonly kind: 'left'; readonly cause: AbortCause }
 
 /** How long work may take to react to an abort, and the scope of that abort. */
-export interface Grace {
+export interface GracePeriod {
   readonly abort: AbortScope
   readonly graceMs: number
   readonly timers: Pick<Clock, 'after'>
@@ -23,9 +23,9 @@ export interface Grace {
  */
 export function settleWithin<T, R>(
   work: () => PromiseLike<T> | T,
-  grace: Grace,
-  mapSettlement: (settled: Settled<T>) => Eventually<R>,
-): Eventually<R> {
+  grace: GracePeriod,
+  mapSettlement: (settled: Settled<T>) => MaybePromise<R>,
+): MaybePromise<R> {
   let result: PromiseLike<T> | T
   let isPending: boolean
   try {
@@ -42,13 +42,13 @@ export function settleWithin<T, R>(
 /** One wait. It settles once, by whichever comes first: the work, or the end of the grace time after an abort. */
 class Waiter<T, R> implements AbortListener {
   readonly settled: Promise<R>
-  readonly #grace: Grace
-  readonly #mapSettlement: (settled: Settled<T>) => Eventually<R>
-  #resolve: ((result: Eventually<R>) => void) | undefined
+  readonly #grace: GracePeriod
+  readonly #mapSettlement: (settled: Settled<T>) => MaybePromise<R>
+  #resolve: ((result: MaybePromise<R>) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
   #stopTimer: (() => void) | undefined
 
-  constructor(work: PromiseLike<T>, grace: Grace, mapSettlement: (settled: Settled<T>) => Eventually<R>) {
+  constructor(work: PromiseLike<T>, grace: GracePeriod, mapSettlement: (settled: Settled<T>) => MaybePromise<R>) {
     this.#grace = grace
     this.#mapSettlement = mapSettlement
     this.settled = new Promise((resolve, reject) => {

@@ -43,7 +43,7 @@ export function matchesWildcard(pattern: string, text: string): boolean {
 }
 
 /** `3 items`, `1 item`. */
-export function many(count: number, what: string): string {
+export function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 

@@ -1,4 +1,4 @@
-import { fieldsOf, isEither, isFunction, isObject, isPositive, listOf, type Given } from '../values/given.ts'
+import { fieldsOf, isEither, isFunction, isObject, isPositive, listOf, type Validator } from '../values/validators.ts'
 import { headOf } from '../values/text.ts'
 import { type FileWork, fileWorkOf } from './file-work.ts'
 
@@ -67,7 +67,7 @@ export interface Background {
   /** Ended tasks whose end was not reported. They are returned again until they are marked as reported. */
   ended(): readonly TaskEnded[]
   /** The record now contains the ends of these tasks as reported, by this process or an earlier one. */
-  told(ids: readonly string[]): void
+  markReported(ids: readonly string[]): void
   /** False for a task of an earlier process. */
   knows(id: string): boolean
   /** What is known of a task of an earlier process, in a sentence for the model; undefined if nothing is known. */
@@ -78,18 +78,21 @@ export interface Background {
   leave(why: 'ended' | 'aborted'): readonly TaskLeft[]
 }
 
-const backgroundChecks: { readonly [field in keyof Background]?: Given } = {
+const backgroundChecks: { readonly [field in keyof Background]?: Validator } = {
   atEnd: isEither('wait', 'stop', 'keep'),
   waitMs: isPositive,
   running: isFunction,
   ended: isFunction,
-  told: isFunction,
+  markReported: isFunction,
   knows: isFunction,
   onEnd: isFunction,
   leave: isFunction,
 }
 
-export const isBackground: Given = isObject(`an object with ${listOf(Object.keys(backgroundChecks))}`, backgroundChecks)
+export const isBackground: Validator = isObject(
+  `an object with ${listOf(Object.keys(backgroundChecks))}`,
+  backgroundChecks,
+)
 
 const maxIdLength = 200
 const maxTextLength = 2_000

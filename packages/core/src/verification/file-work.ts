@@ -1,5 +1,5 @@
 import { headOf } from '../values/text.ts'
-import { fieldsOf } from '../values/given.ts'
+import { fieldsOf } from '../values/validators.ts'
 
 // Spec R-VERI-1.
 /**

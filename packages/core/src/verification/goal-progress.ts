@@ -34,12 +34,12 @@ type GoalRound = {
 }
 
 /** The last round, if nothing has changed since; otherwise, or without a round, undefined. */
-export function standingRound(spent: {
+export function currentRound(spent: {
   readonly goal?: GoalProgress | undefined
   readonly changes?: Changes | undefined
 }): GoalRound | undefined {
   const last = spent.goal?.last ?? null
-  return last !== null && last.changes === changesOf(spent) ? last : undefined
+  return last !== null && last.changes === changeCount(spent) ? last : undefined
 }
 
 /** Progress of goals that were just set. */
@@ -80,6 +80,6 @@ export type Changes = {
 }
 
 /** Number of calls that may have changed something, from the progress of a run. */
-export function changesOf({ changes }: { readonly changes?: Changes | undefined }): number {
+export function changeCount({ changes }: { readonly changes?: Changes | undefined }): number {
   return changes?.calls ?? 0
 }

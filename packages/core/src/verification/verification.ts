@@ -1,4 +1,4 @@
-import { isEither, isFunction, isObject, optional, type Given } from '../values/given.ts'
+import { isEither, isFunction, isObject, optional, type Validator } from '../values/validators.ts'
 
 // Spec R-VERI-2.
 /** How a run handles changes without a check. */
@@ -16,9 +16,9 @@ export interface Verification {
 }
 
 /** Minimum number of unchecked lines before a model is asked about them. */
-export const fewestUncheckedLines = 3
+export const minUncheckedLines = 3
 
-export const isVerification: Given = isObject("an object with mode, such as { mode: 'tell' }", {
+export const isVerification: Validator = isObject("an object with mode, such as { mode: 'tell' }", {
   mode: isEither('ask', 'tell'),
   checks: optional(isFunction),
 })

@@ -289,7 +289,7 @@ test('bounds the output of a stage', async () => {
       kind: 'done',
       message: 'm'.repeat(1e6),
       details: { all: 'd'.repeat(1e6) },
-      tells: [large, alien, opening, ...tells],
+      messages: [large, alien, opening, ...tells],
     }),
   }
   const { stageMessages } = await runWithStages([flood])

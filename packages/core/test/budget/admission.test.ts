@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { resume, type Model } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
-import { killedAfter, killedBefore } from '../support/killed.ts'
+import { killedAfter, killedBefore } from '../support/kill-process.ts'
 
 /** Records the calls of the admission port; `isOpen` decides whether a request is admitted. */
 function gated(isOpen = true): { readonly model: Model; readonly calledMethods: string[] } {

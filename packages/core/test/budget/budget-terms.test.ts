@@ -1,6 +1,6 @@
 // Tests R-STAND-10a and R-STAND-23a: how standing budgets are distinguished, and which models each one counts.
 import { expect, test } from 'vitest'
-import { budgetName, countsModel, type BudgetTerms } from '../../src/limits/standing.ts'
+import { budgetName, countsModel, type BudgetTerms } from '../../src/limits/standing-budgets.ts'
 
 test.each<[BudgetTerms, string]>([
   [{ per: 'day', usd: 20 }, '$20 a day'],

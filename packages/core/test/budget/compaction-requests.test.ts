@@ -31,7 +31,7 @@ import {
   until,
   isLive,
 } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 const cap = 2_000
 const question: CompactionRequest = {

@@ -24,7 +24,7 @@ import {
   type Run,
 } from '../support/harness.ts'
 import { tinyImage } from '../support/images.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 const cap = 4_000
 /** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */

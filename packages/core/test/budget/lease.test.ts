@@ -16,7 +16,7 @@ import {
 import type { StepStore } from '../../src/entries/steps.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** The maximum input of the first request: 1,000 around it, 16 and 2 bytes for the prompt. */
 const input = 1_000 + 16 + 2 + 2

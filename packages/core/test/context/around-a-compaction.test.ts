@@ -12,7 +12,7 @@ import {
 import { textOf } from '../../src/model/messages.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { begin, calls, failures, hook, reader, run, loopMessages, type Run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { isQuestion, windowedModel, type WindowOptions } from '../support/windowed-model.ts'
 import type { SdkMessage } from '../../src/index.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, reader, run, type RunTestOptions, type Run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 
 const prices: Prices = {

@@ -4,7 +4,7 @@ import { contextLayers, type ContextLayersOptions } from '../../src/context/laye
 import { replay, resume, type RunEvent, type RunOptions, type RunResult } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { calls, failures, isLive, json, reader, run, type Run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { isDeep, isWhole } from '../support/deep.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 

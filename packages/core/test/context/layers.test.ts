@@ -3,10 +3,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
-import type { Compaction, ContextView } from '../../src/context/port.ts'
+import type { Compaction, ContextView } from '../../src/context/context-manager.ts'
 import type { CompactionReply, CompactionRequest, CompactionTrigger } from '../../src/model/questions.ts'
 import { isToolResult, isToolUse, noUsage, textOf, type ModelMessage } from '../../src/model/messages.ts'
-import { checkReplaced } from '../../src/conversation/replaced-messages.ts'
+import { checkReplacement } from '../../src/conversation/replaced-messages.ts'
 import { transcriptProblems } from '../../src/testing/index.ts'
 import { project, Transcript, type TranscriptEntry } from '../../src/conversation/transcript.ts'
 import {
@@ -152,7 +152,7 @@ async function boundaryBy(
   const result = await compaction.run(scopeOf(replies, asked))
   if (result.kind === 'gave_up') return undefined
   // The loop would take it for a compaction that gave up.
-  expect(() => checkReplaced(transcript, result.messages)).not.toThrow()
+  expect(() => checkReplacement(transcript, result.messages)).not.toThrow()
   return boundaryOf(result.messages)
 }
 

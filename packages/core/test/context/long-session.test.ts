@@ -16,7 +16,7 @@ import type { LearnedContext } from '../../src/state/state.ts'
 import { createFakeClock, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader } from '../support/harness.ts'
 import { plainTokensOf } from '../support/conversations.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 import { isDeep, isWhole, sampled } from '../support/deep.ts'
 

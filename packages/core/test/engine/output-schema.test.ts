@@ -4,7 +4,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { outputThatFits } from '../../src/entries/adapters.ts'
+import { outputSchemaFromCheck } from '../../src/entries/adapters.ts'
 import {
   streamRun,
   outputSchema,
@@ -105,7 +105,7 @@ describe('an answer that does not fit', () => {
 
   test('because it is too deep to check is sent back, and the run continues', async () => {
     const deeper = (value: unknown): number => (Array.isArray(value) ? 1 + deeper(value[0]) : 0)
-    const output = outputThatFits({}, (value) => ({ fits: true, value: deeper(value) }))
+    const output = outputSchemaFromCheck({}, (value) => ({ fits: true, value: deeper(value) }))
     const depth = 100_000
     const { result } = await asked(['['.repeat(depth) + ']'.repeat(depth), '[[]]'], output)
     expect(result?.structured_output).toBe(2)
@@ -120,7 +120,11 @@ describe('a schema that returns values of the wrong type (R-OUT-5a)', () => {
 
   test.each<[what: string, validate: () => unknown, message: string]>([
     ['throws', () => new URL('nowhere'), 'its check failed: Invalid URL'],
-    ['gives nothing', () => undefined, 'its check failed: The schema (own) returned no result: expected { value } or { issues }'],
+    [
+      'gives nothing',
+      () => undefined,
+      'its check failed: The schema (own) returned no result: expected { value } or { issues }',
+    ],
     ['returns issues that are not a list', () => ({ issues: { message: 'too small' } }), 'too small'],
     ['returns an issue without a message', () => ({ issues: [{}, null] }), doesNotMatch],
     ['returns an invalid path', () => ({ issues: [{ message: 'too small', path: null }] }), 'too small'],

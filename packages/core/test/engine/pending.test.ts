@@ -8,7 +8,7 @@ import {
   type QueryOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import { foldSession, runsOf, type StepRecord, type StoredSession } from '../../src/entries/steps.ts'
+import { foldSession, splitRuns, type StepRecord, type StoredSession } from '../../src/entries/steps.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { hook } from '../support/harness.ts'
 
@@ -21,7 +21,7 @@ class Store {
     // A JSON round trip returns the same value.
     const records = JSON.parse(JSON.stringify(this.records)) as readonly StepRecord[]
     return {
-      ...foldSession(runsOf(records)),
+      ...foldSession(splitRuns(records)),
       sessionId: 's',
       log: { keeps: 'all', append: (record) => void this.records.push(record), flush: () => undefined },
     }

@@ -3,7 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { judgedGoal } from '../../src/goals/judged-goal.ts'
 import { textOf } from '../../src/model/messages.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { answered, answers, changedBy, counts, failed, judge, met, runs, says, shownTo, works } from './judging.ts'
+import {
+  answered,
+  answers,
+  changedBy,
+  counts,
+  failed,
+  judge,
+  met,
+  runs,
+  says,
+  shownTo,
+  works,
+} from './judge-support.ts'
 import { judgeUnreadable, nothingToQuote, quoteNotFound } from '../../src/goals/judge-texts.ts'
 
 const output = `

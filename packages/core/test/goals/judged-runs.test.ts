@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { certificate, judgedGoal, replay, resume } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { json, run, tool, type RunTestOptions } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const output = 'Test Files  2 passed (2) in 3.4 s'
 const shell = tool('Bash', output, { onUnknownOutcome: 'rerun' })

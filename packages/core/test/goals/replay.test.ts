@@ -10,10 +10,10 @@ import {
   type RunOptions,
   type StepRecord,
 } from '../../src/index.ts'
-import { misfitOfRecord } from '../../src/entries/steps.ts'
+import { validateRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, json, run, tool } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** A goal that passes after this many failures. The number of checks does not depend on the process. */
 function goalThatFails(times: number, checks: { count: number }): Goal {
@@ -65,7 +65,7 @@ test('continues a run that was killed after any record with its tries, and repla
   for (let count = 1; count < completeRun.steps.records.length; count++) {
     const checks = { count: 0 }
     const records = await killedAfter(count, { ...options(), until: [goalThatFails(3, checks)] })
-    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+    expect(records.map(validateRecord)).toEqual(records.map(() => undefined))
     // A check in flight is run again, with the same result.
     const recorded = records.filter((record) => record.type === 'result' && record.key.includes('/goal:')).length
     checks.count = recorded

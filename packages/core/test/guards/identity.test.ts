@@ -4,7 +4,7 @@ import { any, certificate, noProgress, resume, StopSignal, type Guard } from '..
 import { StepsLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, reader, run } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 const tools = [reader('Look')]
 /** A hook that always requests to continue. */

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noProgress, type StopHook } from '../../src/index.ts'
 import { equalAnswersReminder, equalErrorsReminder, failingEditsReminder } from '../../src/limits/guard-texts.ts'
-import { afterCalls, afterSentBack, repeatedIn, type RepetitionProgress } from '../../src/limits/repetition.ts'
+import { afterCalls, afterAnswerSentBack, repeatedIn, type RepetitionProgress } from '../../src/limits/repetition.ts'
 import { tool as makeTool } from '../../src/tools/define-tool.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, json, reader, run, loopMessages, tool } from '../support/harness.ts'
@@ -151,7 +151,7 @@ test('keep a small JSON count, which names only what the newest turn repeats', (
       const turns = new Map<number, number>()
       for (const step of drawnSteps) {
         const isAnswer = typeof step === 'number'
-        progress = isAnswer ? afterSentBack(progress, step) : afterCalls(progress, step)
+        progress = isAnswer ? afterAnswerSentBack(progress, step) : afterCalls(progress, step)
         const errors = new Set(isAnswer ? [] : step.flatMap(({ error }) => error ?? []))
         for (const error of errors) turns.set(error, (turns.get(error) ?? 0) + 1)
         const repeated = repeatedIn(progress)

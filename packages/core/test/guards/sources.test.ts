@@ -4,7 +4,7 @@ import { any, noProgress, type AgentTool, type Guard, type ModelRequest } from '
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../../src/compat/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader, resultTexts, type RunTestOptions, type Run } from '../support/harness.ts'
-import { runChecked, beginChecked } from '../support/watched.ts'
+import { runChecked, beginChecked } from '../support/checked-run.ts'
 
 describe('guards and cancellation sources', () => {
   test('treat null as nothing', async () => {

@@ -11,7 +11,7 @@ import {
   type GuardCall,
   type ModelMessage,
 } from '../../src/index.ts'
-import { lastCallsIn } from '../../src/limits/last-calls.ts'
+import { lastCallsOf } from '../../src/limits/last-calls.ts'
 import { ToolCallHook } from '../../src/compat/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { reader, run } from '../support/harness.ts'
@@ -61,11 +61,11 @@ describe('lastCalls', () => {
       { role: 'assistant', content: calls },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'Look-1', content: 'seen' }] },
     ]
-    expect(lastCallsIn(asked, String)).toEqual(called(['Look', 'submit'], ['ok', 'pending']))
-    expect(lastCallsIn([...asked, { role: 'assistant', content: [{ type: 'text', text: 'done' }] }], String)).toEqual(
+    expect(lastCallsOf(asked, String)).toEqual(called(['Look', 'submit'], ['ok', 'pending']))
+    expect(lastCallsOf([...asked, { role: 'assistant', content: [{ type: 'text', text: 'done' }] }], String)).toEqual(
       [],
     )
-    expect(lastCallsIn([], String)).toEqual([])
+    expect(lastCallsOf([], String)).toEqual([])
   })
 })
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { resume, startRun, Transcript, type ModelMessage } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, reader, run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const contentsOf = (messages: readonly ModelMessage[]): readonly unknown[] => messages.map(({ content }) => content)
 const note = (text: string, trigger: 'beforeExecution' | 'beforeStep' = 'beforeExecution') =>

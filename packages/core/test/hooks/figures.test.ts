@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { CallableHook, resume, type HookContext, type Permissions, type RunOptions } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices as prices, reader, run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const usage = { input_tokens: 300, output_tokens: 40 }
 

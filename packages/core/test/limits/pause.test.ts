@@ -11,7 +11,7 @@ import {
   stepLimit,
   type RunOptions,
 } from '../../src/index.ts'
-import type { LimitAnswer, LimitRequest } from '../../src/state/limit-question.ts'
+import type { LimitAnswer, LimitRequest } from '../../src/state/limit-request.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import {
   begin,
@@ -25,7 +25,7 @@ import {
   until,
   type RunTestOptions,
 } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** Answers in order, and records its questions. */
 function answering(...answers: readonly (LimitAnswer | 'double')[]) {

@@ -9,7 +9,7 @@ import { laterWaits, WaitTime } from '../../src/model/service-waits.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { agent, byPrompt, notesIn, start } from '../support/background.ts'
 import { begin, calls, dollarATokenPrices, reader, run, subagent, tick, until } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 const hour = 3_600_000
 const limit = (retryAfterMs: number | null = 60_000, more: Partial<ModelErrorInit> = {}) => ({

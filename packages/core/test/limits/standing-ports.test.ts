@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, resume, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, reader, run, tick, until, type RunTestOptions } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** Standing budgets that grant the configured amount, and count how much of it is settled. */
 function portOf(answer: (request: StandingRequest, settle: () => void) => unknown) {

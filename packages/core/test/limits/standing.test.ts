@@ -12,7 +12,7 @@ import {
 import { budgetWaitText, limitOfResult } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, reader, run, until, type RunTestOptions } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** A budget in memory: the reserved amounts, and which of them were settled. */
 class Purse implements StandingBudgets {

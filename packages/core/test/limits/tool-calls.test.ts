@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigurationError, resume, streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, reader, run, subagent, tool, type Run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** The result that the model got for each call, in order. */
 function resultsIn(state: Run['state']): readonly string[] {

@@ -1,6 +1,6 @@
 // Tests what a run shows when it does something other than a plain turn (R-TERM-23).
 import type { RunEvent } from '../../src/state/events.ts'
-import type { IterationReason } from '../../src/limits/allowance.ts'
+import type { IterationReason } from '../../src/limits/transition-rules.ts'
 import { expect, test } from 'vitest'
 import { RunActivity } from '../../src/live-session/run-activity.ts'
 

@@ -5,7 +5,7 @@ import { tool } from '../../src/tools/define-tool.ts'
 import type { QueryOptions } from '../../src/api/query-options.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'
-import { course, looks, sessionOf, eventLines } from './support.ts'
+import { eventLinesWithoutMessages, looks, sessionOf, eventLines } from './support.ts'
 
 test('a prompt starts a run, and all of it is reported in order', async () => {
   const { session, events } = sessionOf([{ text: 'Hello.' }])
@@ -36,7 +36,7 @@ test('a message during a run is taken by it; one that is too late starts the nex
   })
   session.prompt('go', { id: 'first' })
   await session.settled()
-  expect(course(events)).toEqual([
+  expect(eventLinesWithoutMessages(events)).toEqual([
     'run_start run1 first',
     'taken steer 2',
     'run_end completed',
@@ -66,7 +66,7 @@ test('a call that a person has to allow waits for the answer, and is withdrawn b
   })
   session.prompt('again')
   await session.settled()
-  expect(course(events)).toEqual([
+  expect(eventLinesWithoutMessages(events)).toEqual([
     'run_start run1 message1',
     'question Look',
     'question_closed answered',
@@ -111,7 +111,7 @@ test('an interruption ends the run like a person would and keeps the partial rep
   })
   session.prompt('go', { id: 'first' })
   await session.settled()
-  expect(course(events)).toEqual([
+  expect(eventLinesWithoutMessages(events)).toEqual([
     'run_start run1 first',
     'run_end aborted_streaming',
     'run_start run2 second',
@@ -140,7 +140,7 @@ test('queued messages are returned on request, and no run takes them', async () 
   expect(session.retract('b')).toBe(false)
   expect(session.interrupt({ queue: 'give_back' }).givenBack.map(({ id }) => id)).toEqual(['c', 'a'])
   await session.settled()
-  expect(course(events)).toEqual(['run_start run1 message1', 'run_end aborted_streaming'])
+  expect(eventLinesWithoutMessages(events)).toEqual(['run_start run1 message1', 'run_end aborted_streaming'])
   expect(session.interrupt()).toEqual({ wasRunning: false, stillQueued: [], givenBack: [] })
 })
 
@@ -152,8 +152,8 @@ test('an urgent message ends the run and starts the next one', async () => {
   })
   session.prompt('go', { id: 'first' })
   await session.settled()
-  expect(course(events).slice(0, 2)).toEqual(['run_start run1 first', 'run_end aborted_streaming'])
-  expect(course(events).slice(2)).toEqual(['run_start run2 now', 'run_end completed'])
+  expect(eventLinesWithoutMessages(events).slice(0, 2)).toEqual(['run_start run1 first', 'run_end aborted_streaming'])
+  expect(eventLinesWithoutMessages(events).slice(2)).toEqual(['run_start run2 now', 'run_end completed'])
 })
 
 test('a setting applies from the next request on, and an invalid one is rejected and changes nothing', async () => {
@@ -198,7 +198,7 @@ test('a conversation is compacted in a run of its own, after the current run', a
   session.compact('keep the names')
   session.prompt('behind it', { id: 'behind' })
   await session.settled()
-  expect(course(events).slice(8)).toEqual([
+  expect(eventLinesWithoutMessages(events).slice(8)).toEqual([
     'run_start run5 last',
     'taken behind 1',
     'run_end completed',
@@ -213,7 +213,7 @@ test('a run that cannot begin reports the message that it would have begun with,
   session.prompt('/compact', { id: 'c' })
   session.prompt('hi', { id: 'm' })
   await session.settled()
-  expect(course(events)).toEqual(['failed', 'run_start run2 m', 'run_end completed'])
+  expect(eventLinesWithoutMessages(events)).toEqual(['failed', 'run_start run2 m', 'run_end completed'])
   expect(events.find(({ type }) => type === 'failed')).toMatchObject({ givenBack: [{ id: 'c', content: '/compact' }] })
 })
 
@@ -224,7 +224,7 @@ test('the end of a session interrupts the current run, closes each resource once
   session.prompt('go')
   session.prompt('waits', { id: 'waits', when: 'later' })
   await Promise.all([session.close(), session.close()])
-  expect(course(events)).toEqual(['run_start run1 message1', 'run_end aborted_streaming', 'closed'])
+  expect(eventLinesWithoutMessages(events)).toEqual(['run_start run1 message1', 'run_end aborted_streaming', 'closed'])
   expect(ends).toBe(1)
   expect(session.snapshot).toMatchObject({ status: 'closed', queue: [{ id: 'waits' }], canResume: false })
   expect(() => session.prompt('more')).toThrow('The session is closed.')
@@ -242,7 +242,7 @@ test('an error of a listener is ignored, and a removed listener is not called ag
   session.prompt('go')
   await session.settled()
   expect(calls).toBe(1)
-  expect(course(events).at(-1)).toBe('run_end completed')
+  expect(eventLinesWithoutMessages(events).at(-1)).toBe('run_end completed')
 })
 
 test('reports figures, the next stop and the content of the window', async () => {
@@ -290,7 +290,7 @@ test('a command that ends between runs changes the session', async () => {
     waitMs: 1_000,
     running: () => [],
     ended: () => [],
-    told: () => undefined,
+    markReported: () => undefined,
     knows: () => false,
     fateOf: () => undefined,
     onEnd(listener) {

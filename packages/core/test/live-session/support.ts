@@ -49,7 +49,7 @@ export function eventLines(events: readonly SessionEvent[]): readonly string[] {
 }
 
 /** The same without messages. */
-export function course(events: readonly SessionEvent[]): readonly string[] {
+export function eventLinesWithoutMessages(events: readonly SessionEvent[]): readonly string[] {
   return eventLines(events).filter((line) => !line.startsWith('message'))
 }
 

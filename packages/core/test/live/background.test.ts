@@ -14,8 +14,8 @@ import {
 import type { Background } from '../../src/entries/adapters.ts'
 import {
   DurableStepEngine,
-  type EffectScope,
-  type Eventually,
+  type SideEffectScope,
+  type MaybePromise,
   type StepKey,
   type StepOptions,
   type StepResult,
@@ -36,7 +36,7 @@ import {
   until,
   type RunningRun,
 } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { noProgressNudge } from '../../src/limits/guard-texts.ts'
 import { answerAgain } from '../../src/run/turn-texts.ts'
 
@@ -184,10 +184,10 @@ describe('an answer while something still runs', () => {
     class LateSteps extends DurableStepEngine {
       override run<T>(
         key: StepKey,
-        effect: (scope: EffectScope) => Eventually<T>,
+        effect: (scope: SideEffectScope) => MaybePromise<T>,
         options: StepOptions<T>,
-      ): Eventually<StepResult<T>> {
-        const late = async (scope: EffectScope): Promise<T> => {
+      ): MaybePromise<StepResult<T>> {
+        const late = async (scope: SideEffectScope): Promise<T> => {
           if (key.includes('/background:')) end('a')
           return effect(scope)
         }

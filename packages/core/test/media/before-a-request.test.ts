@@ -19,7 +19,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/te
 import { ask } from '../support/engine.ts'
 import { begin, calls, failures, json, reader, run, tool, type RunTestOptions } from '../support/harness.ts'
 import { gifHead, imageOf, pdf, png, pngHead, tinyImage } from '../support/images.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const hugeImage = imageOf(pngHead(9_000, 6_000))
 const sentence = 'The image is 9000x6000 px; at most 8000x8000 are accepted. Make it smaller.'

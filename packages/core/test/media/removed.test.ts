@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../../src/index.ts'
-import { namedMedia, holdsMedia, mediaIn, withoutMedia } from '../../src/model/media/places.ts'
+import { namedMedia, containsMedia, mediaIn, withoutMedia } from '../../src/model/media/places.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader, run, tool } from '../support/harness.ts'
 import { tinyImage as image } from '../support/images.ts'
@@ -70,7 +70,7 @@ describe('an entry that names removed media', () => {
             })
         for (const [index, block] of blocks(changed).entries())
           expect([blocks(messages)[index], text('gone')]).toContainEqual(block)
-        expect(changed.map((message) => holdsMedia(message)).length).toBe(2)
+        expect(changed.map((message) => containsMedia(message)).length).toBe(2)
       }),
     )
   })
@@ -126,7 +126,7 @@ describe('an image that the service refuses', () => {
   test('ends the run with all images removed when one is named again, so that the next run continues', async () => {
     const { terminal, state, transitions } = await run(() => refusal(named), {}, { prompt })
     expect([terminal.reason, transitions]).toEqual(['image_error', ['media_recovery']])
-    expect(state.transcript.messages().some(holdsMedia)).toBe(false)
+    expect(state.transcript.messages().some(containsMedia)).toBe(false)
   })
 
   test('does not end a later run of the session when there were too many', async () => {

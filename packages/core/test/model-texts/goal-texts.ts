@@ -39,7 +39,7 @@ export const samples: SamplesOf<typeof import('../../src/goals/goal-texts.ts')> 
       false,
     ],
   ],
-  goOnUnmetText: [
+  continueUnmetText: [
     [{ met: false, checks: [check], tampered: [], changedTests: [], changes: 0 }],
     [{ met: false, checks: [], tampered: [], changedTests: [], changes: 0 }],
   ],

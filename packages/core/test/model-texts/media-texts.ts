@@ -11,8 +11,8 @@ export const samples: SamplesOf<typeof import('../../src/model/media/media-texts
   imageTooLarge: [['6 MB', '5 MB', 'Make it smaller.']],
   pdfTooLong: [[120, 100]],
   documentTooLarge: [['30 MB', '28 MB']],
-  mostImages: [[100]],
-  mostEncoded: [[28]],
-  mostPages: [[100]],
+  tooManyImages: [[100]],
+  tooManyBytes: [[28]],
+  tooManyPages: [[100]],
   largeAmongMany: [[20, 2_000]],
 }

@@ -21,7 +21,7 @@ import {
   loopMessages,
   tool,
 } from '../support/harness.ts'
-import { killedBefore, killedBeforeIteration } from '../support/killed.ts'
+import { killedBefore, killedBeforeIteration } from '../support/kill-process.ts'
 
 /** Looks, then writes; looks and writes again; then finishes. */
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {

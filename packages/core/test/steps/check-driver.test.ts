@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   DurableStepEngine,
   foldSession,
-  type Eventually,
+  type MaybePromise,
   type StepRecord,
   type StepResult,
   type StepEngineOptions,
@@ -126,22 +126,22 @@ describe('a step engine that breaks one promise is detected', () => {
     class Hasty extends DurableStepEngine {
       override run<T>(
         ...[key, effect, options, scope]: Parameters<DurableStepEngine['run']>
-      ): Eventually<StepResult<T>> {
-        return super.run(key, effect, { ...options, sync: 'none' }, scope) as Eventually<StepResult<T>>
+      ): MaybePromise<StepResult<T>> {
+        return super.run(key, effect, { ...options, sync: 'none' }, scope) as MaybePromise<StepResult<T>>
       }
     }
     class Eager extends DurableStepEngine {
       override run<T>(
         ...[key, effect, options, scope]: Parameters<DurableStepEngine['run']>
-      ): Eventually<StepResult<T>> {
-        return super.run(key, effect, { ...options, onUnfinished: 'rerun' }, scope) as Eventually<StepResult<T>>
+      ): MaybePromise<StepResult<T>> {
+        return super.run(key, effect, { ...options, onUnfinished: 'rerun' }, scope) as MaybePromise<StepResult<T>>
       }
     }
     class Blind extends DurableStepEngine {
       override run<T>(
         ...[key, effect, { digest: _digest, ...options }, scope]: Parameters<DurableStepEngine['run']>
-      ): Eventually<StepResult<T>> {
-        return super.run(key, effect, options, scope) as Eventually<StepResult<T>>
+      ): MaybePromise<StepResult<T>> {
+        return super.run(key, effect, options, scope) as MaybePromise<StepResult<T>>
       }
     }
     class Fickle extends DurableStepEngine {

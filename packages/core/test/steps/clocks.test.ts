@@ -1,7 +1,7 @@
 // Tests R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: clocks that show a wrong time.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
-import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/entries/steps.ts'
+import { createMemorySteps, validateRecord, splitRuns, systemClock, type Clock } from '../../src/entries/steps.ts'
 import { accountOf, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
@@ -74,7 +74,7 @@ describe('a clock that is set back', () => {
       [0, 300],
     ])
     expect([terminal.reason, terminal.durationMs, terminal.summary.apiMs]).toEqual(['completed', 300, 300])
-    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+    expect(records.map(validateRecord)).toEqual(records.map(() => undefined))
   })
 
   test('does not stretch the time limit', async () => {
@@ -112,11 +112,11 @@ describe('a record of a clock that was set back', () => {
 
   test('is valid, and its negative durations are read as none', async () => {
     const records = await setBack()
-    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
-    const [run = []] = runsOf(records)
+    expect(records.map(validateRecord)).toEqual(records.map(() => undefined))
+    const [run = []] = splitRuns(records)
     expect(run.flatMap((record) => (record.type === 'result' ? [record.durationMs] : []))).toEqual([0, 0, 200])
     const stage = { type: 'stage', stage: { phase: 'ended', durationMs: -5 } } as unknown as StepRecord
-    expect(runsOf([...records, stage])[0]?.at(-1)).toMatchObject({ stage: { durationMs: 0 } })
+    expect(splitRuns([...records, stage])[0]?.at(-1)).toMatchObject({ stage: { durationMs: 0 } })
   })
 
   test('has an account, a what-if result and a replay, also when it was not read through a session', async () => {

@@ -5,7 +5,7 @@ import { recordedWork } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { agent, byPrompt, start } from '../support/background.ts'
 import { calls, dollarATokenPrices as prices, json, run, tool } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** A run with a background agent that writes three times; `written` contains the keys of the writes. */
 function world(written: string[]): RunOptions {

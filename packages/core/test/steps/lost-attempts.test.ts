@@ -4,7 +4,7 @@ import { replay, resume, type RunOptions, type StepRecord } from '../../src/inde
 import { accountOf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const done: ScriptedReply = { text: 'done', usage }

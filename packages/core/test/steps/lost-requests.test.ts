@@ -5,7 +5,7 @@ import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { sampled } from '../support/deep.ts'
 import { calls, dollarATokenPrices as prices, json, reader, run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const verdict = { text: 'fine', usage: { input_tokens: 300, output_tokens: 40 } }
 

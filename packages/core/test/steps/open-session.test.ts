@@ -3,7 +3,7 @@ import { array, assert, asyncProperty, constantFrom } from 'fast-check'
 import { expect, test } from 'vitest'
 import { HaltingError, streamRun, startRun } from '../../src/index.ts'
 import {
-  checkSessionGiven,
+  validateSessionArguments,
   createMemorySteps,
   createOpenSession,
   decodeRecords,
@@ -171,10 +171,10 @@ test.each([
   '0000-01-01T00:00:00Z',
   '2026-01-31',
 ])('rejects the time %s, which databases store differently', (createdAt) => {
-  expect(() => checkSessionGiven('s', { createdAt })).toThrow('createdAt must be a time in ISO 8601')
+  expect(() => validateSessionArguments('s', { createdAt })).toThrow('createdAt must be a time in ISO 8601')
 })
 
 test.each(['2024-02-29T23:59:59Z', '2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00.123456Z'])(
   'accepts the time %s',
-  (createdAt) => expect(() => checkSessionGiven('s', { createdAt })).not.toThrow(),
+  (createdAt) => expect(() => validateSessionArguments('s', { createdAt })).not.toThrow(),
 )

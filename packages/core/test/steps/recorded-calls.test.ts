@@ -4,7 +4,7 @@ import { resume, type AgentTool, type RunOptions, type Permissions, type StepRec
 import { CostLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, resultTexts, tool } from '../support/harness.ts'
-import { killedBefore, killedBeforeIteration } from '../support/killed.ts'
+import { killedBefore, killedBeforeIteration } from '../support/kill-process.ts'
 import { notRunReasons } from '../../src/tools/result-texts.ts'
 
 /** A first turn with these calls, and an answer. */

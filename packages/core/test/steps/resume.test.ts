@@ -28,7 +28,7 @@ import {
   isLive,
   subagent,
 } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
   const turn = messages.filter(({ role }) => role === 'assistant').length

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hanging, reader } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 /** A model whose first replies take this long, and which hangs after them. */
 function slow(clock: FakeClock, replies: readonly ScriptedReply[], seconds: number) {

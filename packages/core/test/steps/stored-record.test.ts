@@ -1,7 +1,7 @@
 // Tests R-JOUR-4b: a stored record is validated when it is read, and the error names what is invalid.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, tool } from '../../src/index.ts'
-import { createMemorySteps, misfitOfRecord, type StepRecord } from '../../src/entries/steps.ts'
+import { createMemorySteps, validateRecord, type StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
 async function recorded(): Promise<readonly StepRecord[]> {
@@ -43,7 +43,7 @@ const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.
 describe('a stored record', () => {
   test('of a run is valid, also with unknown fields', async () => {
     const records = await recorded()
-    expect(records.map((record) => misfitOfRecord({ ...record, later: { field: 1 } }))).toEqual(
+    expect(records.map((record) => validateRecord({ ...record, later: { field: 1 } }))).toEqual(
       records.map(() => undefined),
     )
   })
@@ -70,13 +70,13 @@ describe('a stored record', () => {
     ['end.spent.turns', null, 'spent.turns must be a number, but it is null'],
     ['result.value.anything', nested(20_000), 'it is nested more than 400 levels deep'],
   ])('%s', async (path, value, misfit) => {
-    expect(misfitOfRecord(withOther(await recorded(), path, value))).toContain(misfit)
+    expect(validateRecord(withOther(await recorded(), path, value))).toContain(misfit)
   })
 
   test('of a run with a goal is valid, and so is one from before goals existed', async () => {
     const records = await recordedGoal()
     expect(records.some((record) => record.type === 'result' && record.key.endsWith('goal:1:answer'))).toBe(true)
-    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+    expect(records.map(validateRecord)).toEqual(records.map(() => undefined))
   })
 
   const checks = [{ name: 'npm test', met: false, exitCode: 'one', durationMs: 0, tail: '' }]
@@ -101,7 +101,7 @@ describe('a stored record', () => {
     const [type = '', ...names] = path.split('.')
     const isRound = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/goal:')
     const named = type === 'goal' ? records.filter(isRound) : records
-    expect(misfitOfRecord(withOther(named, [type === 'goal' ? 'result' : type, ...names].join('.'), value))).toContain(
+    expect(validateRecord(withOther(named, [type === 'goal' ? 'result' : type, ...names].join('.'), value))).toContain(
       misfit,
     )
   })
@@ -109,10 +109,10 @@ describe('a stored record', () => {
   test('of a call is a call even if the model named it like a round of checks', async () => {
     const result = (await recorded()).find((record) => record.type === 'result' && record.key.includes('/tool:'))
     const key = 'run1/tool:1:0:x/goal:1:answer'
-    expect(misfitOfRecord({ ...result, key })).toBeUndefined()
+    expect(validateRecord({ ...result, key })).toBeUndefined()
   })
 
   test.each([null, 1, 'text', [], {}])('is an object with a type: %j is not', (value) => {
-    expect(misfitOfRecord(value)).toBeTypeOf('string')
+    expect(validateRecord(value)).toBeTypeOf('string')
   })
 })

@@ -76,7 +76,7 @@ export function processWith(overrides: Partial<Pick<Background, 'atEnd' | 'waitM
         how === 'running' ? [{ type: 'started', id, description: `task ${id}` }] : [],
       ),
     ended: () => [...state].flatMap(([id, how]) => (how !== 'running' && !reported.has(id) ? [how] : [])),
-    told: (ids) => ids.forEach((id) => reported.add(id)),
+    markReported: (ids) => ids.forEach((id) => reported.add(id)),
     knows: (id) => state.has(id),
     onEnd(listener) {
       listeners.add(listener)

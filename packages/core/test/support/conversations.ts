@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { type ContentBlock, type MessageContent, type ModelMessage, noUsage } from '../../src/model/messages.ts'
-import type { CompactionScope, ContextView } from '../../src/context/port.ts'
+import type { CompactionScope, ContextView } from '../../src/context/context-manager.ts'
 import type { CompactionReply, CompactionRequest } from '../../src/model/questions.ts'
 import { sizesOf } from '../../src/context/sizes.ts'
 import { estimateMessages, roughTokens } from '../../src/model/tokens.ts'

@@ -10,7 +10,7 @@ import {
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, reader, results, resultTexts, run, until } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const agent = (limits: Partial<ChildRun>): AgentTool => ({
   name: 'Agent',

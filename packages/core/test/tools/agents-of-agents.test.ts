@@ -25,7 +25,7 @@ import {
   tool,
   until,
 } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 import { lastResultOfAgent } from '../../src/tool-calls/call-texts.ts'
 
 type Spawn = (input: { readonly prompt: string }, context: SpawnContext) => ChildRun

@@ -4,7 +4,7 @@ import { replay, resume, type RunOptions, type StepRecord } from '../../src/inde
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { agent, byPrompt, chargesIn, notesIn, openTokens, processWith, start } from '../support/background.ts'
 import { begin, calls, json, run, loopMessages, tool } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 describe('a killed run with background agents', () => {
   const script = byPrompt({

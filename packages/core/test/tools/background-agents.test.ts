@@ -200,9 +200,9 @@ describe('a background agent', () => {
     const look = tool('Stop', async (_input, { agents }) => {
       const [id = ''] = agents?.ids ?? []
       const found = agents?.find(id)
-      seen.push([found?.isWorking, found?.said])
+      seen.push([found?.isWorking, found?.output])
       await found?.stop()
-      seen.push([found?.isWorking, found?.said])
+      seen.push([found?.isWorking, found?.output])
       return 'stopped'
     })
     const quick = reader('Look')

@@ -23,7 +23,7 @@ import {
   type RunTestOptions,
   type Run,
 } from '../support/harness.ts'
-import { runChecked } from '../support/watched.ts'
+import { runChecked } from '../support/checked-run.ts'
 
 const unknownOutcome = expect.stringMatching(/^The outcome of this call is unknown/u) as string
 const notRun = 'Not run: the run failed before this call'

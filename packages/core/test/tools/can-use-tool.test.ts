@@ -16,7 +16,7 @@ import { foldSession } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { begin, calls, hook, resultTexts, run, tick, tool, until } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 const rule = (toolName: string, destination: PermissionUpdate['destination'] = 'session'): PermissionUpdate => ({
   type: 'addRules',

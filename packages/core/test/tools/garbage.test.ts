@@ -13,7 +13,7 @@ import {
   tool,
   toolEnds,
 } from '../support/harness.ts'
-import { runChecked } from '../support/watched.ts'
+import { runChecked } from '../support/checked-run.ts'
 
 /** A value that plain JavaScript code can return where the types forbid it. */
 const untyped = (value: unknown): never => value as never

@@ -14,7 +14,7 @@ import {
 import { largeResultLimit, textOf, type LargeResult, type LargeResults } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import type { ContentBlock } from '../../src/model/messages.ts'
-import { shortened, wholeTextOf } from '../../src/tools/shortened.ts'
+import { shortened, wholeTextOf } from '../../src/tools/shortened-result.ts'
 import {
   begin,
   calls,
@@ -28,7 +28,7 @@ import {
   until,
   type Run,
 } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { lostReasons } from '../../src/tools/result-texts.ts'
 
 const lines = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { resume, Transcript, type Json, type RunOptions, type ToolContext } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, results, run, tool } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 /** The memos that a call finds: of earlier messages, and of its own. */
 function found({ state, memos }: ToolContext): readonly [earlier: readonly Json[], here: readonly Json[]] {

@@ -14,7 +14,7 @@ import {
 import type { CanUseTool } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** A tool whose precheck fails as long as `why` has a text, and that records its calls. */
 function precheckedTool(failure: Tool['precheck'] | undefined, log: string[] = []): Tool {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type Permissions } from '../../src/index.ts'
 import { calls, hook, json, reader, resultTexts, run, tool } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 import { scriptedModel, createFakeClock } from '../../src/testing/index.ts'
 
 const names = ['A', 'B', 'C', 'D'] as const

@@ -26,7 +26,7 @@ import {
   type RunTestOptions,
   type Left,
 } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { killedBefore } from '../support/kill-process.ts'
 
 const minute = 60_000
 

@@ -18,7 +18,7 @@ import {
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, reader, resultTexts, run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 /** A dollar a token, and a hundred for each search. */
 const fee = 100

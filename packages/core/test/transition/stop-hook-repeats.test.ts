@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, StopHook } from '../../src/index.ts'
-import { misfitOfRecord } from '../../src/entries/steps.ts'
+import { validateRecord } from '../../src/entries/steps.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, reader, run, tool } from '../support/harness.ts'
 
@@ -103,9 +103,9 @@ describe('a stop hook that blocks three times for the same reason', () => {
       ['second', 1],
     ])
     expect(state.spent.stopHookBlocks).toEqual(blocks)
-    expect(misfitOfRecord(last)).toBeUndefined()
+    expect(validateRecord(last)).toBeUndefined()
     const spent = { ...last?.lap.spent, stopHookBlocks: [{ hook: 1 }] }
-    expect(misfitOfRecord({ ...last, lap: { ...last?.lap, spent } })).toContain('stopHookBlocks')
+    expect(validateRecord({ ...last, lap: { ...last?.lap, spent } })).toContain('stopHookBlocks')
   })
 })
 

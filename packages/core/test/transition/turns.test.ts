@@ -1,7 +1,7 @@
 // Tests R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { allowances } from '../../src/limits/allowance.ts'
+import { transitionRules } from '../../src/limits/transition-rules.ts'
 import { noProgress, type IterationReason } from '../../src/index.ts'
 import { begin, calls, hook, reader, run, loopMessages } from '../support/harness.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -127,7 +127,7 @@ describe('transition: stop_hook_blocking', () => {
   })
 
   test('matches the figure of the guide', () => {
-    expect(allowances.stop_hook_blocking).toMatchObject({ laps: 8, resets: 'refill' })
+    expect(transitionRules.stop_hook_blocking).toMatchObject({ laps: 8, resets: 'refill' })
     const guide = readFileSync(new URL('../../../../docs/guide/hooks.md', import.meta.url), 'utf8')
     expect(guide).toContain('A stop hook can send the model back eight times in a row.')
     expect(guide).toContain('A reply with tool calls starts the count again')

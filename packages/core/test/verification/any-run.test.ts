@@ -12,12 +12,12 @@ import {
   type StepRecord,
 } from '../../src/index.ts'
 import { lastAnswer } from '../../src/entries/adapters.ts'
-import { misfitOfRecord } from '../../src/entries/steps.ts'
+import { validateRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { hashText } from '../../src/values/hash.ts'
 import { isToolUse } from '../../src/model/messages.ts'
 import { begin, calls, json, subagent, tool, type Run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { killedAfter } from '../support/kill-process.ts'
 
 type Move =
   | 'answer'
@@ -205,7 +205,7 @@ test('a run that was killed after any record is not asked again and ends the sam
       const completeRun = await runOf(plan)
       const count = 1 + (at % completeRun.steps.records.length)
       const records = await killedAfter(count, optionsOf(plan))
-      expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+      expect(records.map(validateRecord)).toEqual(records.map(() => undefined))
       if (records.at(-1)?.type === 'end') return
       const resumed = resume(records, optionsOf(plan))
       const { terminal, state } = await resumed.loop.ended

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Transcript, type TranscriptEntry } from '../../src/index.ts'
 import { fileWorkOf } from '../../src/verification/file-work.ts'
-import { answerStands, endOfAnswer } from '../../src/conversation/kept-answer.ts'
+import { isAnswerValid, endOfAnswer } from '../../src/conversation/verified-answer.ts'
 import { afterAgent, afterWork, carriedVerification, verifiedOf } from '../../src/verification/progress.ts'
 
 describe("a tool's report about files", () => {
@@ -144,13 +144,13 @@ describe('the answer stays the same', () => {
     ['and not when the loop sent it back', [assistantEntry('No.'), user('goal', 'loop')], false],
   ])('%s', (_name, behind, isUnchanged) => {
     const transcript = Transcript.of([user('go', 'prompt'), answer, question, ...behind])
-    expect(answerStands(transcript)).toBe(isUnchanged)
+    expect(isAnswerValid(transcript)).toBe(isUnchanged)
     expect(endOfAnswer(transcript)).toBe(isUnchanged ? 2 : transcript.length)
   })
 
   test('and none does without a question, or with one before the start position', () => {
     const transcript = Transcript.of([user('go', 'prompt'), answer, question, assistantEntry('No.')])
-    expect([answerStands(transcript, 3), answerStands(Transcript.empty())]).toEqual([false, false])
-    expect(answerStands(Transcript.of([user('go', 'prompt'), answer]))).toBe(false)
+    expect([isAnswerValid(transcript, 3), isAnswerValid(Transcript.empty())]).toEqual([false, false])
+    expect(isAnswerValid(Transcript.of([user('go', 'prompt'), answer]))).toBe(false)
   })
 })

@@ -1,6 +1,6 @@
 // `@halting/journal/files`: files that are never half written after a crash, do not block readers, and have one writer
 // at a time.
-export { readBoundedFile as boundedFile } from './regular-file.ts'
+export { readBoundedFile } from './regular-file.ts'
 export { type BriefLock, type BriefLocked, shortIdentity, tryBriefLock } from './brief-lock.ts'
 export { configFolder, homeFolder } from './config-folder.ts'
 export {
@@ -19,11 +19,11 @@ export {
   isAlive,
   isSameProcess,
   isStopped,
-  livenessOnSharedDisk as livenessOnOneDisk,
+  livenessOnSharedDisk,
   ownProcess,
   type ProcessIdentity,
 } from './process-identity.ts'
 export { newUuid } from './new-uuid.ts'
-export { ownershipProblem as othersProblem, readSized } from './private-file.ts'
+export { ownershipProblem, readSized } from './private-file.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
-import { PastOfRun } from '@halting/core/steps'
+import { RunTotals } from '@halting/core/steps'
 import type { FoldedPast, Iteration, RunStart, StepRecord } from '@halting/core/steps'
 import { setParentAfterRewind, isLineName, lineNamedBy, longEntry } from './line-chain.ts'
 import type { LineName, NotedLine } from './line-chain.ts'
@@ -109,7 +109,7 @@ export class JournalDecoder implements JournalState {
     this.unfolded =
       selection === 'all' || selection === 'outcomes'
         ? undefined
-        : { segment: new OpenSegment(), past: new PastOfRun() }
+        : { segment: new OpenSegment(), past: new RunTotals() }
   }
 
   /** When each record was stored, if known; only if all records are returned. */
@@ -303,7 +303,7 @@ export class JournalDecoder implements JournalState {
     for (const [scope, figures] of Object.entries(spent)) this.spent.set(scope, figures as Fields)
     if (newest !== null) this.newest.set('', newest)
     this.results.clear()
-    this.unfolded?.past.goOn(past)
+    this.unfolded?.past.continueFrom(past)
     this.unfolded?.segment.clear()
     this.lines = lines
   }

@@ -1,6 +1,6 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
-import { PastOfRun, type StepRecord } from '@halting/core/steps'
+import { RunTotals, type StepRecord } from '@halting/core/steps'
 import { compactionResult } from './compaction-record.ts'
 import { setParentAfterRewind, lineNamedBy, shortReply, shortResults, type LineName } from './line-chain.ts'
 import { changedSince, changesSince, isSameJson } from './figures.ts'
@@ -77,7 +77,7 @@ export type StepIntent = Pick<Extract<StepRecord, { readonly type: 'intent' }>, 
 /** The lines since the last fold, and the state of the open run. */
 export interface Unfolded {
   readonly segment: OpenSegment
-  readonly past: PastOfRun
+  readonly past: RunTotals
 }
 
 const noPayloads: readonly Payload[] = []
@@ -116,7 +116,7 @@ export class JournalEncoder {
   /**
    * State of the open run; undefined if the reader did not track it, so that no fold is written before the next run.
    */
-  #past: PastOfRun | undefined
+  #past: RunTotals | undefined
   readonly #foldedBytes: number
   #count: number
   /** JSON of lines before long texts are moved to files, if requested. */
@@ -163,7 +163,7 @@ export class JournalEncoder {
     this.#payloads = noPayloads
     this.#timestamp = timestamp
     this.#sums.note(record)
-    if (record.type === 'start' && record.scope === '') this.#past = new PastOfRun()
+    if (record.type === 'start' && record.scope === '') this.#past = new RunTotals()
     this.#past?.note(record)
     const lines = this.#linesOf(record)
     return { lines, payloads: this.#payloads }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JsonObject, PermissionDecision } from '@halting/core'
-import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
+import { isJsonObject, answerProblem } from '@halting/core/adapters'
 import { codeOf } from '@halting/core/adapters'
 import { sessionFolder, type SessionPlace } from './session-folder.ts'
 
@@ -66,7 +66,7 @@ const none: Answers = answersOf({})
 
 /** Copies valid answers to an object without a prototype, because a call may have the id `constructor`. */
 function answersOf(stored: object): Answers {
-  const answers = Object.entries<unknown>({ ...stored }).filter(([, answer]) => problemOfAnswer(answer) === undefined)
-  // `problemOfAnswer` found no problem with these.
+  const answers = Object.entries<unknown>({ ...stored }).filter(([, answer]) => answerProblem(answer) === undefined)
+  // `answerProblem` found no problem with these.
   return Object.freeze(Object.setPrototypeOf(Object.fromEntries(answers), null) as Answers)
 }

@@ -6,7 +6,7 @@ import { openJournal } from '../../src/open-journal.ts'
 import { agentTool, allowAll, tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { course, looks, sessionOf } from '../../../core/test/live-session/support.ts'
+import { eventLinesWithoutMessages, looks, sessionOf } from '../../../core/test/live-session/support.ts'
 
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 const small = (replies: readonly ScriptedReply[]) => scriptedModel(replies, { id: 'small' })
@@ -28,7 +28,7 @@ test('the model that a prompt names is that of its run alone, and shown while it
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
   expect(shown).toEqual(['small', 'small', 'small', 'scripted', 'scripted'])
-  expect(course(events)).toContain('run_end completed')
+  expect(eventLinesWithoutMessages(events)).toContain('run_end completed')
 })
 
 test('it is in the run from the start, and what a person sets in mid-run goes before it', async () => {
@@ -80,7 +80,7 @@ test('a message that waited and begins a run of its own has its model', async ()
   session.prompt('go', { id: 'first' })
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([1, 2])
-  expect(course(events).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
+  expect(eventLinesWithoutMessages(events).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
 })
 
 test('a model that there is not breaks nothing: the message comes back', async () => {
@@ -90,7 +90,7 @@ test('a model that there is not breaks nothing: the message comes back', async (
   expect(events.flatMap((event) => (event.type === 'failed' ? event.givenBack : []))).toMatchObject([{ id: 'first' }])
   session.prompt('go', { id: 'again' })
   await session.settled()
-  expect(course(events)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
+  expect(eventLinesWithoutMessages(events)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
 })
 
 test('a dollar budget that cannot be kept with it is refused', async () => {
@@ -104,7 +104,7 @@ test('a dollar budget that cannot be kept with it is refused', async () => {
   const { session, events } = sessionOf(['x'], { models: [small(['y'])], prices, maxBudgetUsd: 1 })
   session.prompt('go', { model: 'small' })
   await session.settled()
-  expect(course(events)).toEqual(['failed'])
+  expect(eventLinesWithoutMessages(events)).toEqual(['failed'])
 })
 
 test('subagents have it as well', async () => {

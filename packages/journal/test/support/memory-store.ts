@@ -2,7 +2,7 @@ import { HaltingError } from '@halting/core'
 import {
   DurableStepEngine,
   foldSession,
-  runsOf,
+  splitRuns,
   type OpenSession,
   type SessionHead,
   type SessionListOptions,
@@ -76,7 +76,7 @@ export class MemorySessionStore implements SessionStore {
       append: (record: StepRecord) => void pending.push(JSON.stringify(record)),
       flush,
     } as const
-    const folded = foldSession(runsOf(recordsOf(row)))
+    const folded = foldSession(splitRuns(recordsOf(row)))
     return {
       ...folded,
       sessionId,

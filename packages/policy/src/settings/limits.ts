@@ -1,4 +1,4 @@
-import { durationMs, waitMs } from '@halting/core/adapters'
+import { durationMs, parseWaitMs } from '@halting/core/adapters'
 import { type DefaultLimit, type DefaultLimits, type LimitFieldName, limitFieldNames } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
 import type { EffectiveFile } from './effective-file.ts'
@@ -123,7 +123,7 @@ function waitsIn(effective: readonly EffectiveFile[], levels: readonly SettingsL
   return effective.flatMap(({ file, fields: { waitForLimits: written } }) => {
     if (written === undefined || !levels.includes(file.level)) return []
     // True: the schema has checked it.
-    return [{ written, value: waitMs(written) ?? 0, from: file.name }]
+    return [{ written, value: parseWaitMs(written) ?? 0, from: file.name }]
   })
 }
 

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { ConfigurationError, type Json, type JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import { boundedFile } from '@halting/journal/files'
+import { readBoundedFile } from '@halting/journal/files'
 import type { SettingsText } from './check-file.ts'
 import { mcpPlaces } from './mcp-files.ts'
 import {
@@ -138,7 +138,7 @@ async function readIfThere(
 ): Promise<string | undefined> {
   if (isAbsent(path)) return undefined
   try {
-    return await boundedFile(path, maxBytes)
+    return await readBoundedFile(path, maxBytes)
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined

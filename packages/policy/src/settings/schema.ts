@@ -1,4 +1,4 @@
-import { durationMs, isJsonObject, longestDurationMs, mostBudgetUsd, waitMs } from '@halting/core/adapters'
+import { durationMs, isJsonObject, longestDurationMs, largestBudgetUsd, parseWaitMs } from '@halting/core/adapters'
 import { isPostgresAddress } from '@halting/journal'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
@@ -203,14 +203,17 @@ const foreignKeys = (
 
 const openAiApis = ['responses', 'chat_completions'] as const
 
-const budgetDollars = `a number of US dollars above 0, and at most ${mostBudgetUsd}`
+const budgetDollars = `a number of US dollars above 0, and at most ${largestBudgetUsd}`
 const budgetKeys = 'an object with only per, usd, model and folder, such as {"per": "day", "usd": 20}'
 
 const budgets = z.array(
   z.strictObject(
     {
       per: z.enum(['day', 'month'], message('day or month')),
-      usd: z.number(message(budgetDollars)).positive(message(budgetDollars)).max(mostBudgetUsd, message(budgetDollars)),
+      usd: z
+        .number(message(budgetDollars))
+        .positive(message(budgetDollars))
+        .max(largestBudgetUsd, message(budgetDollars)),
       model: nonEmptyText('the id of a model, such as claude-opus-*').optional(),
       folder: z
         .string(message(ownPlace))
@@ -316,7 +319,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   verifyChanges: passOver(z.enum(['ask', 'tell', 'off'], message('one of ask, tell, off'))),
   onLimit: stop(z.enum(['end', 'pause'], message('one of end, pause'))),
   pauseFor: stop(z.string(message(duration)).refine((text) => (durationMs(text) ?? 0) > 0, message(duration))),
-  waitForLimits: stop(z.string(message(wait)).refine((text) => waitMs(text) !== undefined, message(wait))),
+  waitForLimits: stop(z.string(message(wait)).refine((text) => parseWaitMs(text) !== undefined, message(wait))),
   webSearch: stop(z.unknown().refine(isWebSearch, message(search))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),

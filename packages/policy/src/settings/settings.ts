@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { boundedFile } from '@halting/journal/files'
+import { readBoundedFile } from '@halting/journal/files'
 import type { Offer } from '../trust/offers.ts'
 import type { LoadedSettings, LoadOptions } from './loaded-settings.ts'
 import { settingsPlaces } from './places.ts'
@@ -40,7 +40,7 @@ export async function mentionsSetting(name: string, options: ReadOptions): Promi
 async function textOfFile(path: string): Promise<string> {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-      ? await boundedFile(path, largestSettingsBytes)
+      ? await readBoundedFile(path, largestSettingsBytes)
       : ''
   } catch {
     return ''

@@ -1,7 +1,7 @@
 // Holds R-SERV-12 of docs/spec: how long a run waits for services, in settings.
 import { array, assert, constantFrom, option, property, tuple } from 'fast-check'
 import { expect, test } from 'vitest'
-import { waitMs } from '@halting/core/adapters'
+import { parseWaitMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
 import { mergeLimits } from '../../src/settings/limits.ts'
 import type { EffectiveFile } from '../../src/settings/effective-file.ts'
@@ -25,7 +25,7 @@ test.each([
   ['-1h', undefined],
   ['', undefined],
   ['None', undefined],
-])('%j is %s', (text, expected) => expect(waitMs(text)).toBe(expected))
+])('%j is %s', (text, expected) => expect(parseWaitMs(text)).toBe(expected))
 
 test("the person's value applies; a project lowers it, and raising it is reported", () => {
   const { settings, origins, ignored, warnings } = mergeLimits([file('project', '9h'), file('user', '8h')], day)
@@ -74,7 +74,7 @@ test("a project can only lower the value, and an administrator's is never exceed
       const ofOthers = files.filter(({ file: { level } }) => level !== 'project' && level !== 'local')
       expect(waitOf(files)).toBeLessThanOrEqual(waitOf(ofOthers))
       const [managed] = files.filter(({ file: { level } }) => level === 'managed')
-      expect(waitOf(files)).toBeLessThanOrEqual(waitMs(managed?.fields.waitForLimits ?? '744h') ?? 0)
+      expect(waitOf(files)).toBeLessThanOrEqual(parseWaitMs(managed?.fields.waitForLimits ?? '744h') ?? 0)
     }),
   )
 })

@@ -21,7 +21,7 @@ import {
   type SettingsChange,
 } from '@halting/core'
 import { checkedLimitAnswer, type PermissionAnswer } from '@halting/core/adapters'
-import { foldSession, runsOf } from '@halting/core/steps'
+import { foldSession, splitRuns } from '@halting/core/steps'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
@@ -62,7 +62,7 @@ export class RemoteSession implements Session {
   readonly #questions = new PermissionQuestions((event) => this.#emit(event))
   readonly #limitQuestions = new LimitQuestions((event) => {
     this.#emit(event)
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   })
   readonly #settings = new RequestedSettings()
   /** Messages that were retracted or given back. */
@@ -107,7 +107,7 @@ export class RemoteSession implements Session {
         this.#settings.onWorkerSettings(snapshot)
         for (const question of snapshot.questions) this.#questions.ask(question)
         if (snapshot.limitQuestion !== null) this.#limitQuestions.ask(snapshot.limitQuestion)
-        this.#listeners.tellOfChange()
+        this.#listeners.emitChange()
       },
       onUnread: (status) => this.#onUnreadable(status),
       onLeft: () => this.#onLeft(),
@@ -147,7 +147,7 @@ export class RemoteSession implements Session {
 
   #emit(event: SessionEvent): void {
     if (this.#isClosed) return
-    if (this.#buffered === undefined) this.#listeners.tell(event)
+    if (this.#buffered === undefined) this.#listeners.emit(event)
     else this.#buffered.push(event)
   }
 
@@ -180,7 +180,7 @@ export class RemoteSession implements Session {
     if (reason !== undefined && reason !== this.#stallMessage) this.#emit({ type: 'note', text: reason })
     this.#stallMessage = reason
     if (status.isWorking) this.#hasReadOutcome = false
-    if (this.#status?.isWorking !== status.isWorking) this.#listeners.tellOfChange()
+    if (this.#status?.isWorking !== status.isWorking) this.#listeners.emitChange()
     this.#status = status
   }
 
@@ -197,7 +197,7 @@ export class RemoteSession implements Session {
     this.#workerSnapshot = { ...this.#workerSnapshot, questions }
     for (const { callId, id } of known) if (!open.has(callId)) this.#questions.close(id, 'answered')
     for (const question of questions) this.#questions.ask(question)
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   }
 
   #onUnreadLimit(limitQuestion: SessionSnapshot['limitQuestion']): void {
@@ -205,7 +205,7 @@ export class RemoteSession implements Session {
     this.#workerSnapshot = { ...this.#workerSnapshot, limitQuestion }
     if (limitQuestion === null) this.#limitQuestions.close('answered')
     else this.#limitQuestions.ask(limitQuestion)
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   }
 
   /** Shows waits for services that are on record: a worker at rest does not report them. */
@@ -213,7 +213,7 @@ export class RemoteSession implements Session {
     const snapshot = withRecordedWaits(this.#workerSnapshot, waits)
     if (snapshot === this.#workerSnapshot) return
     this.#workerSnapshot = snapshot
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   }
 
   /** Reads the outcome before the ending is emitted from records, because it says whether the run can be resumed. */
@@ -223,7 +223,7 @@ export class RemoteSession implements Session {
     const done = await client.done(sessionId)
     if (done !== undefined && done.snapshot !== null) this.#workerSnapshot = reviveSnapshot(done.snapshot)
     this.#hasReadOutcome = true
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   }
 
   async #onIdle(): Promise<void> {
@@ -250,7 +250,7 @@ export class RemoteSession implements Session {
       whenIdle(request) === 'begins' && this.snapshot.status === 'idle' ? this.#settings.settingsToResend() : undefined
     if (resent !== undefined) this.#pending.send({ type: 'set', change: resent }, randomUUID())
     this.#pending.send(request, id)
-    this.#listeners.tellOfChange()
+    this.#listeners.emitChange()
   }
 
   prompt(content: MessageContent, { id = randomUUID(), when }: PromptOptions = {}): string {
@@ -341,7 +341,7 @@ export class RemoteSession implements Session {
     if (what !== 'conversation')
       throw new ConfigurationError('A session on a cluster cannot rewind its files. Rewind only the conversation.')
     const { client, sessionId } = this.#options
-    const { transcript } = foldSession(runsOf(await client.records(sessionId)))
+    const { transcript } = foldSession(splitRuns(await client.records(sessionId)))
     const { content } = findPersonsMessage(transcript, sessionId, before)
     if (!isDryRun) {
       this.#send({ type: 'rewind', before })
@@ -380,7 +380,7 @@ export class RemoteSession implements Session {
     // They stay open on the cluster.
     this.#questions.end()
     this.#limitQuestions.end()
-    this.#listeners.tell({ type: 'closed' })
+    this.#listeners.emit({ type: 'closed' })
     this.#isClosed = true
     this.#listeners.clear()
     this.#follower.stop()

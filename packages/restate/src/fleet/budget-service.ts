@@ -7,7 +7,7 @@ import {
 } from '@restatedev/restate-sdk'
 import type { JsonObject } from '@halting/core'
 import { requireProof } from '../access/guard.ts'
-import { isJsonObject, leftOfBudget, mostNanos, newBudget, noLease, type Spent } from '@halting/core/adapters'
+import { isJsonObject, leftOfBudget, maxNanos, newBudget, noLease, type Spent } from '@halting/core/adapters'
 import { badInput } from '../service/check-input.ts'
 import type { LeaseAnswer, LeaseAsk, LeasedSession, TenantBudget, TenantMoney } from './tenant-money.ts'
 import { changeMoney, leasedSessions, readBudget, readLease, readQueue } from './tenant-state.ts'
@@ -71,7 +71,7 @@ const maxHolders = 1_000
 /** Maximum number of leases in one call of `raiseAll`. */
 export const maxLeasesPerCall = 500
 /** Larger amounts could not be counted exactly. */
-const maxUsd = Math.floor(mostNanos / 1e9)
+const maxUsd = Math.floor(maxNanos / 1e9)
 
 export type BudgetHandlers = {
   /** Sets what its sessions may spend together, in US dollars; null for no limit. Existing leases above it stay. */
@@ -269,7 +269,7 @@ function checkLeaseRequest(input: unknown): LeaseRequest {
   const { session, began, turn, nanos } = isJsonObject(input) ? input : {}
   const isNamed = typeof session === 'string' && session !== '' && typeof began === 'string' && !began.includes('/')
   // The last turn is reserved for removed sessions.
-  if (isNamed && isAmount(nanos) && isAmount(turn) && turn < mostNanos) return { session, began, turn, nanos }
+  if (isNamed && isAmount(nanos) && isAmount(turn) && turn < maxNanos) return { session, began, turn, nanos }
   throw badInput('A lease request needs { session, began, turn, nanos }.')
 }
 

@@ -1,6 +1,6 @@
 import {
   leftOfBudget,
-  mostNanos,
+  maxNanos,
   newBudget,
   noLease,
   type Lease,
@@ -154,7 +154,7 @@ export class TenantMoney {
   }
 
   setLimit(limitNanos: number | null): void {
-    const isRaised = (limitNanos ?? mostNanos) > (this.#budget.limitNanos ?? mostNanos)
+    const isRaised = (limitNanos ?? maxNanos) > (this.#budget.limitNanos ?? maxNanos)
     this.#budget = { ...this.#budget, limitNanos, ...(isRaised && this.#oneMoreReturn) }
   }
 
@@ -320,7 +320,7 @@ export class TenantMoney {
 
   /** What the session could have in all if the others returned everything that they have not spent. */
   #mostOf({ spentNanos }: TenantLease): number {
-    const limit = Math.min(this.#budget.limitNanos ?? mostNanos, mostNanos)
+    const limit = Math.min(this.#budget.limitNanos ?? maxNanos, maxNanos)
     return Math.max(0, limit - (this.#budget.spentNanos - spentNanos))
   }
 

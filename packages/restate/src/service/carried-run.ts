@@ -1,5 +1,5 @@
 import type { SdkResult } from '@halting/core'
-import { PastOfRun, type FoldedPast, type StepRecord } from '@halting/core/steps'
+import { RunTotals, type FoldedPast, type StepRecord } from '@halting/core/steps'
 import type { StoredRecord } from '../engine/packed-record.ts'
 
 /** What an invocation leaves to the next one that continues its run, in addition to the conversation. JSON. */
@@ -48,7 +48,7 @@ export function restoreCarriedRun(
 
 /** Collects from the records of a run what the next invocation has to know. */
 export class CarriedStateBuilder {
-  readonly #past = new PastOfRun()
+  readonly #past = new RunTotals()
   #runId = ''
   /** Records of steps since the last iteration, and of running agents: other steps are over. */
   #steps: { readonly key: string; readonly kept: StoredRecord }[] = []
@@ -56,7 +56,7 @@ export class CarriedStateBuilder {
   constructor(carried?: CarriedState, agents: readonly { readonly key: string; readonly kept: StoredRecord }[] = []) {
     if (carried === undefined) return
     this.#runId = carried.runId
-    this.#past.goOn(carried.folds)
+    this.#past.continueFrom(carried.folds)
     this.#steps = [...agents]
   }
 

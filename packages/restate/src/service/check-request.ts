@@ -1,5 +1,5 @@
 import { type MessageContent, ConfigurationError, type SettingsChange } from '@halting/core'
-import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
+import { isJsonObject, answerProblem } from '@halting/core/adapters'
 import type { SessionRequest } from './messages.ts'
 
 /** Why a value is invalid for a field; undefined if it is valid. */
@@ -61,7 +61,7 @@ const checkContent: FieldCheck = (value) => {
 const checkAnswer: FieldCheck = (value) => {
   const what =
     'must be {"behavior":"allow","updatedInput":{…}}, where updatedInput is optional, or {"behavior":"deny","message":"…"}'
-  if (!isJsonObject(value) || problemOfAnswer(value) !== undefined) return what
+  if (!isJsonObject(value) || answerProblem(value) !== undefined) return what
   return value['behavior'] === 'allow' || typeof value['message'] === 'string' ? undefined : what
 }
 

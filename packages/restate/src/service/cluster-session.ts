@@ -3,7 +3,7 @@ import type { BudgetLease, Transcript } from '@halting/core'
 import {
   foldSession,
   rewindRecord,
-  runsOf,
+  splitRuns,
   type EndedRun,
   type FoldedSession,
   type PersonsMessage,
@@ -43,7 +43,7 @@ export class ClusterSession implements SessionFile {
     this.lease = lease
     this.path = path
     this.#records = [...records]
-    this.#folded = foldSession(runsOf(records))
+    this.#folded = foldSession(splitRuns(records))
     this.log = {
       keeps: 'all',
       append: (record) => {
@@ -77,7 +77,7 @@ export class ClusterSession implements SessionFile {
 
   /** Total that the session has spent or may have spent; null while a run is open. */
   get spent(): Spent | null {
-    const folded = foldSession(runsOf(this.#records))
+    const folded = foldSession(splitRuns(this.#records))
     return folded.open === undefined ? sessionSpending(folded) : null
   }
 
@@ -96,13 +96,13 @@ export class ClusterSession implements SessionFile {
     const found = this.#found(message)
     this.log.append(rewindRecord(this.#folded, found.index))
     await this.log.flush()
-    this.#folded = foldSession(runsOf(this.#records))
+    this.#folded = foldSession(splitRuns(this.#records))
     return found
   }
 
   #found(message: string): PersonsMessage {
     // Runs of this process are among the records.
-    this.#folded = foldSession(runsOf(this.#records))
+    this.#folded = foldSession(splitRuns(this.#records))
     return findPersonsMessage(this.#folded.transcript, this.sessionId, message)
   }
 }

@@ -1,4 +1,4 @@
-import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
+import { foldSession, splitRuns, type StepRecord } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
 import { maxInlineBytes } from '../engine/batch.ts'
 import type { Opening } from './messages.ts'
@@ -45,7 +45,7 @@ export function forkPages(
     bytes += size
     pages.at(-1)?.push(record)
   }
-  const spent = sessionSpending(foldSession(runsOf(conversation)))
+  const spent = sessionSpending(foldSession(splitRuns(conversation)))
   const common = { from, opening: { ...opening, forkedFrom: from }, spent, atMs }
   return pages.map((records, number) => ({ ...common, number, records }))
 }

@@ -1,4 +1,4 @@
-import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
+import { foldSession, splitRuns, type StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import type { AttemptsObject } from '../attempts/attempts-object.ts'
 import { attemptsObject } from '../attempts/set-aside.ts'
@@ -66,7 +66,7 @@ async function closeLease(
   const isHeld = await budget.isHeld(session)
   const spent = isHeld
     ? withoutInherited(
-        sessionSpending(foldSession(runsOf(await allRecords(context, store)))),
+        sessionSpending(foldSession(splitRuns(await allRecords(context, store)))),
         await readInheritedSpending(context),
       )
     : null

@@ -1,4 +1,4 @@
-import { foldSession, runsOf, recordedResult, type StepRecord } from '@halting/core/steps'
+import { foldSession, splitRuns, recordedResult, type StepRecord } from '@halting/core/steps'
 import { ConfigurationError, type SdkResult, type TranscriptEntry, type RunResult } from '@halting/core'
 import type { AttemptContext, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
@@ -186,7 +186,7 @@ export class SessionsOfProcess {
       )
     const { tenant, began, isOpened } = tenancy
     const { records, log, gone } = found
-    const committed = sessionSpending(foldSession(runsOf([...before.ended, ...before.open, ...records])))
+    const committed = sessionSpending(foldSession(splitRuns([...before.ended, ...before.open, ...records])))
     const desk = this.#desks.of(ingress, tenant)
     return TenantLease.open({
       desk,
@@ -214,7 +214,7 @@ function runIdOf([first]: readonly StepRecord[]): string {
 
 /** The run that did not end, and the messages in it; undefined for none. */
 export function findOpenRun(records: readonly StepRecord[]): OpenRun | undefined {
-  const run = runsOf(records).at(-1)
+  const run = splitRuns(records).at(-1)
   const [first] = run ?? []
   if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
   // If records of past iterations are omitted, these still have the messages that were taken.
@@ -246,8 +246,8 @@ export function unreportedResults(
   reported: ReadonlySet<string>,
   unreported: readonly string[] = [],
 ): readonly { readonly runId: string; readonly result: SdkResult }[] {
-  const earlier = runsOf(before)
-  const runs = [...earlier, ...runsOf(records)]
+  const earlier = splitRuns(before)
+  const runs = [...earlier, ...splitRuns(records)]
   return runs.flatMap((run, index) => {
     const runId = runIdOf(run)
     if (!hasEnded(run) || reported.has(runId) || (index < earlier.length && !unreported.includes(runId))) return []

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: the tenant of a session, and how much of its money the session spends.
 import { streamRun, ModelError, startRun, type Model, type Prices } from '@halting/core'
-import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
+import { createMemorySteps, foldSession, splitRuns, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { assignTenancy } from '../../src/service/tenancy.ts'
 import { withoutInherited, sessionSpending } from '../../src/service/spending.ts'
@@ -57,14 +57,14 @@ async function recorded(): Promise<readonly StepRecord[]> {
 
 test('spending includes an open run at its worst case', async () => {
   const records = await recorded()
-  const whole = sessionSpending(foldSession(runsOf(records)))
+  const whole = sessionSpending(foldSession(splitRuns(records)))
   expect(whole.unknownNanos).toBeGreaterThan(0)
   expect(whole.nanos).toBe(5e9 + whole.unknownNanos)
   const isResult = (record: StepRecord): boolean => record.type === 'result'
   // Killed during the second request, and before the first.
-  const open = sessionSpending(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
+  const open = sessionSpending(foldSession(splitRuns(records.slice(0, records.findLastIndex(isResult)))))
   expect(open).toEqual(whole)
-  expect(sessionSpending(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
+  expect(sessionSpending(foldSession(splitRuns(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
   expect(withoutInherited(whole, { nanos: 5e9, unknownNanos: 0 })).toEqual({
     nanos: whole.unknownNanos,
     unknownNanos: whole.unknownNanos,
@@ -73,7 +73,7 @@ test('spending includes an open run at its worst case', async () => {
 
 test('the status has what the session may have spent, and the unknown part of it', async () => {
   const records = await recorded()
-  const { nanos, unknownNanos } = sessionSpending(foldSession(runsOf(records)))
+  const { nanos, unknownNanos } = sessionSpending(foldSession(splitRuns(records)))
   const status = statusAfter(await readStatus(new MemoryState()), records)
   expect([status.usd, status.unknownUsd]).toEqual([nanos / 1e9, unknownNanos / 1e9])
   const [start] = records

@@ -32,7 +32,7 @@ export function watchTask(
 function watchAgent(agent: AgentInBackground): Watched<undefined> {
   const currentResult = (): WaitResult =>
     agent.isWorking
-      ? { sentences: agentRunning(agent.id), output: agent.said, details: { task_id: agent.id } }
+      ? { sentences: agentRunning(agent.id), output: agent.output, details: { task_id: agent.id } }
       : { sentences: agentEnded(agent.id), details: { task_id: agent.id } }
   return {
     what: taskEnd(agent.id),

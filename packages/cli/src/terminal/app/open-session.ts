@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { SessionSnapshot, SessionEvent } from '@halting/core/session'
-import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
+import { isJsonObject, defaultMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, sessionScope } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
@@ -64,7 +64,7 @@ function standingBudgetsOf(live: LiveSession, changed: () => void): Pick<OpenSes
 /** The default limits that apply to its runs. */
 function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): UsualLimits {
   return {
-    ...(limitSources.maxTurns === undefined && { maxTurns: [usualMaxTurns, turnsWithoutPrice] }),
+    ...(limitSources.maxTurns === undefined && { maxTurns: [defaultMaxTurns, turnsWithoutPrice] }),
     ...(limitSources.maxRunUsd === 'default' && runLimit !== undefined && { maxRunUsd: [runLimit.maxRunUsd] }),
   }
 }

@@ -1,4 +1,4 @@
-import { askedAs, reachableServices, serviceFromEnvironment } from '@halting/models'
+import { requestableModelName, reachableServices, serviceFromEnvironment } from '@halting/models'
 import { messageOf } from '@halting/core/adapters'
 import { helperOf, listedAliases, modelSettingsOf, type RunSettings } from '@halting/agent/session-settings'
 
@@ -42,7 +42,7 @@ export function askServices(
       switch (answer.kind) {
         case 'answered':
           if (answer.models === undefined) return { kind: 'none', why: 'does not list its models' }
-          return plainNames(prefix, answer.models, (name) => askedAs(name, env, reachedBy))
+          return plainNames(prefix, answer.models, (name) => requestableModelName(name, env, reachedBy))
         case 'key_refused':
           return isSetUp ? { kind: 'none', why: `rejects the key (${answer.status})` } : { kind: 'absent' }
         case 'failed':

@@ -1,5 +1,11 @@
 import { endings, type LimitsChange, type PermissionDecision, type RunResult } from '@halting/core'
-import { deniedByUser, limitOfResult, mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
+import {
+  deniedByUser,
+  limitOfResult,
+  maxGoalTriesAllowed,
+  type EndingAction,
+  type EndingLimit,
+} from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/core/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingCalls } from '@halting/analysis/transcript'
@@ -151,7 +157,7 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     case 'maxGoalTries': {
       // After a question of the model, or a stalled run, the answer goes back without further tries.
       if ((figure('used') ?? max) < max) return undefined
-      const more = Math.min(moreTries, mostGoalTries - max)
+      const more = Math.min(moreTries, maxGoalTriesAllowed - max)
       return more <= 0 ? 'unknown' : { more: `${more} tries`, limits: { maxGoalTries: max + more } }
     }
   }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../values/errors.ts'
-import { fieldsOf, refuse } from '../../values/given.ts'
+import { fieldsOf, refuse } from '../../values/validators.ts'
 import { sizeAdvice } from './media-texts.ts'
 
 /** Limits of a service for images and documents. Every service of the Messages API accepts the defaults. */

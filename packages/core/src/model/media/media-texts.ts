@@ -19,9 +19,9 @@ export const sizeAdvice = 'Make it smaller.'
 
 // Why an older image or document was removed.
 
-export const mostImages = (limit: number): string => `a request takes at most ${limit} images`
-export const mostEncoded = (megabytes: number): string =>
+export const tooManyImages = (limit: number): string => `a request takes at most ${limit} images`
+export const tooManyBytes = (megabytes: number): string =>
   `the images and documents of a request may have at most ${megabytes} MB together`
-export const mostPages = (limit: number): string => `a request takes at most ${limit} pages of PDF`
+export const tooManyPages = (limit: number): string => `a request takes at most ${limit} pages of PDF`
 export const largeAmongMany = (images: number, px: number): string =>
   `a request with more than ${images} images takes none over ${px} px`

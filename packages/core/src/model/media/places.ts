@@ -27,7 +27,7 @@ export function mediaIn({ content }: { readonly content: MessageContent }, index
 const noPlacedMedia: readonly PlacedMedia[] = Object.freeze([])
 
 /** Whether a message contains an image or a document. */
-export function holdsMedia({ content }: { readonly content: MessageContent }): boolean {
+export function containsMedia({ content }: { readonly content: MessageContent }): boolean {
   return typeof content !== 'string' && content.some(hasMedia)
 }
 

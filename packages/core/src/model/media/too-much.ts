@@ -1,7 +1,7 @@
 import type { MediaLimits } from './limits.ts'
 import { mediaFactsOf, type MediaBlock } from './media-problem.ts'
 import type { MediaPlace, PlacedMedia } from './places.ts'
-import { largeAmongMany, mostEncoded, mostImages, mostPages } from './media-texts.ts'
+import { largeAmongMany, tooManyBytes, tooManyImages, tooManyPages } from './media-texts.ts'
 
 /** Totals of images and documents in a request. */
 export interface MediaTotals {
@@ -84,9 +84,9 @@ const weights: { readonly [measure in (typeof measures)[number]]: (block: MediaB
 }
 
 const reasons: { readonly [measure in (typeof measures)[number]]: (limits: MediaLimits) => string } = {
-  images: ({ images }) => mostImages(images),
-  encodedBytes: ({ encodedBytes }) => mostEncoded(Math.floor(encodedBytes / 1024 / 1024)),
-  pdfPages: ({ pdfPages }) => mostPages(pdfPages),
+  images: ({ images }) => tooManyImages(images),
+  encodedBytes: ({ encodedBytes }) => tooManyBytes(Math.floor(encodedBytes / 1024 / 1024)),
+  pdfPages: ({ pdfPages }) => tooManyPages(pdfPages),
 }
 
 function largeReason({ manyImages, sidePxOfMany }: MediaLimits): string {

@@ -1,4 +1,4 @@
-import { mostGoalTries } from '@halting/core/adapters'
+import { maxGoalTriesAllowed } from '@halting/core/adapters'
 import type { OtherLimits, Trajectory, WhatIf } from '@halting/analysis'
 import { counted, elapsed, many, money, spentText } from '@halting/analysis/words'
 
@@ -108,7 +108,7 @@ export function limitFrom(name: LimitName, text: string): number | undefined {
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0) return undefined
   if (isDollars(name)) return value < minUsd ? undefined : value
   if (name === 'maxDurationMs') return value > maxMs ? undefined : Math.max(1, Math.round(value))
-  if (name === 'maxGoalTries' && value > mostGoalTries) return undefined
+  if (name === 'maxGoalTries' && value > maxGoalTriesAllowed) return undefined
   return Number.isSafeInteger(value) ? value : undefined
 }
 
