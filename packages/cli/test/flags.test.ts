@@ -344,7 +344,7 @@ test('requires a price for a dollar budget', async () => {
     script([{ content: 'no' }]),
   ])
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toContain('There is no price for scripted, so a dollar budget cannot be kept.')
+  expect(stderr).toContain('There is no price for scripted, so a dollar budget cannot be enforced.')
 })
 
 test('says what to set without a key', async () => {

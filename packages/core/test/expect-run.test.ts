@@ -93,7 +93,7 @@ describe('an expectation', () => {
         '  max_turns: Reached maximum number of turns (2)',
         '  2 turns, 2 requests, 30 tokens, $30',
         '  Calls: Search({"query":"cats"}), Search({"query":"cats"})',
-        '  There is no answer.',
+        '  No answer.',
       ].join('\n'),
     )
   })

@@ -404,7 +404,7 @@ test('keeps a circular value of a hook out of the record', async () => {
 
 test('rejects a compaction to a conversation that the service would refuse', async () => {
   const refused: readonly (readonly [messages: unknown, problem: string])[] = [
-    [[], 'there is no message'],
+    [[], 'the list is empty'],
     ['all of it', 'invalid result'],
     [[{ role: 'assistant', content: [{ type: 'text', text: 'hello' }] }], 'the first message is not from the user'],
     [[{ role: 'user', content: [{ type: 'text' }] }], 'text'],

@@ -170,7 +170,6 @@ test('the list of longer functions in .oxlintrc.json has only files that need it
   const text = readFileSync(new URL('.oxlintrc.json', root), 'utf8')
   const row = /"files": \["(packages\/[^"*]+)"\][^[]+"eslint\/max-lines-per-function": \["error", \{ "max": (\d+) \}\]/g
   const exceptions = [...text.matchAll(row)].map(([, path = '', most]) => ({ path, most: Number(most) }))
-  expect(exceptions.length).toBeGreaterThan(0)
   const texts = new Map(exceptions.map(({ path }) => [path, readFileSync(new URL(path, root), 'utf8')]))
   const functions = longFunctions(treeOf(texts))
   const longest = ({ path }: { readonly path: string }): number =>

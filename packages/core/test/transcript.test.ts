@@ -231,18 +231,18 @@ test('the validator detects what the API would refuse', () => {
     ),
     transcriptProblems([hello, use('a'), holding({ type: 'text', text: 'x' })]),
   ]).toEqual([
-    ['there is no message'],
+    ['the list is empty'],
     ['the first message is not from the user', 'the last message leaves a without a result'],
     ['message 2 (user) does not answer a'],
     ['message 2 (user) does not answer b'],
-    ['message 2 (user) has a tool result behind other blocks'],
-    ['message 0 (user) has a tool result behind other blocks', 'message 0 (user) answers z, which nobody called'],
+    ['message 2 (user) has a tool result after other blocks'],
+    ['message 0 (user) has a tool result after other blocks', 'message 0 (user) answers z, but there is no such call'],
     ['message 2 (user) answers a twice'],
     [],
     ['message 1 (assistant) uses the call id a again'],
     ['message 3 (assistant) uses the call id a again'],
     ['message 1 (assistant) has a call without an id'],
-    ...Array.from({ length: 5 }, () => ['message 2 (user) has a result with a block that is none']),
+    ...Array.from({ length: 5 }, () => ['message 2 (user) has a result with an invalid block']),
     [],
   ])
 })

@@ -35,7 +35,7 @@ function sentBack(content: readonly ContentBlock[]): readonly JsonObject[] {
 
 /** An item as the service expects it back, without its id and status. */
 function wanted(item: Json): JsonObject {
-  if (!isJsonObject(item)) throw new Error('an item is no object')
+  if (!isJsonObject(item)) throw new Error('an item is not an object')
   const { id: _, status, ...rest } = item
   switch (rest.type) {
     case 'message':

@@ -83,7 +83,7 @@ describe('a failure', () => {
   const failures: readonly (readonly [string, CallHook, string])[] = [
     ['an error', async () => Promise.reject(new Error('boom')), 'boom'],
     ['a throw', () => { throw new Error('boom') }, 'boom'],
-    ['an answer that is no object', async () => 'yes', 'its answer is not an object'],
+    ['an answer that is not an object', async () => 'yes', 'its answer is not an object'],
     ['an answer that cannot be read', async () => ({ hookSpecificOutput: 7 }), 'hookSpecificOutput must be an object'],
   ] // prettier-ignore
 

@@ -174,7 +174,7 @@ describe('alternatives at the top', () => {
       { properties: { a: { allOf: [{ ...text, minLength: 1 }, { minLength: 2 }] } } },
     ],
     [
-      'one that is no object',
+      'one that is not an object',
       { anyOf: [part({ a: text }, { required: ['a'] }), { type: 'null' }, false] },
       { properties: { a: text }, required: ['a'] },
     ],

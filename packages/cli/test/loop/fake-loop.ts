@@ -156,7 +156,7 @@ export class FakeSession {
   /** Continues the unfinished recorded run. */
   resume(): void {
     const { open } = this.record
-    if (open === undefined) throw new Error('There is no run to go on with.')
+    if (open === undefined) throw new Error('There is no run to continue.')
     this.#run(open.runId, open.promptId, open.run, [])
   }
 

@@ -22,7 +22,7 @@ import type { StageReport } from '../steps/stage-record.ts'
 export function afterRun(engine: QueryEngine, stages: readonly Stage[], options: StagesOptions = {}): RunningStages {
   const session = engineSession(engine)
   const { last } = session
-  if (session.isRunning) throw new ConfigurationError('A run goes on. Stages start when its result is out.')
+  if (session.isRunning) throw new ConfigurationError('A run is active. Start stages when its result is available.')
   const isDue = last?.terminal.reason === 'completed'
   const { prices, tokens, clock, mediaLimits, graceMs, standing, model } = session.options
   const runOptions = { prices, tokens, clock, mediaLimits, graceMs, standing }

@@ -143,7 +143,7 @@ const limitChecks: { readonly [limit in keyof StageLimits]-?: Validator } = {
 const isLimits: Validator = (name, value) => {
   const limits = fieldsOf(value) ?? refuse(name, 'an object', value)
   for (const limit in limits) {
-    if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`There is no limit ${name}.${limit}.`)
+    if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`Unknown limit ${name}.${limit}.`)
     // Checked above.
     optional(limitChecks[limit as keyof StageLimits])(`${name}.${limit}`, limits[limit])
   }
@@ -160,7 +160,7 @@ function checkStages(stages: readonly Stage[]): void {
   isListOf(isStage)('stages', stages)
   const names = stages.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`There are two stages ${twice}: their records would be one.`)
+  if (twice !== undefined) throw new ConfigurationError(`Two stages have the name ${twice}. Give each its own name.`)
 }
 
 function checkStagesOptions({ signal, model }: StagesOptions): void {

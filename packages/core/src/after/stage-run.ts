@@ -205,7 +205,7 @@ export class StageRun {
   }
 
   #optionsOf<Output>(question: StageQuestion<Output>, maxTurns: number): RunOptions {
-    if ('maxTokens' in question) throw new TypeError('maxTokens of a question is called maxOutputTokens.')
+    if ('maxTokens' in question) throw new TypeError('A question has maxOutputTokens, not maxTokens.')
     const { system, tools, permissions, thinking, output, maxOutputTokens = 4_096 } = question
     const model = this.#modelOf(question)
     const { maxBudgetUsd, maxTotalTokens } = this.#limits

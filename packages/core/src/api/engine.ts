@@ -89,7 +89,7 @@ export class QueryEngine<Output = unknown> {
     this.#options = completeOptions(options)
     // Plain JavaScript may pass it, which would mix the records of all runs.
     if ((options as RunOptions).steps !== undefined)
-      throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
+      throw new ConfigurationError('An engine needs a step engine for each run. Pass stepsFor: (runId) => steps.')
     const { session } = options
     const transcript = options.transcript ?? session?.transcript ?? Transcript.empty()
     this.#transcript = transcript
@@ -325,7 +325,7 @@ export class QueryEngine<Output = unknown> {
    */
   resume(): SdkMessages<Output> {
     const request = this.#current === undefined ? this.#resumeRequest() : undefined
-    if (request === undefined) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    if (request === undefined) throw new ConfigurationError('There is no run to continue. Pass a prompt.')
     return this.#run(request)
   }
 

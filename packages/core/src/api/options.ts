@@ -490,7 +490,7 @@ function checkModels({ models = [], ...options }: RunOptions): void {
   if (models.length === 0) return
   const ids = modelsOf({ models, ...options }).map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`There are two models ${twice}: one could not be chosen.`)
+  if (twice !== undefined) throw new ConfigurationError(`Two models have the id ${twice}. Ids must be unique.`)
 }
 
 /** The shared context of all runs with these options. It is created once for each `RunOptions` object. */

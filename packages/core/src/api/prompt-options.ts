@@ -47,13 +47,13 @@ export function runOptionsOf(input: PromptOptions<unknown>): RunOptions {
 /** @throws ConfigurationError for an invalid prompt or history. The options are validated when the run starts. */
 export function promptStart(input: PromptOptions<unknown>): PromptStart {
   if (fieldsOf(input) === undefined)
-    throw new ConfigurationError(`A run is given an object with model and prompt, but it is ${describeValue(input)}.`)
+    throw new ConfigurationError(`A run needs an object with model and prompt, but it is ${describeValue(input)}.`)
   const { prompt, messages, approvals, sessionId } = input
   optional(isPrompt)('prompt', prompt)
   optional(isObject('an object'))('approvals', approvals)
   optional(isName)('sessionId', sessionId)
   if (prompt === undefined && messages === undefined)
-    throw new ConfigurationError('There is nothing to ask the model. Give a prompt, or messages.')
+    throw new ConfigurationError('There is no input for the model. Pass a prompt, or messages.')
   if (Array.isArray(prompt) && prompt.length === 0)
     throw new ConfigurationError('The prompt is an empty list. Give a text, or a block.')
   if (typeof prompt === 'string' && prompt.trim() === '')
@@ -97,10 +97,10 @@ function historyOf({ messages, prompt, sessionId }: PromptOptions<unknown>): His
 }
 
 function checkEnd(last: TranscriptEntry['kind'] | undefined): void {
-  if (last === undefined) throw new ConfigurationError('messages is empty. Give a prompt, or what the user said.')
+  if (last === undefined) throw new ConfigurationError('messages is empty. Pass a prompt, or a user message.')
   if (last === 'assistant')
     throw new ConfigurationError(
-      'The last of messages is an answer of the model. Give a prompt that follows it, or approvals for the calls that it makes.',
+      'The last message is an answer of the model. Pass a prompt that follows it, or approvals for its calls.',
     )
 }
 

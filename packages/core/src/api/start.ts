@@ -116,11 +116,11 @@ export function startRun(options: StartOptions = {}): RunState {
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
     throw new ConfigurationError(
-      'Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.',
+      'Pass a prompt or approvals, not both: results must precede other messages. Use steer to add a message.',
     )
   }
   if (options.approvals !== undefined && openCallsOf(state.transcript).length === 0) {
-    throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
+    throw new ConfigurationError('No call waits for approval. Pass a prompt instead.')
   }
   if (options.approvals !== undefined) checkApprovals(options.approvals, state.transcript)
   if (options.compact !== undefined) checkCompact(options, transcript)
@@ -133,7 +133,7 @@ export function startRun(options: StartOptions = {}): RunState {
   else state = withCallsClosed(state)
   if (options.prompt === undefined) {
     if (state.transcript.messages().length === 0)
-      throw new ConfigurationError('There is nothing to ask the model. Give a prompt.')
+      throw new ConfigurationError('There is no input for the model. Pass a prompt.')
     return state
   }
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const

@@ -123,7 +123,7 @@ function executionStart(state: AgentState, { approvals, runId }: ExecuteOptions)
   while (startLength > 0 && isPrompt(transcript.at(startLength - 1))) startLength--
   if (approvals !== undefined && startLength < transcript.length && openCallsOf(transcript).length > 0) {
     throw new ConfigurationError(
-      'The state ends with a new message, and results come before anything else is said. Execute with the approvals first.',
+      'The state ends with a new message, but results must precede other messages. Execute with the approvals first.',
     )
   }
   const start = startRun({

@@ -60,7 +60,7 @@ export class UseGuards implements Capability {
   constructor(limits: GuardLimits = {}) {
     const unknown = Object.keys(limits).find((name) => !Object.hasOwn(guardLimits, name))
     if (unknown !== undefined)
-      throw new ConfigurationError(`There is no guard for ${unknown}. There are ${listOf(Object.keys(guardLimits))}.`)
+      throw new ConfigurationError(`Unknown limit ${unknown}. Known limits: ${listOf(Object.keys(guardLimits))}.`)
     const { maxSteps = 20, maxTokens = 32_768, maxExecutionTime = 300, maxCostUsd = null, finishReasons = [] } = limits
     this.guards = [
       ...(maxSteps === null ? [] : [new StepsLimitHook(maxSteps)]),

@@ -57,7 +57,11 @@ function readEntries(
     reading.where = where
     const { role, content, fields } = contentOf(where, messages[index])
     if (index === 0 && role === 'assistant')
-      refuse(where, 'is of the assistant, and a conversation begins with the user', 'Begin with what the user said.')
+      refuse(
+        where,
+        'is from the assistant, but a conversation starts with the user',
+        'Start with a message of the user.',
+      )
     calls.read(where, role, content)
     if (role === 'assistant') entries.push(assistantEntry(idOf(entries.length), content, fields))
     else for (const part of partsOf(content)) entries.push(userEntry(idOf(entries.length), part))
@@ -90,7 +94,7 @@ function contentOf(where: string, message: unknown): ReadMessage {
   const original = fields['content']
   const content = typeof original === 'string' || Array.isArray(original) ? jsonOf(original) : undefined
   if (typeof content === 'string') {
-    if (content === '') refuse(where, 'is empty', 'Leave the message out.')
+    if (content === '') refuse(where, 'is empty', 'Omit the message.')
     return { role, content, fields }
   }
   if (!Array.isArray(content))
@@ -99,7 +103,7 @@ function contentOf(where: string, message: unknown): ReadMessage {
       `must have a text or a list of blocks as content, but it is ${describeValue(original)}`,
       'Give content.',
     )
-  if (content.length === 0) refuse(where, 'is empty', 'Leave the message out.')
+  if (content.length === 0) refuse(where, 'is empty', 'Omit the message.')
   const blocks = content.map((block: Json, index) => blockOf(`${where}.content[${index}]`, role, block))
   return { role, content: blocks, fields }
 }
@@ -110,8 +114,8 @@ function checkShape(where: string, fields: Fields): void {
   if ('tool_calls' in fields || 'function_call' in fields)
     refuse(
       where,
-      "has tool_calls, which are of OpenAI's chat completions",
-      "Give each call as a block of the content: { type: 'tool_use', id, name, input }.",
+      "has tool_calls, a field of OpenAI's chat completions",
+      "Pass each call as a content block: { type: 'tool_use', id, name, input }.",
     )
   if ('kind' in fields && 'id' in fields)
     refuse(where, 'is an entry of a transcript', 'Give transcript.messages(), or the messages of a RunOutcome.')
@@ -122,12 +126,12 @@ function refuseRole(where: string, role: unknown): never {
   switch (role) {
     case 'system':
     case 'developer':
-      return refuse(where, `has the role ${role}`, 'Give its text as the option `system`, and leave the message out.')
+      return refuse(where, `has the role ${role}`, 'Pass its text as the option `system`, and omit the message.')
     case 'tool':
     case 'function':
       return refuse(
         where,
-        `has the role ${role}, which is of OpenAI's chat completions and the AI SDK`,
+        `has the role ${role}, a role of OpenAI's chat completions and the AI SDK`,
         "Give results as blocks of a user message: { type: 'tool_result', tool_use_id, content }.",
       )
     default:
@@ -181,7 +185,7 @@ function blockOf(where: string, role: 'user' | 'assistant', block: Json): Conten
   if (instead !== undefined) refuse(where, `is a block of another API (${type})`, `Give ${instead}.`)
   const requiredRole = Object.hasOwn(rolesOfBlocks, type) ? rolesOfBlocks[type] : undefined
   if (requiredRole !== undefined && requiredRole !== role)
-    refuse(where, `is a ${type} in a message of the ${role}`, `It belongs into a message of the ${requiredRole}.`)
+    refuse(where, `is a ${type} in a message of the ${role}`, `It belongs in a message of the ${requiredRole}.`)
   if (Object.hasOwn(shapes, type)) checkBlock(where, type as keyof typeof shapes, block)
   // A caller may omit the content of a result without content.
   const whole = type === 'tool_result' && block['content'] === undefined ? { ...block, content: '' } : block
@@ -268,7 +272,7 @@ class CallTracker {
         refuse(
           where,
           `calls a tool under the id ${describeValue(id)} again`,
-          'Each call of a conversation has an id of its own.',
+          'Each call of a conversation needs a unique id.',
         )
       this.#all.add(id)
       this.#open.set(id, where)
@@ -286,17 +290,17 @@ class CallTracker {
       if (!this.#all.has(id))
         refuse(
           where,
-          `has a result of the call ${describeValue(id)}, which no message before it made`,
-          'Leave it out, or give the message with the call.',
+          `has a result of the call ${describeValue(id)}, but no earlier message has that call`,
+          'Omit it, or pass the message with the call.',
         )
       if (!this.#open.delete(id))
         refuse(
           where,
-          `has a second result of the call ${describeValue(id)}, or one that comes too late`,
-          'A call has one result, in the message behind it.',
+          `has a second result of the call ${describeValue(id)}, or a late one`,
+          'A call has one result, in the next message.',
         )
       if (isRemark || this.#remark !== undefined)
-        refuse(where, `has the result of the call ${describeValue(id)} behind other content`, 'Results come first.')
+        refuse(where, `has the result of the call ${describeValue(id)} after other content`, 'Put results first.')
     }
     if (isRemark && this.#open.size > 0) this.#remark ??= where
   }
@@ -306,7 +310,7 @@ class CallTracker {
       refuse(
         where,
         `comes without a result of the call ${describeValue(id)} of ${caller}`,
-        "Give { type: 'tool_result', tool_use_id, content } in a user message right behind the call.",
+        "Give { type: 'tool_result', tool_use_id, content } in a user message right after the call.",
       )
   }
 }

@@ -8,7 +8,7 @@ import { blocksOf, isToolResult, toolCallsOf, type ContentBlock, type ModelMessa
 export function transcriptProblems(messages: readonly ModelMessage[]): readonly string[] {
   const merged = mergeNeighbours(messages)
   const problems: string[] = []
-  if (merged.length === 0) return ['there is no message']
+  if (merged.length === 0) return ['the list is empty']
   if (merged[0]?.role !== 'user') problems.push('the first message is not from the user')
   const used = new Set<string>()
   let open: string[] = []
@@ -45,12 +45,13 @@ function resultProblems(content: readonly ContentBlock[], open: readonly string[
       resultsEnded = true
       continue
     }
-    if (resultsEnded) problems.push(`${where} has a tool result behind other blocks`)
-    if (!open.includes(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id}, which nobody called`)
+    if (resultsEnded) problems.push(`${where} has a tool result after other blocks`)
+    if (!open.includes(block.tool_use_id))
+      problems.push(`${where} answers ${block.tool_use_id}, but there is no such call`)
     if (answered.has(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id} twice`)
     if (block.is_error === true && block.content.length === 0) problems.push(`${where} has an empty error result`)
     if (Array.isArray(block.content) && !block.content.every(mayStandInResult))
-      problems.push(`${where} has a result with a block that is none`)
+      problems.push(`${where} has a result with an invalid block`)
     answered.add(block.tool_use_id)
   }
   for (const id of open) if (!answered.has(id)) problems.push(`${where} does not answer ${id}`)

@@ -96,7 +96,7 @@ function nameOf({ name, judged }: GoalSpec): string {
 function checkUniqueNames(specs: readonly GoalSpec[]): void {
   const names = specs.map(nameOf)
   const duplicate = names.find((each, index) => names.indexOf(each) !== index)
-  if (duplicate !== undefined) throw new ConfigurationError(`There are two goals ${duplicate}. Give each once.`)
+  if (duplicate !== undefined) throw new ConfigurationError(`Two goals have the name ${duplicate}. Give each once.`)
 }
 
 /** @throws ConfigurationError for an invalid goal name. A name may come from a host, a person or a record. */
@@ -123,6 +123,6 @@ export function checkKnown(goals: RunGoals, specs: readonly GoalSpec[]): void {
   const unknown = specs.filter((spec) => goalOf(goals, spec) === undefined).map(nameOf)
   if (unknown.length === 0) return
   throw new ConfigurationError(
-    `The goal ${listOf(unknown)} cannot be checked by this program. Give it in the option until, or other goals in its place.`,
+    `The goal ${listOf(unknown)} cannot be checked by this program. Pass it in the option until, or pass other goals.`,
   )
 }

@@ -203,7 +203,7 @@ class LiveSession implements Session {
 
   resume(limits?: LimitsChange): void {
     this.#checkIdle()
-    if (!this.#engine.canResume) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    if (!this.#engine.canResume) throw new ConfigurationError('There is no run to continue. Pass a prompt.')
     if (limits !== undefined) this.set({ limits })
     this.#setShownMode()
     this.#enqueue({ start: (engine) => engine.resume() })
@@ -402,7 +402,7 @@ class LiveSession implements Session {
     this.#emit({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
     const { model } = this.#queue.taken(inboxId)
     if (model !== undefined)
-      this.#emit({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
+      this.#emit({ type: 'note', text: `${model} is not used: the current run took the message.` })
   }
 
   #markChanged(): void {

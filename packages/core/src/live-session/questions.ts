@@ -96,7 +96,7 @@ export class LimitQuestions {
     new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#open?.close('withdrawn')
-        reject(new Error('Nobody waits for the answer any more.'))
+        reject(new Error('The question is no longer open.'))
       }
       if (signal.aborted) return onAbort()
       const close = (because: 'answered' | 'withdrawn'): void => {

@@ -26,7 +26,7 @@ export interface HookQuestion extends Pick<CompactionRequest, 'model' | 'system'
 export function questionOf(request: HookQuestion): HookQuestion {
   const { system, messages, model, maxOutputTokens, timeoutMs, webSearch } = request
   // If it were ignored, the reply would have no limit.
-  if ('maxTokens' in request) throw new TypeError('maxTokens of a question is called maxOutputTokens.')
+  if ('maxTokens' in request) throw new TypeError('A question has maxOutputTokens, not maxTokens.')
   const bounds = {
     ...(typeof maxOutputTokens === 'number' &&
       maxOutputTokens >= 1 && { maxOutputTokens: Math.floor(maxOutputTokens) }),

@@ -60,13 +60,13 @@ function checkNames(subject: string, field: string, value: object, known: object
   const fields = fieldsOf(value) ?? refuse(subject, 'an object', value)
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
-    throw new ConfigurationError(`There is no ${field} ${unknown}. There are ${listOf(Object.keys(known))}.`)
+    throw new ConfigurationError(`Unknown ${field} ${unknown}. Known: ${listOf(Object.keys(known))}.`)
 }
 
 function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): void {
   if (modes.includes(mode)) return
   const known = modes.length === 0 ? 'these permissions have none' : `there are ${modes.join(', ')}`
-  throw new ConfigurationError(`There is no permission mode ${plainTextOf(mode)}: ${known}.`)
+  throw new ConfigurationError(`Unknown permission mode ${plainTextOf(mode)}: ${known}.`)
 }
 
 /** `Infinity` is not JSON, so it becomes null. @throws ConfigurationError for an invalid limit. */

@@ -94,7 +94,7 @@ function checkEnd(model: Model): void {
   const isEndless = model.maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
   if (!isEndless) return
   throw new ConfigurationError(
-    `${model.id} may use the service's server tools without a limit, so a budget cannot be kept. Give each a max_uses, or the model maxServerToolUses.`,
+    `${model.id} may use the service's server tools without a limit, so a budget cannot be enforced. Set max_uses for each, or maxServerToolUses for the model.`,
   )
 }
 
@@ -104,7 +104,7 @@ function checkPrice(id: string, prices: Prices): void {
     `Pass it as prices: createPrices({ ${JSON.stringify(id)}: { input: 3, output: 15 } }) of @halting/models, in US dollars per ` +
     'million tokens (in settings: modelPrices), or set maxTotalTokens instead.'
   if (answer.kind === 'none')
-    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${alternatives}`)
+    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be enforced. ${alternatives}`)
   if (answer.kind === 'broken')
-    throw new ConfigurationError(`The prices gave no worst case for ${id}: ${answer.problem}. ${alternatives}`)
+    throw new ConfigurationError(`The prices returned no worst case for ${id}: ${answer.problem}. ${alternatives}`)
 }

@@ -82,5 +82,5 @@ function modelNamed({ models, namedModels }: Pick<RunContext, 'models' | 'namedM
   // The created model may have the id of a known model: use the known one.
   if (created !== undefined) return models.find((each) => each.id === created.id) ?? created
   const known = models.map((each) => each.id).join(', ')
-  throw new ConfigurationError(`There is no model ${id} to choose; there is ${known}. Give it in the option models.`)
+  throw new ConfigurationError(`Unknown model ${id}. Known models: ${known}. Add it to the option models.`)
 }

@@ -49,7 +49,7 @@ function makeModel(make: MakeModel, name: string): Model | undefined {
   try {
     model = make(name)
   } catch (error) {
-    throw new ConfigurationError(`The model ${name} cannot be asked: ${messageOf(error)}`)
+    throw new ConfigurationError(`The model ${name} could not be created: ${messageOf(error)}`)
   }
   // Plain JavaScript may return null.
   if (model === undefined || model === null) return undefined

@@ -27,13 +27,13 @@ export function startOfRecord(records: readonly StepRecord[]): StartRecord {
   const [first] = records
   if (first === undefined || !isOwnStart(first)) {
     throw new ConfigurationError(
-      "The record has no beginning: its first entry must be the run's own start. Give all records of one run, in the order in which they were written; a run that left none is started with startRun.",
+      "The record has no start: its first entry must be the run's own start. Pass all records of one run, in order; a run without records is started with startRun.",
     )
   }
   const second = records.findIndex((record, index) => index > 0 && isOwnStart(record))
   if (second > 0) {
     throw new ConfigurationError(
-      `The record holds more than one run: entry ${second} begins another. Give the records of one run.`,
+      `The record has more than one run: entry ${second} starts another. Pass the records of one run.`,
     )
   }
   return first
@@ -71,7 +71,7 @@ function keyed({ key }: { readonly [field: string]: unknown }): string | undefin
 }
 
 function problemOf(entry: unknown): string | undefined {
-  if (!isJsonObject(entry)) return entry === null ? 'is null' : 'is no object'
+  if (!isJsonObject(entry)) return entry === null ? 'is null' : 'is not an object'
   const { type } = entry
   if (typeof type !== 'string' || !Object.hasOwn(fieldProblems, type))
     return `has an unknown type: ${JSON.stringify(type)}`

@@ -197,7 +197,7 @@ function failureOf(sessionId: string, error: unknown): HaltingError {
   if (error instanceof HaltingError) return error
   return new HaltingError(
     'driver',
-    `The session ${sessionId} cannot be written: ${messageOf(error)}. What it holds up to here is intact.`,
+    `The session ${sessionId} cannot be written: ${messageOf(error)}. Its stored records are intact.`,
     { cause: error },
   )
 }

@@ -297,7 +297,7 @@ function explanationOf(run: EndedRunSubject): string {
     if (left > 0) shownCalls.push(`and ${left} more`)
     lines.push(calls.length === 0 ? 'No tool was called.' : `Calls: ${shownCalls.join(', ')}`)
     const { text } = run
-    lines.push(text === '' ? 'There is no answer.' : `Answer: ${headOf(JSON.stringify(text), mostOfAnswer)}`)
+    lines.push(text === '' ? 'No answer.' : `Answer: ${headOf(JSON.stringify(text), mostOfAnswer)}`)
   }
   return lines.map((line) => `  ${line}`).join('\n')
 }

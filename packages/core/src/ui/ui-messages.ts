@@ -45,7 +45,7 @@ export function modelMessagesOf(messages: readonly UIMessageLike[]): readonly Hi
         return refuse(
           message.where,
           'is a system message',
-          'Give its text as the option `system`, and leave the message out.',
+          'Pass its text as the option `system`, and omit the message.',
         )
       default:
         return refuse(
@@ -199,7 +199,7 @@ function toolName({ type, toolName: dynamic }: Fields, where: string): string {
   if (typeof name === 'string' && isToolName.test(name)) return name
   return refuse(
     where,
-    `calls a tool ${describeValue(name)}, which no service takes as a name`,
+    `calls a tool ${describeValue(name)}, but no service accepts that name`,
     'A name has 1 to 128 letters, digits, dots, hyphens and underscores.',
   )
 }
@@ -268,7 +268,7 @@ function filePart({ mediaType: declaredType, url }: Fields, where: string): Cont
   const type = kindOf(mediaType)
   if (type === undefined)
     throw new ConfigurationError(
-      `${where} is a file of the type ${describeValue(mediaType)}. Models are shown images and PDFs: give its content as text.`,
+      `${where} is a file of the type ${describeValue(mediaType)}. Models accept images and PDFs: pass its content as text.`,
     )
   if (data !== undefined) return { type, source: { type: 'base64', media_type: data.mediaType, data: data.base64 } }
   if (!/^https?:\/\//i.test(url))

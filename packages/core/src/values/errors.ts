@@ -87,7 +87,7 @@ export function messageOf(thrown: unknown): string {
     if (thrown instanceof Error) return textOf(thrown.message || thrown.name)
     return typeof thrown === 'string' ? thrown : `thrown: ${textOf(thrown)}`
   } catch {
-    return 'thrown: something that cannot be read'
+    return 'thrown: a value that cannot be read'
   }
 }
 

@@ -118,7 +118,7 @@ test('starts no stage before a run or during one', async () => {
   const running = submit(engine)
   await Promise.resolve()
   await Promise.resolve()
-  expect(() => afterRun(engine, [asks('memory')])).toThrow('A run goes on.')
+  expect(() => afterRun(engine, [asks('memory')])).toThrow('A run is active.')
   engine.interrupt()
   await running
 })
@@ -312,9 +312,9 @@ test.each([
 
 test.each<[string, unknown, string]>([
   ['no name', [{ run: () => ({ kind: 'done' }) }], 'stages[0].name must be a text that is not empty'],
-  ['two with one name', [asks('a'), asks('a')], 'There are two stages a'],
+  ['two with one name', [asks('a'), asks('a')], 'Two stages have the name a'],
   ['no bound', [asks('a', { limits: { maxTurns: Infinity } })], 'stages[0].limits.maxTurns must be a whole number'],
-  ['an unknown limit', [asks('a', { limits: { turns: 1 } as never })], 'There is no limit stages[0].limits.turns'],
+  ['an unknown limit', [asks('a', { limits: { turns: 1 } as never })], 'Unknown limit stages[0].limits.turns'],
 ])('%s is refused before anything starts', async (_what, stages, problem) => {
   const { engine } = engineOf(['answer'])
   await submit(engine)

@@ -273,7 +273,7 @@ describe('prices that fail when the options are validated', () => {
     const runOptions = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
     const start = () => streamRun(startRun({ prompt: 'go' }), { ...runOptions, maxBudgetUsd: 1 })
     expect(start).toThrow(ConfigurationError)
-    expect(start).toThrow(`The prices gave no worst case for scripted: ${problem}`)
+    expect(start).toThrow(`The prices returned no worst case for scripted: ${problem}`)
   })
 })
 

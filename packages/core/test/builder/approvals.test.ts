@@ -65,12 +65,12 @@ describe('a built agent that needs approval', () => {
   test('accepts approvals only for pending calls, and only before another message', async () => {
     const { agent, done } = build(twoCalls)
     await expect(agent.execute(state, { approvals: { a: allow } })).rejects.toThrow(
-      new ConfigurationError('There is no call that waits for approval. Give a prompt instead.'),
+      new ConfigurationError('No call waits for approval. Pass a prompt instead.'),
     )
     const waiting = await agent.execute(state)
     await expect(agent.execute(waiting.withUserMessage('yes, do'), { approvals: { a: allow } })).rejects.toThrow(
       new ConfigurationError(
-        'The state ends with a new message, and results come before anything else is said. Execute with the approvals first.',
+        'The state ends with a new message, but results must precede other messages. Execute with the approvals first.',
       ),
     )
     expect(done).toEqual([])

@@ -152,16 +152,16 @@ describe('a model that is created by name', () => {
   })
 
   test.each([
-    ['none', () => undefined, /There is no model other to choose; there is scripted\./],
+    ['none', () => undefined, /Unknown model other\. Known models: scripted\./],
     [
       'an error',
       () => {
         throw new Error('no key')
       },
-      /The model other cannot be asked: no key/,
+      /The model other could not be created: no key/,
     ],
     ['what is no model', () => ({ id: 7 }), /modelNamed\("other"\)/],
-    ['null', () => null, /There is no model other to choose/],
+    ['null', () => null, /Unknown model other/],
   ])('%s is rejected when it is set, and nothing is set', (_what, modelResult, message) => {
     // Plain JavaScript code can return any value.
     const modelNamed = modelResult as unknown as NonNullable<QueryOptions['modelNamed']>

@@ -113,7 +113,7 @@ describe('a session that ended as needs_approval', () => {
     await resultOf(processOn(store, ['done']).engine.approve({ p1: { behavior: 'allow' } }))
     const { engine, paid } = processOn(store, ['done'])
     await expect(resultOf(engine.approve({ p1: { behavior: 'allow' } }))).rejects.toThrow(
-      new ConfigurationError('There is no call that waits for approval. Give a prompt instead.'),
+      new ConfigurationError('No call waits for approval. Pass a prompt instead.'),
     )
     expect(paid).toEqual([])
   })

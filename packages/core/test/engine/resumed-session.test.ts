@@ -233,9 +233,7 @@ describe('a session that continues', () => {
 
   test('has nothing to resume when no run was left open', () => {
     const { options } = worldOf([])
-    expect(() => engineOf(options).resume()).toThrow('There is no run to go on with. Give a prompt.')
-    expect(() => engineOf({ ...options, session: keptOf([]).session }).resume()).toThrow(
-      'There is no run to go on with.',
-    )
+    expect(() => engineOf(options).resume()).toThrow('There is no run to continue. Pass a prompt.')
+    expect(() => engineOf({ ...options, session: keptOf([]).session }).resume()).toThrow('There is no run to continue.')
   })
 })

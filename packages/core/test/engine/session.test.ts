@@ -102,9 +102,7 @@ test('uuids never repeat in a session, hook events and retries included', async 
 test('rejects an approval when nothing is pending, and the session continues', async () => {
   const { engine, model } = engineOf(['done'])
   const approved = all(engine.approve({ call_0_0: { behavior: 'allow' } }))
-  await expect(approved).rejects.toThrow(
-    new ConfigurationError('There is no call that waits for approval. Give a prompt instead.'),
-  )
+  await expect(approved).rejects.toThrow(new ConfigurationError('No call waits for approval. Pass a prompt instead.'))
   expect(model.requests).toEqual([])
   expect(resultOf(await all(engine.submit('go'))).result).toBe('done')
 })

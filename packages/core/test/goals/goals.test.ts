@@ -302,7 +302,7 @@ describe('a check', () => {
   test('names the fix for an invalid goal', async () => {
     const options = (more: object) => () => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel([]), ...more })
     expect(options({ until: ['npm test'] })).toThrow(ConfigurationError)
-    expect(options({ until: [goal(passed), goal(passed)] })).toThrow('two goals npm test')
+    expect(options({ until: [goal(passed), goal(passed)] })).toThrow('Two goals have the name npm test')
     expect(options({ until: [goal(passed)], maxGoalTries: Infinity })).toThrow('no bound')
     expect(options({ until: [{ ...goal(passed), stable: 0.5 }] })).toThrow('stable')
   })

@@ -111,7 +111,7 @@ describe('a hook that asks a model', () => {
     const { terminal } = await run([], options as never)
     expect([terminal.reason, judge.requests.length]).toEqual(['completed', 0])
     expect(received).toMatchObject([
-      { kind: 'failed', error: { message: 'maxTokens of a question is called maxOutputTokens.' } },
+      { kind: 'failed', error: { message: 'A question has maxOutputTokens, not maxTokens.' } },
     ])
   })
 

@@ -197,10 +197,10 @@ describe('is rejected with an error when it could not be sent', () => {
   )
 
   test.each<[string, readonly ModelMessage[], string]>([
-    ['nothing', [], 'there is no message'],
+    ['nothing', [], 'the list is empty'],
     ['no question', [{ role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'the first message is not from the user'], // prettier-ignore
     ['a call without a result', [user('x'), { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'T', input: {} }] }], 'the last message leaves t without a result'], // prettier-ignore
-    ['a result without a call', [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] }], 'message 0 (user) answers t, which nobody called'], // prettier-ignore
+    ['a result without a call', [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] }], 'message 0 (user) answers t, but there is no such call'], // prettier-ignore
     ['no user message at the end', [user('x'), { role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'its last message must be from the user, as it is now'], // prettier-ignore
   ])('with %s', async (_what, messages, problem) => {
     const errors = await refusedAt('afterStep', (state) => state.withMessages(messages))
@@ -215,7 +215,7 @@ describe('is rejected with an error when it could not be sent', () => {
 
   test('outside a run too', () => {
     expect(() => AgentState.empty().withMessages([])).toThrow(
-      new ConfigurationError('The transcript cannot be replaced: there is no message.'),
+      new ConfigurationError('The transcript cannot be replaced: the list is empty.'),
     )
     const state = AgentState.empty().withUserMessage('go').withMessages(summary)
     expect([state.messages(), state.transcript.length]).toEqual([summary, 2])

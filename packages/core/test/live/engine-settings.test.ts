@@ -138,7 +138,7 @@ test('rejects an invalid setting at once, and changes neither this run nor a lat
   const { engine: session, asked } = engine((each) => {
     expect(() => each.set({ model: 'nobody', thinking: { type: 'adaptive' } })).toThrow(ConfigurationError)
     expect(() => each.setMaxThinkingTokens(-1)).toThrow('thinking.budgetTokens must be a whole number above 0')
-    expect(() => each.setPermissionMode('plan')).toThrow('There is no permission mode plan')
+    expect(() => each.setPermissionMode('plan')).toThrow('Unknown permission mode plan')
     expect(() => each.setLimits({ maxTurns: 0.5 })).toThrow('maxTurns must be a whole number')
   })
   await messagesOf(session)

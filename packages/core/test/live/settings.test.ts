@@ -219,7 +219,7 @@ describe('a model', () => {
     })
     const { steps, model } = await going.end()
     expect(errors).toEqual([
-      new ConfigurationError('There is no model nobody to choose; there is scripted. Give it in the option models.'),
+      new ConfigurationError('Unknown model nobody. Known models: scripted. Add it to the option models.'),
     ])
     expect([onRecord(steps.records), model.requests.map(({ thinking }) => thinking)]).toEqual([
       [],
@@ -230,7 +230,7 @@ describe('a model', () => {
   test('must be named by its id', () => {
     const model = scriptedModel([])
     expect(() => begin([], { model, models: [scriptedModel([])] })).toThrow(
-      'There are two models scripted: one could not be chosen.',
+      'Two models have the id scripted. Ids must be unique.',
     )
     expect(() => begin([], { model, models: [model] })).not.toThrow()
   })
@@ -271,10 +271,10 @@ describe('a permission mode', () => {
   test('that the rules do not know is an error at once, and so is one for rules without modes', () => {
     const { permissions } = ruled()
     expect(() => begin([], { permissions }).loop.set({ permissionMode: 'ajar' })).toThrow(
-      'There is no permission mode ajar: there are open, closed.',
+      'Unknown permission mode ajar: there are open, closed.',
     )
     expect(() => begin([]).loop.set({ permissionMode: 'open' })).toThrow(
-      'There is no permission mode open: these permissions have none.',
+      'Unknown permission mode open: these permissions have none.',
     )
   })
 })
@@ -437,7 +437,9 @@ describe('a limit', () => {
       'maxTurns must be a whole number of at least 1, but it is 1.5.',
       'maxTotalTokens must be above 0, but it is -1. Set null for no limit.',
       'maxDurationMs must be above 0, but it is NaN. Set null for no limit.',
-      expect.stringContaining('There is no price for scripted, so a dollar budget cannot be kept. Pass it as prices: '),
+      expect.stringContaining(
+        'There is no price for scripted, so a dollar budget cannot be enforced. Pass it as prices: ',
+      ),
       'nothing',
     ])
   })
@@ -626,7 +628,7 @@ describe('over a crash', () => {
   ])('a model that was chosen %s and no longer exists is an error before anything is written', async (_when, more) => {
     const { steps } = await whole()
     const records = cut(steps.records, isSettings, more)
-    const message = 'There is no model second to choose; there is first. Give it in the option models.'
+    const message = 'Unknown model second. Known models: first. Add it to the option models.'
     const written: StepRecord[] = []
     const alone = {
       ...options(two([]).slice(0, 1)),
@@ -643,7 +645,7 @@ describe('over a crash', () => {
     // Only the record limits the tokens.
     const endless = { ...scriptedModel([], { id: 'endless' }), maxServerToolUses: Infinity }
     const other = resume(cut(steps.records, isSettings), options([...two(turns(9)), endless]))
-    expect(() => other.loop.set({ model: 'endless' })).toThrow('so a budget cannot be kept')
+    expect(() => other.loop.set({ model: 'endless' })).toThrow('so a budget cannot be enforced')
     loop.abort()
     other.loop.abort()
     await Promise.all([loop.result, other.loop.result])

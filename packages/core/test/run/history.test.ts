@@ -31,12 +31,12 @@ describe('an invalid history', () => {
     [
       'a system message',
       [{ role: 'system', content: 'Be brief.' }, user],
-      'messages[0] has the role system. Give its text as the option `system`, and leave the message out.',
+      'messages[0] has the role system. Pass its text as the option `system`, and omit the message.',
     ],
     [
       'a developer message',
       [{ role: 'developer', content: 'Be brief.' }],
-      'messages[0] has the role developer. Give its text as the option `system`, and leave the message out.',
+      'messages[0] has the role developer. Pass its text as the option `system`, and omit the message.',
     ],
     [
       'an unknown role',
@@ -46,15 +46,15 @@ describe('an invalid history', () => {
     [
       'an answer first',
       [answer, user],
-      'messages[0] is of the assistant, and a conversation begins with the user. Begin with what the user said.',
+      'messages[0] is from the assistant, but a conversation starts with the user. Start with a message of the user.',
     ],
     [
       'no content',
       [{ role: 'user' }],
       'messages[0] must have a text or a list of blocks as content, but it is undefined. Give content.',
     ],
-    ['an empty text', [user, { role: 'assistant', content: '' }], 'messages[1] is empty. Leave the message out.'],
-    ['no block', [{ role: 'user', content: [] }], 'messages[0] is empty. Leave the message out.'],
+    ['an empty text', [user, { role: 'assistant', content: '' }], 'messages[1] is empty. Omit the message.'],
+    ['no block', [{ role: 'user', content: [] }], 'messages[0] is empty. Omit the message.'],
     [
       'an empty block',
       [{ role: 'user', content: [{ type: 'text', text: '' }] }],
@@ -63,42 +63,42 @@ describe('an invalid history', () => {
     [
       'a call of the user',
       [{ role: 'user', content: call.content }],
-      'messages[0].content[0] is a tool_use in a message of the user. It belongs into a message of the assistant.',
+      'messages[0].content[0] is a tool_use in a message of the user. It belongs in a message of the assistant.',
     ],
     [
       'a result of the assistant',
       [user, call, { role: 'assistant', content: result.content }],
-      'messages[2].content[0] is a tool_result in a message of the assistant. It belongs into a message of the user.',
+      'messages[2].content[0] is a tool_result in a message of the assistant. It belongs in a message of the user.',
     ],
     [
       'a call without a result',
       [user, call, answer],
-      'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
+      'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right after the call.',
     ],
     [
       'a text in place of a result',
       [user, call, user],
-      'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
+      'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right after the call.',
     ],
     [
       'a result without a call',
       [user, result],
-      'messages[1] has a result of the call "c1", which no message before it made. Leave it out, or give the message with the call.',
+      'messages[1] has a result of the call "c1", but no earlier message has that call. Omit it, or pass the message with the call.',
     ],
     [
       'two results for one call',
       [user, call, result, result],
-      'messages[3] has a second result of the call "c1", or one that comes too late. A call has one result, in the message behind it.',
+      'messages[3] has a second result of the call "c1", or a late one. A call has one result, in the next message.',
     ],
     [
       'a result after a text',
       [user, call, { role: 'user', content: [{ type: 'text', text: 'so' }, resultOf('c1')] }],
-      'messages[2] has the result of the call "c1" behind other content. Results come first.',
+      'messages[2] has the result of the call "c1" after other content. Put results first.',
     ],
     [
       'a repeated call id',
       [user, call, result, call],
-      'messages[3] calls a tool under the id "c1" again. Each call of a conversation has an id of its own.',
+      'messages[3] calls a tool under the id "c1" again. Each call of a conversation needs a unique id.',
     ],
     [
       'a UIMessage',
@@ -108,12 +108,12 @@ describe('an invalid history', () => {
     [
       'a call of chat completions',
       [user, { role: 'assistant', content: null, tool_calls: [] }],
-      "messages[1] has tool_calls, which are of OpenAI's chat completions. Give each call as a block of the content: { type: 'tool_use', id, name, input }.",
+      "messages[1] has tool_calls, a field of OpenAI's chat completions. Pass each call as a content block: { type: 'tool_use', id, name, input }.",
     ],
     [
       'a result of chat completions',
       [user, { role: 'tool', tool_call_id: 'c1', content: 'x' }],
-      "messages[1] has the role tool, which is of OpenAI's chat completions and the AI SDK. Give results as blocks of a user message: { type: 'tool_result', tool_use_id, content }.",
+      "messages[1] has the role tool, a role of OpenAI's chat completions and the AI SDK. Give results as blocks of a user message: { type: 'tool_result', tool_use_id, content }.",
     ],
     [
       'an image of chat completions',

@@ -83,20 +83,20 @@ describe('the outcome of a run', () => {
 describe('an invalid run', () => {
   const model = scriptedModel(() => 'never')
   test.each<[string, object | undefined, RegExp]>([
-    ['nothing', undefined, /^A run is given an object with model and prompt/],
+    ['nothing', undefined, /^A run needs an object with model and prompt/],
     ['no model', { prompt: 'go' }, /option model is missing/],
-    ['neither prompt nor messages', { model }, /^There is nothing to ask the model. Give a prompt, or messages\.$/],
+    ['neither prompt nor messages', { model }, /^There is no input for the model. Pass a prompt, or messages\.$/],
     ['no messages', { model, messages: [] }, /^messages is empty/],
     ['an empty prompt', { model, prompt: [] }, /^The prompt is an empty list/],
     ['a blank prompt', { model, prompt: ' \n' }, /^The prompt is empty, and services refuse an empty text/],
     ['an invalid prompt', { model, prompt: 7 }, /^prompt must be a text or a list of blocks, but it is 7/],
     ['an unknown option', { model, prompt: 'go', maxSteps: 3 }, /^Unknown option maxSteps. Use maxTurns/],
     ['an empty name', { model, prompt: 'go', sessionId: '' }, /^sessionId must be a text that is not empty/],
-    ['a prompt with approvals', { model, prompt: 'go', approvals: {} }, /^Give a prompt or approvals, not both/],
+    ['a prompt with approvals', { model, prompt: 'go', approvals: {} }, /^Pass a prompt or approvals, not both/],
     [
       'approvals without pending calls',
       { model, messages: [{ role: 'user', content: 'go' }], approvals: {} },
-      /no call that waits/,
+      /^No call waits for approval/,
     ],
   ])('rejects %s with a ConfigurationError', async (_what, options, message) => {
     // Plain JavaScript code can pass any value.

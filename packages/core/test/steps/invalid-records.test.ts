@@ -28,7 +28,7 @@ async function refused(records: unknown): Promise<string> {
 
 describe('an invalid record', () => {
   const noBeginning =
-    "ConfigurationError: The record has no beginning: its first entry must be the run's own start. Give all records of one run, in the order in which they were written; a run that left none is started with startRun."
+    "ConfigurationError: The record has no start: its first entry must be the run's own start. Pass all records of one run, in order; a run without records is started with startRun."
 
   test('has no beginning: nothing, a tail, or a subagent alone', async () => {
     const { steps } = await run([calls('Look'), 'done'], options())
@@ -45,7 +45,7 @@ describe('an invalid record', () => {
     const { steps } = await run([calls('Look'), 'done'], options())
     const records = json(steps.records) as unknown as StepRecord[]
     expect(await refused([...records.slice(0, -1), ...records])).toBe(
-      `ConfigurationError: The record holds more than one run: entry ${records.length - 1} begins another. Give the records of one run.`,
+      `ConfigurationError: The record has more than one run: entry ${records.length - 1} starts another. Pass the records of one run.`,
     )
   })
 

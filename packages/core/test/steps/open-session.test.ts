@@ -119,7 +119,7 @@ test('rejects its flush and all later ones, rejects records, and releases the lo
   expect(error).toBeInstanceOf(HaltingError)
   expect([error.code, error.message]).toEqual([
     'driver',
-    'The session s cannot be written: the disk is full. What it holds up to here is intact.',
+    'The session s cannot be written: the disk is full. Its stored records are intact.',
   ])
   await expect(Promise.resolve(session.log.flush())).rejects.toBe(error)
   expect(() => session.log.append(stage(2))).toThrow(error)

@@ -174,7 +174,7 @@ describe('a subagent', () => {
     [
       'without a price, under a budget',
       { maxBudgetUsd: 50_000 },
-      'There is no price for small, so a dollar budget cannot be kept',
+      'There is no price for small, so a dollar budget cannot be enforced',
     ],
   ])('is not started with a model %s', async (_what, options: Pick<RunOptions, 'maxBudgetUsd'>, message) => {
     const small = scriptedModel(['found'], { id: 'small' })

@@ -71,10 +71,10 @@ describe('the report of garbage', () => {
     expect(await reportOf(throws(() => Object.create(null)))).toEqual(['thrown: {}', 'failed'])
     expect(await reportOf(throws(() => ({ code: 7 })))).toEqual(['thrown: {"code":7}', 'failed'])
     expect(await reportOf(throws(() => throwing(new Error('x'), 'message')))).toEqual([
-      'thrown: something that cannot be read',
+      'thrown: a value that cannot be read',
       'failed',
     ])
-    expect(await reportOf(throws(revoked))).toEqual(['thrown: something that cannot be read', 'failed'])
+    expect(await reportOf(throws(revoked))).toEqual(['thrown: a value that cannot be read', 'failed'])
     expect(await reportOf(throws(() => 10n))).toEqual(['thrown: 10', 'failed'])
     expect(await reportOf(throws(() => undefined))).toEqual(['thrown: undefined', 'failed'])
     expect(await reportOf(throws(() => ''))).toEqual(['The tool failed without an error message.', 'failed'])

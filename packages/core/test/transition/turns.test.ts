@@ -127,7 +127,7 @@ describe('transition: stop_hook_blocking', () => {
   })
 
   test('matches the figure of the guide', () => {
-    expect(transitionRules.stop_hook_blocking).toMatchObject({ laps: 8, resets: 'refill' })
+    expect(transitionRules.stop_hook_blocking).toMatchObject({ iterations: 8, resets: 'refill' })
     const guide = readFileSync(new URL('../../../../docs/guide/hooks.md', import.meta.url), 'utf8')
     expect(guide).toContain('A stop hook can send the model back eight times in a row.')
     expect(guide).toContain('A reply with tool calls starts the count again')

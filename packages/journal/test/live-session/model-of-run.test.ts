@@ -62,7 +62,7 @@ test('a message that a run takes in is for the model of that run, and a note rep
   await session.settled()
   expect([model.requests.length, other.requests.length]).toEqual([2, 0])
   expect(events.flatMap((event) => (event.type === 'note' ? [event.text] : []))).toEqual([
-    'small is not asked: the message came to a run that goes on.',
+    'small is not used: the current run took the message.',
   ])
 })
 
