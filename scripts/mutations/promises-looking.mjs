@@ -228,7 +228,7 @@ export const promisesOfLooking = [
     [
       '@analysis/account/recorded-progress.ts',
       'usdOf(carried.nanos + carried.unknownNanos + all)',
-      'usdOf(carried.nanos + carried.unknownNanos + told)',
+      'usdOf(carried.nanos + carried.unknownNanos + reportedNanos)',
     ],
   ],
   [

@@ -5,7 +5,7 @@
  * for it. Clocks are left out on purpose: no timers, no `AbortSignal.timeout`, no `performance`. The one file that
  * waits, `values/system-clock.ts`, declares its timer and its clock itself.
  *
- * No published declaration refers to this file: whoever uses core sees the types of their own runtime.
+ * No published declaration refers to this file: a program that uses core sees the types of its own runtime.
  */
 interface Event {
   readonly type: string

@@ -13,12 +13,12 @@ import { warningsOf, type RestingTime } from './request-plan.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo, type Question } from './question.ts'
 
 /** Enters a recorded bill: its charges are added to the figures and its events are emitted again. */
-export function enterBill(run: Run, { charges, told, waits }: Bill): void {
+export function enterBill(run: Run, { charges, told: events, waits }: Bill): void {
   if (waits !== undefined) {
     run.ports.waitTime.restore(waits)
     enterWaits(run, waits)
   }
-  for (const event of told) run.emit(event)
+  for (const event of events) run.emit(event)
   for (const charge of charges) enterCharge(run, charge)
 }
 

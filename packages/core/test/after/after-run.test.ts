@@ -276,7 +276,7 @@ test('makes parallel questions wait for their turn before they are asked', async
 })
 
 test('bounds the output of a stage', async () => {
-  const tells = Array.from(
+  const messages = Array.from(
     { length: 1_000 },
     (_each, index) => ({ type: 'prompt_suggestion', suggestion: `${index}` }) as const,
   )
@@ -289,7 +289,7 @@ test('bounds the output of a stage', async () => {
       kind: 'done',
       message: 'm'.repeat(1e6),
       details: { all: 'd'.repeat(1e6) },
-      messages: [large, alien, opening, ...tells],
+      messages: [large, alien, opening, ...messages],
     }),
   }
   const { stageMessages } = await runWithStages([flood])
