@@ -24,31 +24,31 @@ import { unreportedUsageText, type RunExplanation, type UnreportedUsage } from '
 import type { RecordedStage } from '@halting/core/after'
 
 /** Explains why a run stopped and what it used, in lines of at most `width` columns except for the command. `now` is in milliseconds since 1970. */
-export function whyText(
-  {
-    sessionId,
-    cwd,
-    account,
-    unreportedUsage: untold,
-    notices,
-    stages,
-    nextStep,
-    before,
-    about,
-    heldBy,
-  }: RunExplanation,
-  width: number,
-  style: Style,
-  now: number = Date.now(),
-): string {
-  const { totals, run } = account
+export function whyText(explanation: RunExplanation, width: number, style: Style, now: number = Date.now()): string {
   const columns = Math.min(width, 80)
-  const paragraph = (text: string): string => wrapToColumns(oneLine(text, Infinity), columns)
-  const sections = [
+  const sections = [...endingSections(explanation, columns, style, now), ...usageSections(explanation, columns, style)]
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+type Section = readonly string[]
+
+/** Which run it is, why it ended, and what it reached. */
+function endingSections(
+  { sessionId, cwd, account, unreportedUsage, before, about, heldBy }: RunExplanation,
+  columns: number,
+  style: Style,
+  now: number,
+): readonly Section[] {
+  const paragraph = paragraphsOf(columns)
+  const { run, verification } = account
+  const folder = cwd === '' ? '' : `, in ${oneLine(cwd, 200)}`
+  const unreported = unreportedUsageText(unreportedUsage)
+  return [
     [
-      paragraph(
-        `Session ${oneLine(sessionId, 60)}, ${oneLine(run.runId, 40)}${cwd === '' ? '' : `, in ${oneLine(cwd, 200)}`}`,
-      ),
+      paragraph(`Session ${oneLine(sessionId, 60)}, ${oneLine(run.runId, 40)}${folder}`),
       ...(before.length === 0 ? [] : [style.dim(paragraph(`Earlier runs: ${before.join(', ')}.`))]),
     ],
     [
@@ -60,15 +60,24 @@ export function whyText(
     goalLines(account, columns, style),
     withTitle(
       'Last change',
-      (account.verification === undefined ? [] : verificationFacts(account.verification)).flatMap((fact) =>
-        indented(fact, columns),
-      ),
+      (verification === undefined ? [] : verificationFacts(verification)).flatMap((fact) => indented(fact, columns)),
       style,
     ),
-    [
-      paragraph(totalsLine(account, untold)),
-      ...[unreportedUsageText(untold)].filter((text) => text !== '').map(paragraph),
-    ],
+    [paragraph(totalsLine(account, unreportedUsage)), ...(unreported === '' ? [] : [paragraph(unreported)])],
+  ]
+}
+
+/** What the run used of its limits, time and money, and how to continue. */
+function usageSections(
+  { account, notices, stages, nextStep }: RunExplanation,
+  columns: number,
+  style: Style,
+): readonly Section[] {
+  const paragraph = paragraphsOf(columns)
+  const retries = account.laps.filter(({ transition }) => transition !== 'next_turn')
+  const dearest = account.totals.committedUsd === 0 ? [] : account.dearest
+  const withoutEnd = account.ending === null ? 'Running' : 'Without a result'
+  return [
     withTitle(
       'Notices',
       notices.map((text) => paragraph(`! ${text}`)),
@@ -80,9 +89,7 @@ export function whyText(
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
       'Retries and reminders',
-      account.laps
-        .filter(({ transition }) => transition !== 'next_turn')
-        .map((each) => `  ${paragraph(retryLine(each))}`),
+      retries.map((each) => `  ${paragraph(retryLine(each))}`),
       style,
     ),
     withTitle(
@@ -90,9 +97,9 @@ export function whyText(
       stepLines(account.slowest, ({ ms }) => elapsed(ms), columns),
       style,
     ),
-    withTitle('Most expensive', stepLines(totals.committedUsd === 0 ? [] : account.dearest, stepCost, columns), style),
+    withTitle('Most expensive', stepLines(dearest, stepCost, columns), style),
     withTitle(
-      account.ending === null ? 'Running' : 'Without a result',
+      withoutEnd,
       stepLines(account.open, () => '', columns),
       style,
     ),
@@ -102,10 +109,11 @@ export function whyText(
       ...(nextStep.command === undefined ? [] : [`  ${nextStep.command}`]),
     ],
   ]
-  return `${sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`
+}
+
+/** Wraps texts to a width, without line breaks of their own. */
+function paragraphsOf(columns: number): (text: string) => string {
+  return (text) => wrapToColumns(oneLine(text, Infinity), columns)
 }
 
 /** The goals, their state, and the end of the output of a failed check. */

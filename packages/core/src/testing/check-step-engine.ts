@@ -10,7 +10,7 @@ import {
   type Ended,
   type Outside,
   type ProcessOptions,
-} from './step-engine-process.ts'
+} from './step-engine-child.ts'
 import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 
 /** The store of one session, initially empty. Its data outlives the processes that open it. */

@@ -5,7 +5,7 @@ export {
   type CheckedSessionStore,
   type SessionStoreCheckOptions,
 } from './check-session-store.ts'
-export type { CheckedSession } from './step-engine-process.ts'
+export type { CheckedSession } from './step-engine-child.ts'
 export {
   expectRun,
   RunAssertionError,

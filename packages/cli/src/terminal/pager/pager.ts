@@ -29,17 +29,10 @@ export function pager(options: PagerOptions): Component {
     at = Math.max(0, Math.min(to, last()))
   }
   const find = (from: number, step: 1 | -1): void => {
-    const lines = known?.lines ?? []
-    const wanted = search.toLowerCase()
-    if (wanted === '') return
-    for (let count = 0; count < lines.length; count++) {
-      const index = (((from + step * count) % lines.length) + lines.length) % lines.length
-      if ((lines[index] ?? '').toLowerCase().includes(wanted)) {
-        note = ''
-        return go(index)
-      }
-    }
-    note = 'not found'
+    if (search === '') return
+    const index = indexOfMatch(known?.lines ?? [], search, { from, step })
+    note = index === undefined ? 'not found' : ''
+    if (index !== undefined) go(index)
   }
   const type = (data: string): void => {
     if (isKey('interrupt', data) || isKey('clear', data)) [isTyping, search] = [false, '']
@@ -87,4 +80,18 @@ export function pager(options: PagerOptions): Component {
       known = undefined
     },
   }
+}
+
+/** The next line with the text, upper or lower case, from a line on in steps of 1 or -1; the search wraps around. */
+function indexOfMatch(
+  lines: readonly string[],
+  text: string,
+  { from, step }: { readonly from: number; readonly step: 1 | -1 },
+): number | undefined {
+  const lowerCase = text.toLowerCase()
+  for (let count = 0; count < lines.length; count++) {
+    const index = (((from + step * count) % lines.length) + lines.length) % lines.length
+    if (lines[index]?.toLowerCase().includes(lowerCase) === true) return index
+  }
+  return undefined
 }
