@@ -70,6 +70,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/start.cjs',
-    mostBytes: { packed: 2_080 * kilobyte, unpacked: 7_450 * kilobyte },
+    mostBytes: { packed: 2_080 * kilobyte, unpacked: 7_600 * kilobyte },
   },
 }

@@ -24,7 +24,6 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
   'commands, names and scripts, not sentences': [
     ...['composing-commands', 'evidence-rules', 'run-check', 'unusable-command'].map(inAgent('goals')),
     ...['pdf-text'].map(inAgent('media')),
-    ...['patch-grammar'].map(inAgent('tools')),
     ...['path-aliases', 'protected', 'trial'].map(inPermissions),
   ],
   'names of places, parts of the texts of goals': ['definition-state', 'goal-files'].map(inAgent('goals')),
@@ -54,12 +53,12 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
   ],
   'for programmers': [
     ...['run-goals'].map(inCore('goals')),
-    ...['ask-guard', 'check-guards', 'combinators', 'run-budget'].map(inCore('limits')),
+    ...['call-guard', 'check-guards', 'combinators', 'run-budget'].map(inCore('limits')),
     ...['stop-hooks'].map(inCore('hooks')),
     ...['agent-tool', 'check-options', 'check-tool', 'define-tool', 'large-results'].map(inCore('tools')),
     ...['output-schema', 'standard-schema'].map(inCore('tools')),
     ...['web-search'].map(inCore('model')),
-    ...['answer-shape', 'check-change', 'check-settings', 'checkpoint'].map(inCore('run')),
+    ...['answer-shape', 'check-change', 'check-settings', 'cancellation-points'].map(inCore('run')),
     ...['permission-update'].map(inCore('permissions')),
     ...['question', 'run-hooks', 'step-with-questions'].map(inCore('request')),
   ],
