@@ -105,7 +105,7 @@ describe('a hook', () => {
       permissionMode: () => 'default',
       model: 'scripted',
       source: 'startup',
-      tell: () => undefined,
+      emit: () => undefined,
     })
 
   test('on PermissionRequest answers in place of a user', async () => {

@@ -165,7 +165,7 @@ describe('hooks', () => {
         env: { PATH: process.env['PATH'] },
         model: 'm',
         source: 'startup',
-        tell: (line) => void (line.subtype === 'hook_response' && outputs.push(line.stdout.trim())),
+        emit: (line) => void (line.subtype === 'hook_response' && outputs.push(line.stdout.trim())),
       },
       {},
     )

@@ -43,7 +43,7 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   /** Resolves when all messages are on disk: hooks read the transcript. */
   readonly flush?: () => Promise<void>
   /** Called when hooks start, write and end. */
-  readonly tell?: (line: HookLine) => void
+  readonly emit?: (line: HookLine) => void
   /** Called for each hook that has ended. */
   readonly called?: (call: HookCall) => void
   /** Interrupts the current run of a session with several runs. Default: aborts `ShellHooks.signal`, permanently. */
@@ -85,7 +85,7 @@ export class ShellHooks {
       processes: this.#processes,
       sandbox,
       readable: [transcriptPath],
-      emit: (line) => options.tell?.(line),
+      emit: (line) => options.emit?.(line),
       called: (each) => options.called?.(each),
       runInBackground: (running) => this.#runInBackground(running),
       over: this.#over.signal,

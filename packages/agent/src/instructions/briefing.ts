@@ -22,7 +22,7 @@ export interface Briefing {
   readonly system: string
   /** The parts of `system`, by file. */
   readonly entries: { readonly [name: string]: string }
-  /** Hooks that tell the model about the folder, such as its git status. */
+  /** Hooks that inform the model about the folder, such as its git status. */
   readonly hooks: readonly Hook[]
   /** Fields for `system/init`. */
   readonly init: NonNullable<QueryOptions['init']>
@@ -85,7 +85,10 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
   const prompts = new SessionPrompts({ ...options, rules })
   const promptNotes = await prompts.read(places)
   const hadSkills = prompts.skills.length > 0
-  const tell = withFolderInstructions({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  const withInstructions = withFolderInstructions(
+    { ...places, ...rules },
+    new Set(files.map(({ realPath }) => realPath)),
+  )
   return {
     system: [instructionText(files), memory?.text ?? '', prompts.list].filter((text) => text !== '').join('\n\n'),
     entries: Object.fromEntries([
@@ -102,7 +105,7 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
         return prompts.skills.map(({ name }) => name)
       },
     },
-    tools: (all) => [...all.map(tell), ...(hadSkills ? [prompts.tool] : [])],
+    tools: (all) => [...all.map(withInstructions), ...(hadSkills ? [prompts.tool] : [])],
     prompts,
     modelOf: (command, added) => modelOfPromptFile(command, rules.trust, added),
     expand: (command, argumentText, signal) => prompts.expand(command, argumentText, { signal }),

@@ -11,7 +11,7 @@ export interface AfterTheRun {
   /** Records that a hook of the settings has ended. */
   readonly called: (call: HookCall) => void
   /** Emits messages after the result. Resolves when all stages have ended, within their limits. */
-  run(engine: QueryEngine, signal: AbortSignal, tell: (message: SdkMessage) => void): Promise<void>
+  run(engine: QueryEngine, signal: AbortSignal, emit: (message: SdkMessage) => void): Promise<void>
 }
 
 export interface AfterOptions {
@@ -30,13 +30,13 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
       hooks?.onEvent(event)
     },
     called: (call) => hooks?.add(call),
-    async run(engine, signal, tell) {
+    async run(engine, signal, emit) {
       const { sessionId } = engine
       const summary = hooks?.take(runId)
       const ids = { uuid: uuidOf(`${sessionId}/${runId}/hooks`), session_id: sessionId }
-      if (summary !== undefined) tell({ ...summary, ...ids })
+      if (summary !== undefined) emit({ ...summary, ...ids })
       const running = afterRun(engine, stages, { signal, ...(model !== undefined && { model }) })
-      for await (const message of running) tell(message)
+      for await (const message of running) emit(message)
     },
   }
 }

@@ -49,7 +49,7 @@ export interface SessionHooks {
   /** Receives the run's events; some trigger hooks. */
   onEvent(event: RunEvent): void
   /** Inserts messages of hooks between those of the runs. */
-  through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void
+  through(emit: (message: SdkMessage) => void): (message: SdkMessage) => void
   /** Ends the session's hooks: calls the last ones and ends everything that they started. */
   end(): Promise<void>
 }
@@ -79,7 +79,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       sandbox: () => toolbox.workspace.sandbox,
       model: options.model.id,
       source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
-      tell: (line) => lines.take(line),
+      emit: (line) => lines.take(line),
       ...(called !== undefined && { called }),
       interrupt,
       sessionFigures: (run) => totals.figures(run),
@@ -97,7 +97,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       totals.onEvent(event)
       notifyOf(event, shell)
     },
-    through: (tell) => lines.through(tell),
+    through: (emit) => lines.through(emit),
     end: () => shell.end('other'),
   }
 }
@@ -139,8 +139,8 @@ class HookLines {
       this.#see?.({ type: 'system', ...line, uuid: randomUUID(), session_id: this.#sessionId })
   }
 
-  through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
-    this.#see = tell
+  through(emit: (message: SdkMessage) => void): (message: SdkMessage) => void {
+    this.#see = emit
     return (message) => {
       if (message.type === 'result') {
         this.#flush()
@@ -148,7 +148,7 @@ class HookLines {
       }
       // The run's own message marks the place for those of its hooks: their effects on the run follow.
       if (isOfSettings(message)) this.#flush()
-      else tell(message)
+      else emit(message)
       if (message.type !== 'system' || message.subtype !== 'init') return
       this.#place = 'in'
       this.#flush()

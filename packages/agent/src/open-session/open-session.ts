@@ -195,8 +195,8 @@ class SessionOpening<Choices extends SessionChoices> {
         after?.onEvent(event)
         hooks?.onEvent(event)
       },
-      through: (tell) => withoutBuiltinHooks(hooks?.through(tell) ?? tell),
-      ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
+      through: (emit) => withoutBuiltinHooks(hooks?.through(emit) ?? emit),
+      ...(after !== undefined && { afterRun: (engine, signal, emit) => after.run(engine, signal, emit) }),
       ...withFile(file, toolbox, ports),
       end: () => this.#opening.end(),
       closeJournal: (hasBegun) => closeJournalOf(file, hasBegun, chosen),
@@ -412,10 +412,10 @@ function planHooks(
 }
 
 /** Built-in hooks are not reported as hooks of the user. */
-function withoutBuiltinHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+function withoutBuiltinHooks(emit: (message: SdkMessage) => void): (message: SdkMessage) => void {
   return (message) => {
     if (message.type === 'system' && 'hook_id' in message && isBuiltinHook(message.hook_id)) return
-    tell(message)
+    emit(message)
   }
 }
 

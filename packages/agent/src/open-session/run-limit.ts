@@ -126,7 +126,7 @@ export function followModels(session: Session, { limit, modelNamed, first, notif
       return []
     }
   }
-  const tell = (models: readonly string[]): void => {
+  const report = (models: readonly string[]): void => {
     const notice = models.every((model) => reported.has(model)) ? undefined : limit.noticeOf(models, stillYielding)
     for (const model of models) reported.add(model)
     if (notice !== undefined) notify([notice])
@@ -142,7 +142,7 @@ export function followModels(session: Session, { limit, modelNamed, first, notif
     isReplaced = replaces
     stillYielding = stillYielding.filter((name) => limits[name] === undefined)
     areTurnsSet ||= limits.maxTurns !== undefined
-    tell(unpriced ?? [])
+    report(unpriced ?? [])
   }
   // A message may set the model of its run only.
   const unpricedNow = (): readonly string[] => {

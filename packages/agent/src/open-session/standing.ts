@@ -24,7 +24,7 @@ export async function standingOptions(
   const counted = countedModels(run, models, ports)
   if (counted === undefined) return {}
   const { openStandingBudgets } = await import('../budgets/index.ts')
-  const tell = (notice: SessionNotice): void => note(wordNotice(notice))
+  const notify = (notice: SessionNotice): void => note(wordNotice(notice))
   const { ignored } = counted
   let uncounted: string | undefined
   let isOpen = false
@@ -33,12 +33,12 @@ export async function standingOptions(
     sessionId,
     onUncounted(why) {
       uncounted = why
-      if (isOpen) tell({ kind: 'budgets_ignored', budgets: [], uncounted: why })
+      if (isOpen) notify({ kind: 'budgets_ignored', budgets: [], uncounted: why })
     },
   })
   isOpen = true
   if (standing === undefined) return {}
-  if (ignored) tell({ kind: 'budgets_ignored', budgets: standing.names, uncounted })
+  if (ignored) notify({ kind: 'budgets_ignored', budgets: standing.names, uncounted })
   return { standing }
 }
 

@@ -83,7 +83,7 @@ async function run(
     permissionMode: () => 'default',
     model: model.id,
     source: 'startup',
-    tell: (line) => void lines.push(line),
+    emit: (line) => void lines.push(line),
   })
   const permissions = shell.permissions(createPermissions({ cwd, allow: ['Bash', 'Fail', 'Agent'], ...rules }), 'deny')
   const engine = new QueryEngine({

@@ -47,7 +47,7 @@ export async function hookedRun(hooks: object, replies: readonly (ScriptedReply 
     model: model.id,
     source,
     note: (text) => void notes.push(text),
-    tell: (line) => void lines.push(line),
+    emit: (line) => void lines.push(line),
   })
   const tools = [
     tool({

@@ -383,11 +383,11 @@ class Host {
     const lines = this.#intake.takeReplayLines(ids, this.#sessionId())
     if (lines.length === 0 || this.#hostSession === undefined) return
     const { flush } = this.#hostSession
-    const tell = (): void => {
+    const writeLines = (): void => {
       for (const line of lines) this.#write(line)
     }
-    if (flush === undefined) return tell()
-    this.#replays = this.#replays.then(flush).then(tell)
+    if (flush === undefined) return writeLines()
+    this.#replays = this.#replays.then(flush).then(writeLines)
     // A disk failure ends the run, which reports it.
     this.#replays.catch(() => undefined)
   }

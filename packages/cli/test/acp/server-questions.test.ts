@@ -146,7 +146,7 @@ describe('a question of a server', () => {
       listen: (listener: (event: SessionEvent) => void) => void listeners.push(listener),
     } as unknown as Session
     const emit = (event: SessionEvent): void => listeners.forEach((listener) => listener(event))
-    return { questions, session, notes, asked, notified, tell: emit }
+    return { questions, session, notes, asked, notified, emit }
   }
   const forms = { elicitation: { form: {} } }
   const never = (_asked: unknown, signal: AbortSignal) =>
@@ -231,7 +231,7 @@ describe('a question of a server', () => {
   })
 
   test('is withdrawn when its server, the run or the session ends, and the next one follows', async () => {
-    const { questions, session, asked, tell: emit, notes } = startQuestions(forms, never)
+    const { questions, session, asked, emit, notes } = startQuestions(forms, never)
     questions.attach(session)
     const server = new AbortController()
     const [one, two] = [questions.ask('crm', name, server.signal), questions.ask('crm', name, waits)]

@@ -42,13 +42,13 @@ function followLimitQuestions(open: LimitRequest | null = null) {
     },
     answerLimit: (_id: string, answer: LimitAnswer) => answers.push(checkedLimitAnswer(request, answer)) > 0,
   }
-  return { answers, session, tell: emit }
+  return { answers, session, emit }
 }
 
 const nextTick = () => new Promise((resolve) => setTimeout(resolve, 20))
 
 test('asks the question at a limit with its figures, and passes the answer to the session', async () => {
-  const { session, tell: emit, answers } = followLimitQuestions()
+  const { session, emit, answers } = followLimitQuestions()
   const other = fakeHost()
   answerLimitsByHost(session, other.control)
   emit({ type: 'limit_question', request })
@@ -76,7 +76,7 @@ test.each<[what: string, reply: (request: JsonObject) => JsonObject]>([
   ['nothing', () => ({})],
   ['both', () => ({ raise_to: 9, end: true })],
 ])('a host that answers %s is asked again with the reason, three times, and the run ends', async (_what, reply) => {
-  const { session, tell: emit, answers } = followLimitQuestions()
+  const { session, emit, answers } = followLimitQuestions()
   const other = fakeHost(reply)
   answerLimitsByHost(session, other.control)
   emit({ type: 'limit_question', request })
@@ -94,7 +94,7 @@ test('a host that answers with an error ends the run, and a closed question is c
   const second = followLimitQuestions(request)
   const slow = fakeHost()
   answerLimitsByHost(second.session, slow.control)
-  second.tell({ type: 'limit_question_closed', id: request.id, because: 'withdrawn' })
+  second.emit({ type: 'limit_question_closed', id: request.id, because: 'withdrawn' })
   await nextTick()
   expect([slow.cancelled(), second.answers]).toEqual([slow.ids(), []])
 })

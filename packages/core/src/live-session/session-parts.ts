@@ -38,9 +38,9 @@ export interface SessionParts {
   /** Receives the loop's events before the session's listeners do. */
   readonly onEvent?: (event: RunEvent) => void
   /** Wraps the function that emits messages, to add or omit some. Returns the function to call instead. */
-  readonly through?: (tell: (message: SdkMessage) => void) => (message: SdkMessage) => void
+  readonly through?: (emit: (message: SdkMessage) => void) => (message: SdkMessage) => void
   /** Work after a run, once its result is reported. The next run does not wait for it. */
-  readonly afterRun?: (engine: QueryEngine, signal: AbortSignal, tell: (message: SdkMessage) => void) => Promise<void>
+  readonly afterRun?: (engine: QueryEngine, signal: AbortSignal, emit: (message: SdkMessage) => void) => Promise<void>
   /** Copies the stored session, and returns the id of the copy. */
   readonly fork?: () => Promise<string>
   /** Reverts the file changes of calls since a message, or reports what that would change. */

@@ -197,7 +197,7 @@ function namesIn(folder: string): readonly string[] | undefined {
 }
 
 // Spec R-RULE-7d.
-/** A pattern in a folder, read as a path through any future process if it may match one: the present processes do not tell. */
+/** A pattern in a folder, read as a path through any future process if it may match one: it cannot be derived from the current processes. */
 function pathOfAnyProcess(segments: readonly string[], from: string): readonly string[] {
   const [first = '', ...rest] = segments
   if (from === '/' && rest.length > 0 && nameMatchesLoosely(first, 'proc')) return pathOfAnyProcess(rest, '/proc')

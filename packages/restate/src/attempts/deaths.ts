@@ -18,7 +18,7 @@ export type Death = AttemptRecord & {
 export interface Attempts {
   /** Number of the first request of the turn. */
   readonly turn: number
-  /** The attempt that is believed to be at work; null for none. Absent until an attempt has asked: then the records of the work tell it. */
+  /** The attempt that is believed to be at work; null for none. Absent until an attempt has asked: then it follows from the records of the run. */
   readonly atWork?: AttemptAtWork | null
   /** Ids of attempts whose process released the session in order, the newest last. */
   readonly excused: readonly string[]
@@ -41,7 +41,7 @@ export type BeginAttempt = {
   readonly laps: number
   /** The records show that the session rests, so a process that died then was not working at it. */
   readonly isAtRest: boolean
-  /** The first attempt of the turn according to its records; null if they do not tell. */
+  /** The first attempt of the turn according to its records; null if they do not contain it. */
   readonly first: AttemptRecord | null
   /** No other session is at work in its process. */
   readonly isAlone: boolean

@@ -192,7 +192,7 @@ async function registerWatch(context: ObjectContext, { awakeable, by, ifStill, s
   const before = await readMailbox(context)
   const state = mailboxStateOf(before)
   if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
-  const { mailbox, tell: notify } = watch(before, { by, awakeable })
+  const { mailbox, notify } = watch(before, { by, awakeable })
   writeMailbox(context, mailbox)
   notifyWork(context, notify, seen)
   return { ...state, isWatching: true }
@@ -203,7 +203,7 @@ async function beginWork(
   invocation: string,
   tenantOf: (opening: Opening) => string | undefined,
 ): Promise<WorkStart> {
-  const { mailbox, tell: notify } = withWatchNotice(begin(await readMailbox(context), invocation))
+  const { mailbox, notify } = withWatchNotice(begin(await readMailbox(context), invocation))
   writeMailbox(context, mailbox)
   // What each watcher has seen is not stored, so they are woken at once.
   notifyWork(context, notify, null)

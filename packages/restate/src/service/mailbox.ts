@@ -92,13 +92,13 @@ export function listen(mailbox: Mailbox, listener: string): Mailbox {
 }
 
 /**
- * Registers a watcher of any change. `tell`: the invocation to notify, unless it was notified since it last woke the watchers.
+ * Registers a watcher of any change. `notify`: the invocation to notify, unless it was notified since it last woke the watchers.
  * M5: each watcher is woken by the mailbox itself, or the work knows of it, or a wake is on its way.
  */
 export function watch(
   mailbox: Mailbox,
   { by, awakeable }: Watcher,
-): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
+): { readonly mailbox: Mailbox; readonly notify: string | undefined } {
   const others = (mailbox.watchers ?? []).filter((watcher) => watcher.by !== by)
   const watchers = [...others, { by, awakeable }].slice(-maxWatchers)
   return withWatchNotice({ ...mailbox, watchers })
@@ -118,10 +118,10 @@ export function isEmpty({ next, waiting, worker, isClosed, listeners, watchers, 
 }
 
 /** Marks the work as notified of the watchers, and returns which invocation to notify. */
-export function withWatchNotice(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
+export function withWatchNotice(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly notify: string | undefined } {
   const { worker, watched, watchers } = mailbox
-  if (watchers === undefined || typeof worker !== 'string' || watched === worker) return { mailbox, tell: undefined }
-  return { mailbox: { ...mailbox, watched: worker }, tell: worker }
+  if (watchers === undefined || typeof worker !== 'string' || watched === worker) return { mailbox, notify: undefined }
+  return { mailbox: { ...mailbox, watched: worker }, notify: worker }
 }
 
 /** Removes all watchers, and returns their awakeables. */

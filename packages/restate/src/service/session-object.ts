@@ -104,7 +104,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ...requireProof(options.tokens, ['work', 'adopt']),
       enableLazyState: true,
       explicitCancellation: true,
-      // The records already tell what happened. A retained journal would store the whole conversation again for each prompt.
+      // The records already contain what happened. A retained journal would store the whole conversation again for each prompt.
       journalRetention: 0,
       // The engine restarts its inactivity timer with every batch, and running work writes one at least every 20 s.
       inactivityTimeout: { minutes: 1 },

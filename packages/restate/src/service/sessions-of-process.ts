@@ -34,7 +34,7 @@ export interface PendingWork {
   readonly turn: number
   /** The conversation of earlier invocations, and the run that one of them has left to this one. */
   readonly before: CarriedRun
-  /** What the records do not tell about that run. */
+  /** Facts about that run that its records do not contain. */
   readonly carried?: CarriedState | undefined
   readonly record: WorkRecord
   readonly attempt: AttemptContext

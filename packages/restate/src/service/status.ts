@@ -105,7 +105,7 @@ const serviceWait = /\.service$/
 
 const approval = /\/approval:\d+:\d+:(.+)$/
 
-/** Facts about a batch of records that the records do not tell. */
+/** Facts about a batch of records that they do not contain. */
 export interface RecordedMoment {
   /** When they were put on record, in milliseconds since 1970. */
   readonly atMs?: number | undefined

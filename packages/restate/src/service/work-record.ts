@@ -22,7 +22,7 @@ export class WorkRecord {
   readonly #context: ObjectContext
   readonly #listener: SessionListener | undefined
   #status: SessionStatus
-  /** Records of the current run that tell what its questions are about. */
+  /** Records of the current run that say what its questions are about. */
   #runRecords: StepRecord[] = []
   readonly #run: CarriedStateBuilder
   /** Runs that ended on record, and whose result is not on record. */

@@ -70,9 +70,9 @@ class World {
         watch: async ({ ifStill, seen, by: name }) => {
           const state = mailboxStateOf(this.mailbox)
           if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
-          const { mailbox, tell } = watch(this.mailbox, { by: name, awakeable: id })
+          const { mailbox, notify } = watch(this.mailbox, { by: name, awakeable: id })
           this.mailbox = mailbox
-          this.#tell(tell, JSON.stringify(seen))
+          this.#tell(notify, JSON.stringify(seen))
           await between()
           return { ...state, isWatching: true }
         },
@@ -99,9 +99,9 @@ class World {
       }
       case 'begin': {
         if (this.mailbox.worker !== null) return
-        const { mailbox, tell } = withWatchNotice(begin(this.mailbox, `i${this.#invocations++}`))
+        const { mailbox, notify } = withWatchNotice(begin(this.mailbox, `i${this.#invocations++}`))
         this.mailbox = mailbox
-        this.#tell(tell, 'null')
+        this.#tell(notify, 'null')
         this.#work = new WorkRecord(this.#context, await readStatus(this.state))
         return
       }

@@ -238,9 +238,9 @@ class FakeSession {
           const before = await readMailbox(this.#mailbox)
           const state = mailboxStateOf(before)
           if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
-          const { mailbox, tell } = watch(before, { by, awakeable })
+          const { mailbox, notify } = watch(before, { by, awakeable })
           writeMailbox(this.#mailbox, mailbox)
-          if (tell !== undefined) this.#invocation?.signal(watchSignal, JSON.stringify(seen))
+          if (notify !== undefined) this.#invocation?.signal(watchSignal, JSON.stringify(seen))
           return { ...state, isWatching: true }
         }),
       unwatch: (by) =>
@@ -274,10 +274,10 @@ class FakeSession {
   /** Works until nothing is left to do. */
   async #work(): Promise<void> {
     let page = await this.#exclusive(async () => {
-      const { mailbox, tell } = withWatchNotice(begin(await readMailbox(this.#mailbox), this.#key))
+      const { mailbox, notify } = withWatchNotice(begin(await readMailbox(this.#mailbox), this.#key))
       writeMailbox(this.#mailbox, mailbox)
       this.#invocation = new FakeInvocation()
-      if (tell !== undefined) this.#invocation.signal(watchSignal, 'null')
+      if (notify !== undefined) this.#invocation.signal(watchSignal, 'null')
       return readWaitingAfter(this.#mailbox, mailbox, 0)
     })
     while (page.requests.length > 0) {
