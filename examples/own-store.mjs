@@ -10,7 +10,7 @@ export function ownStore(db, me) {
   let isClosed = false
   const isHeld = ({ holder }) => db.alive.has(holder)
   const rowOf = (id) => {
-    steps.checkSessionGiven(id)
+    steps.validateSessionArguments(id)
     if (isClosed) throw new HaltingError('driver', 'The store is closed. Open it again.')
     const row = db.rows.get(id)
     if (row !== undefined && row.format > steps.sessionFormat) throw steps.sessionOfLaterVersion(id, row.format)
@@ -25,7 +25,7 @@ export function ownStore(db, me) {
   const rows = () => [...db.rows.values()].toSorted((a, b) => b.written - a.written)
   return {
     async open(sessionId, head = {}) {
-      steps.checkSessionGiven(sessionId, head)
+      steps.validateSessionArguments(sessionId, head)
       const at = new Date().toISOString()
       const info = { createdAt: at, ...steps.headOf(head), sessionId, updatedAt: at, lastReason: null }
       const row = rowOf(sessionId) ?? {
@@ -68,7 +68,7 @@ export function ownStore(db, me) {
       return row && { info: infoOf(row), records: steps.decodeRecords(sessionId, row.texts) }
     },
     async list(options = {}) {
-      steps.checkListGiven(options)
+      steps.validateListOptions(options)
       const { cwd, limit = 1_000, after } = options
       if (after !== undefined && rowOf(after) === undefined) throw steps.noSuchPage(after)
       const older = rows().filter(({ written }) => after === undefined || written < rowOf(after).written)
