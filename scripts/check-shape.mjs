@@ -32,9 +32,9 @@ function strangers(folder, files, { holds }) {
   })
 }
 
-function tooLarge({ size, unpackedSize }, { mostBytes }) {
+function tooLarge({ size, unpackedSize }, { maxBytes }) {
   const excess = (kind, bytes, most) => (bytes > most ? [`${bytes} bytes ${kind}, and ${most} is the most`] : [])
-  return [...excess('packed', size, mostBytes.packed), ...excess('unpacked', unpackedSize, mostBytes.unpacked)]
+  return [...excess('packed', size, maxBytes.packed), ...excess('unpacked', unpackedSize, maxBytes.unpacked)]
 }
 
 /** What npm would correct or refuse when the packages are published, in its words. A missing login is no problem here. */

@@ -10,9 +10,9 @@ rmSync(summary, { force: true })
 const golden = JSON.parse(readFileSync(new URL('../packages/explorer/test/golden.json', import.meta.url), 'utf8'))
 const expected = new Map(golden.map(({ sampledKills: _sampled, ...rest }) => [rest.scenario, rest]))
 
-const mostKills = Number(process.argv.find((each) => each.startsWith('--most-kills='))?.split('=')[1] ?? Infinity)
+const maxKills = Number(process.argv.find((each) => each.startsWith('--most-kills='))?.split('=')[1] ?? Infinity)
 /** One kill in this many is made in a scenario; 1: all are made. */
-const oneInOf = (name) => Math.ceil((expected.get(name)?.kills ?? 0) / mostKills) || 1
+const oneInOf = (name) => Math.ceil((expected.get(name)?.kills ?? 0) / maxKills) || 1
 
 const problemOf = (explored) => {
   if (explored.failed !== undefined) return explored.failed

@@ -10,7 +10,7 @@ const { client_id: clientId, client_secret: clientSecret } = JSON.parse(process.
 const folder = mkdtempSync(join(tmpdir(), 'halting-conformance-'))
 const signIns = new SignIns(folder)
 const { signal } = new AbortController()
-const mostSignIns = 3
+const maxSignIns = 3
 
 const servers = new McpServers({
   servers: [{ name: 'kit', server: { type: 'http', url, headers: {} } }],
@@ -22,7 +22,7 @@ const servers = new McpServers({
 
 try {
   await servers.ready()
-  for (let tries = 0; servers.statuses[0]?.status === 'needs-auth' && tries < mostSignIns; tries++)
+  for (let tries = 0; servers.statuses[0]?.status === 'needs-auth' && tries < maxSignIns; tries++)
     await connectSignedIn()
   const [{ status, problem }] = servers.statuses
   if (status !== 'connected') throw new Error(`${status}: ${problem}`)
@@ -44,7 +44,7 @@ async function connectSignedIn() {
 
 /** Calls a tool. If that needs a further permission, signs in and calls it again, as often as a person would. */
 async function callSignedIn(name) {
-  for (let tries = 0; tries < mostSignIns; tries++) {
+  for (let tries = 0; tries < maxSignIns; tries++) {
     const { content, isError } = await servers.tool(name).execute(inputOf(name), contextOf(name))
     console.log(name, JSON.stringify(content))
     if (isError !== true || !/halting mcp login/.test(JSON.stringify(content))) return

@@ -51,7 +51,7 @@ const libraries = Object.entries(kilobytes).map(([name, [packed, unpacked]]) => 
   {
     holds: [...library, entriesIn(name), ...(more[name] ?? [])],
     entry: 'dist/index.js',
-    mostBytes: { packed: packed * kilobyte, unpacked: unpacked * kilobyte },
+    maxBytes: { packed: packed * kilobyte, unpacked: unpacked * kilobyte },
   },
 ])
 
@@ -70,6 +70,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/start.cjs',
-    mostBytes: { packed: 2_080 * kilobyte, unpacked: 7_600 * kilobyte },
+    maxBytes: { packed: 2_080 * kilobyte, unpacked: 7_600 * kilobyte },
   },
 }

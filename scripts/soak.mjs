@@ -19,7 +19,7 @@ const numberOf = (name, otherwise) => Number(textOf(name, otherwise))
 
 const limitMs = numberOf('minutes', 30) * 60_000
 const sessions = numberOf('sessions', 50)
-const mostRounds = numberOf('rounds', Infinity)
+const maxRounds = numberOf('rounds', Infinity)
 /** Leaves something behind that the soak has to find. */
 const plant = plants[textOf('plant', 'nothing')]
 /** Runs only scenarios whose name contains this. */
@@ -128,7 +128,7 @@ console.log(
 await memory()
 const before = whatIsThere()
 
-while (rounds.length < mostRounds && performance.now() - began < limitMs) {
+while (rounds.length < maxRounds && performance.now() - began < limitMs) {
   const number = rounds.length + 1
   const start = performance.now()
   const kept = []

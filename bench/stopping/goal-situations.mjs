@@ -5,7 +5,7 @@
 // `ours` is the result that halting must have: reason and exit code, `met` and the number of tries, and any field of the goal's result. Fields that it leaves out may be anything.
 
 /** The maximum of requests: then the program is ended, and counts as one that does not stop. */
-const mostRequests = 100
+const maxRequests = 100
 
 const wrongSum = 'exports.sum = (a, b) => a - b\n'
 const rightSum = 'exports.sum = (a, b) => a + b\n'
@@ -64,7 +64,7 @@ const all =
 const noFalseDoneText = 'Ends by itself, and does not pass it off as done: an exit code that is not 0, or its own words say that the goal is not met.'
 const unmet = { reason: 'goal_unmet', exit: 6, met: false }
 
-const base = { prompt: 'Make the tests pass.', files: project, until: ['./check.sh'], truth: './check.sh', mostRequests, wrong: noFalseDone, good: noFalseDoneText }
+const base = { prompt: 'Make the tests pass.', files: project, until: ['./check.sh'], truth: './check.sh', maxRequests, wrong: noFalseDone, good: noFalseDoneText }
 
 const killedInCheck = {
   ...base,
@@ -120,7 +120,7 @@ export const goalSituations = {
     good: `${noFalseDoneText} At most 30 requests.`,
     reply: () => ({ text: 'All tests pass.' }),
     wrong: all(noFalseDone, most(30)),
-    ours: { ...unmet, mostTries: 4 },
+    ours: { ...unmet, maxTries: 4 },
   },
   'a goal that is flaky': {
     ...base,
@@ -183,7 +183,7 @@ export const goalSituations = {
     asksFirst: true,
     reply: ({ turn }) => (turn === 0 ? { run: repair } : { text: 'I need your permission to write sum.js.' }),
     wrong: all(noFalseDone, most(30), ({ files }) => (files('sum.js') === wrongSum ? [] : ['it did what it was not allowed to'])),
-    ours: { ...unmet, mostTries: 4 },
+    ours: { ...unmet, maxTries: 4 },
   },
   'killed in a check, and resumed': {
     ...killedInCheck,
@@ -231,7 +231,7 @@ export const goalSituations = {
     files: { ...project, 'check.sh': `#!/bin/sh\ndate +%s%N >> coverage.txt\n${project['check.sh'].slice('#!/bin/sh\n'.length)}` },
     reply: () => ({ text: 'All tests pass.' }),
     wrong: all(noFalseDone, most(30)),
-    ours: { ...unmet, mostTries: 4 },
+    ours: { ...unmet, maxTries: 4 },
   },
   'two goals, one breaks the other': {
     ...base,
@@ -250,7 +250,7 @@ export const goalSituations = {
     good: `${noFalseDoneText} At most 30 requests.`,
     reply: () => ({ text: 'Which of the two files do you mean?' }),
     wrong: all(noFalseDone, most(30)),
-    ours: { ...unmet, mostTries: 4 },
+    ours: { ...unmet, maxTries: 4 },
   },
   'a goal and a budget': {
     ...base,
@@ -277,7 +277,7 @@ export const goalSituations = {
     goal: 'All tests pass',
     judge: () => ({ met: true }),
     reply: () => ({ text: 'All tests pass.', proposes: true }),
-    ours: { ...unmet, judged: true, mostTries: 4 },
+    ours: { ...unmet, judged: true, maxTries: 4 },
   },
   'a judge that is never satisfied': {
     ...base,

@@ -10,13 +10,13 @@ export function ownProblems({ exit, requests, billedUsd, start, home, ours }) {
   const run = JSON.parse(why(start, home, ['--json'])).runs?.at(-1)
   if (run === undefined) return ['nothing is on record']
   const { goal, ending } = run
-  const { reason, exit: due, requests: dueRequests, mostTries, anyTampered, ...fields } = ours
+  const { reason, exit: due, requests: dueRequests, maxTries, anyTampered, ...fields } = ours
   return [
     ...(reason === undefined || ending?.reason === reason ? [] : [`reason ${ending?.reason}, not ${reason}`]),
     ...(due === undefined || exit === due ? [] : [`exit code ${exit}, not ${due}`]),
     ...(dueRequests === undefined || requests === dueRequests ? [] : [`${requests} requests, not ${dueRequests}`]),
     ...(billedUsd <= ownBudgetUsd ? [] : [`$${billedUsd.toFixed(3)} were billed of $${ownBudgetUsd}`]),
-    ...(mostTries === undefined || goal?.tries <= mostTries ? [] : [`${goal?.tries} tries, at most ${mostTries} are due`]),
+    ...(maxTries === undefined || goal?.tries <= maxTries ? [] : [`${goal?.tries} tries, at most ${maxTries} are due`]),
     ...(anyTampered === undefined || goal?.tampered.some((file) => anyTampered.test(file)) ? [] : [`tampered is ${JSON.stringify(goal?.tampered)}`]),
     ...Object.entries(fields).flatMap(([name, value]) =>
       JSON.stringify(goal?.[name]) === JSON.stringify(value) ? [] : [`goal.${name} is ${JSON.stringify(goal?.[name])}, not ${JSON.stringify(value)}`],

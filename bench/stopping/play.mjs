@@ -6,15 +6,15 @@ import { join } from 'node:path'
 const lookMs = 250
 
 /** @returns what was observed, except for the files that it wrote. */
-export async function play({ start, home, situation, wallMs, mostRequests, figures, resumed }) {
+export async function play({ start, home, situation, wallMs, maxRequests, figures, resumed }) {
   const { then, prompt = 'Deploy it.' } = situation
-  const first = await one(start(prompt, false), { home, then, wallMs, mostRequests, figures })
+  const first = await one(start(prompt, false), { home, then, wallMs, maxRequests, figures })
   if (then?.resumes !== undefined) await resumed()
-  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true, first.words), { home, wallMs, mostRequests, figures })
+  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true, first.words), { home, wallMs, maxRequests, figures })
   return { ...played, ...(await figures()), wallMs: first.wallMs }
 }
 
-async function one({ command, env }, { home, then, wallMs, mostRequests, figures }) {
+async function one({ command, env }, { home, then, wallMs, maxRequests, figures }) {
   const began = performance.now()
   const [program, ...parameters] = command
   const mark = `stopping-${process.pid}-${Math.round(began)}`
@@ -42,7 +42,7 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
       endsAt = performance.now() + (then.patienceMs ?? wallMs)
     }
     const { requests } = await figures()
-    if (exit === undefined && (performance.now() > endsAt || requests > mostRequests)) {
+    if (exit === undefined && (performance.now() > endsAt || requests > maxRequests)) {
       endedBy = 'us'
       break
     }

@@ -10,7 +10,7 @@ import { heading, numberOf, textOf } from '../lib/measure.mjs'
 import { ownProblems } from './own.mjs'
 import { play } from './play.mjs'
 import { programs } from './programs.mjs'
-import { mostRequests, situations } from './situations.mjs'
+import { maxRequests, situations } from './situations.mjs'
 import { tableOf } from './table.mjs'
 import { waitingSituations } from './waiting-situations.mjs'
 
@@ -72,8 +72,8 @@ async function rowOf(name, program, title, situation) {
   const start = (prompt, resumes, before) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, before, limits, hooks, asksFirst, aim, peers })
   if (start('', false) === undefined) return { program: name, version, title, verdict: 'has none', problems: [] }
   await ask({ situation: title })
-  const most = situation.mostRequests ?? mostRequests
-  const played = await play({ start, home, situation, wallMs, mostRequests: most, figures: () => ask({}), resumed: () => ask({ resumed: true }) })
+  const most = situation.maxRequests ?? maxRequests
+  const played = await play({ start, home, situation, wallMs, maxRequests: most, figures: () => ask({}), resumed: () => ask({ resumed: true }) })
   if (situation.truth !== undefined) played.truth = holds(home, situation)
   const files = (file) => (existsSync(join(work, file)) ? readFileSync(join(work, file), 'utf8') : '')
   const own = program.package === undefined && ours !== undefined ? ownProblems({ ...played, start: start('', true), home, ours }) : []

@@ -15,7 +15,7 @@ import { waitingSituations } from './waiting-situations.mjs'
  * }} Facts */
 
 /** The maximum of requests: then it is ended, and counts as one that does not stop. */
-export const mostRequests = 300
+export const maxRequests = 300
 
 const aWord = /\w/
 
@@ -61,7 +61,7 @@ const untilReady = (seen) => (isReady(seen) ? { text: 'The deployment is ready.'
 export const situations = {
   'the same call': {
     asks: 'The model asks for `cat notes.txt` for ever.',
-    good: `Ends by itself before ${mostRequests} requests, with an exit code that is not 0, and says why.`,
+    good: `Ends by itself before ${maxRequests} requests, with an exit code that is not 0, and says why.`,
     reply: () => ({ run: 'cat notes.txt' }),
     wrong: mustFail,
   },
@@ -154,7 +154,7 @@ export const situations = {
   },
   'work without end': {
     asks: 'The model works for ever, each call another, and nobody has set a limit.',
-    good: `Ends by itself before ${mostRequests} requests, with an exit code that is not 0, and says why.`,
+    good: `Ends by itself before ${maxRequests} requests, with an exit code that is not 0, and says why.`,
     reply: ({ turn }) => ({ run: `echo step ${turn}` }),
     wrong: all(mustFail, says(/limit|budget|maximum|turns|steps/i, 'it does not name a limit')),
   },

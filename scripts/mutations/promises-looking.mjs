@@ -486,8 +486,8 @@ export const promisesOfLooking = [
     ['@analysis/what-if/other-ways'],
     [
       '@analysis/what-if/budget-stops.ts',
-      'left - this.#mostOf(payment), this.#unspent',
-      'left - 0 * this.#mostOf(payment), this.#unspent',
+      'left - this.#maxOf(payment), this.#unspent',
+      'left - 0 * this.#maxOf(payment), this.#unspent',
     ],
   ],
   [

@@ -22,7 +22,7 @@ export function growth(values) {
 }
 
 /** Megabytes by which the medians may differ: code and caches of Node still grow after the first rounds. */
-const mostGrowth = { heldMb: 6, rssMb: 64 }
+const maxGrowth = { heldMb: 6, rssMb: 64 }
 
 /**
  *
@@ -30,7 +30,7 @@ const mostGrowth = { heldMb: 6, rssMb: 64 }
  * @returns {readonly string[]} what grew
  */
 export function memoryProblems(rounds) {
-  return Object.entries(mostGrowth).flatMap(([name, most]) => {
+  return Object.entries(maxGrowth).flatMap(([name, most]) => {
     const grown = growth(rounds.map((round) => round[name])) ?? 0
     return grown <= most ? [] : [`memory is not flat: ${name} grew by ${grown.toFixed(1)}, more than ${most}`]
   })

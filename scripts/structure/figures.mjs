@@ -10,12 +10,12 @@ export function filesAndFolders({ files }) {
 }
 
 /** Files that one other file imports, with at most 60 lines: candidates for being part of it. Entries do not count. @param {Tree} tree */
-export function smallFilesWithOneImporter({ files, entries }, mostLines = 60) {
+export function smallFilesWithOneImporter({ files, entries }, maxLines = 60) {
   const importers = new Map([...files.keys()].map((path) => [path, new Set()]))
   for (const { path, imports } of files.values())
     for (const { path: target } of imports) if (target !== path) importers.get(target)?.add(path)
   return [...files.values()]
-    .filter(({ path, lines }) => lines <= mostLines && !entries.has(path) && importers.get(path).size === 1)
+    .filter(({ path, lines }) => lines <= maxLines && !entries.has(path) && importers.get(path).size === 1)
     .map(({ path }) => path)
 }
 
@@ -184,13 +184,13 @@ export function largestFile({ files }) {
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
 
 /** Functions with more lines than this, from their first word to their closing brace. @param {Tree} tree @returns {{ name: string, lines: number }[]} */
-export function longFunctions({ files }, mostLines = 70) {
+export function longFunctions({ files }, maxLines = 70) {
   return [...files.values()].flatMap(({ path, program, text }) => {
     const found = []
     walk(program, (node, parents) => {
       if (!functionTypes.has(node.type)) return
       const lines = text.slice(node.start, node.end).split('\n').length
-      if (lines > mostLines) found.push({ name: `${path}: ${nameOf(node, parents.at(-1))}`, lines })
+      if (lines > maxLines) found.push({ name: `${path}: ${nameOf(node, parents.at(-1))}`, lines })
     })
     return found
   })

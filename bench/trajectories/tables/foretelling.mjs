@@ -14,7 +14,7 @@ function comeAgain(values) {
   return some.length === 0 ? undefined : some.length - new Set(some).size
 }
 
-function mostEqual(values) {
+function maxEqual(values) {
   const counts = new Map()
   for (const value of known(values)) counts.set(value, (counts.get(value) ?? 0) + 1)
   return counts.size === 0 ? undefined : Math.max(...counts.values())
@@ -53,7 +53,7 @@ export const figuresOfRuns = {
   seconds: (steps) => sum(steps.map(({ ms }) => ms)),
   'seconds a step': (steps) => mean(steps.map(({ ms }) => ms)),
   'calls made before': (steps) => comeAgain(steps.filter(isCall).map(callText)),
-  'the call made most often': (steps) => mostEqual(steps.filter(isCall).map(callText)),
+  'the call made most often': (steps) => maxEqual(steps.filter(isCall).map(callText)),
   'outputs seen before': (steps) => comeAgain(steps.filter(isCall).map(({ output }) => output?.mask)),
   'steps of text alone': (steps) => (steps.some(({ input }) => input !== undefined) ? steps.filter((step) => !isCall(step)).length : undefined),
   'characters of output, mean': (steps) => mean(steps.map(({ output }) => output?.len)),

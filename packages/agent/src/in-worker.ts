@@ -2,9 +2,9 @@ import { Worker } from 'node:worker_threads'
 
 export interface WorkerBounds {
   readonly signal: AbortSignal
-  readonly mostMs: number
+  readonly maxMs: number
   /** Of objects and buffers. */
-  readonly mostMegabytes: number
+  readonly maxMegabytes: number
 }
 
 /** The result of work in a thread. */
@@ -23,12 +23,12 @@ const watchMs = 50
  * @throws the reason of the signal.
  */
 export async function inWorker(code: string, data: unknown, bounds: WorkerBounds): Promise<WorkerEnd> {
-  const { signal, mostMs, mostMegabytes } = bounds
+  const { signal, maxMs, maxMegabytes } = bounds
   signal.throwIfAborted()
   const worker = new Worker(`${before}${code}${after}`, {
     eval: true,
     workerData: data,
-    resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
+    resourceLimits: { maxOldGenerationSizeMb: maxMegabytes },
     // No API keys, and no flags of this program.
     env: {},
     execArgv: [],
@@ -50,7 +50,7 @@ export async function inWorker(code: string, data: unknown, bounds: WorkerBounds
   let watch: NodeJS.Timeout | undefined
   let abort = (): void => undefined
   const late = new Promise<WorkerEnd>((resolve) => {
-    timer = setTimeout(() => resolve({ kind: 'late' }), mostMs)
+    timer = setTimeout(() => resolve({ kind: 'late' }), maxMs)
     abort = () => resolve({ kind: 'late' })
     signal.addEventListener('abort', abort)
   })
@@ -58,8 +58,8 @@ export async function inWorker(code: string, data: unknown, bounds: WorkerBounds
     // The limits of a thread cover only objects; memory of buffers shows in the process.
     const before = process.memoryUsage.rss()
     watch = setInterval(() => {
-      if (process.memoryUsage.rss() - before > mostMegabytes * 1024 * 1024)
-        resolve({ kind: 'failed', why: `It takes more than ${mostMegabytes} MB of memory` })
+      if (process.memoryUsage.rss() - before > maxMegabytes * 1024 * 1024)
+        resolve({ kind: 'failed', why: `It takes more than ${maxMegabytes} MB of memory` })
     }, watchMs)
   })
   try {

@@ -23,13 +23,13 @@ beforeAll(() => {
 }, 300_000)
 afterAll(() => void (cwd !== '' && execFileSync('rm', ['-rf', cwd, `${cwd}-kept`])), 300_000)
 
-const mostCharacters = 50_000
+const maxCharacters = 50_000
 
 describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
   const answer = async (tool: string, input: object) => {
     const { use } = codingTools({ searchMs: 600_000 }, { cwd })
     const { text, isError } = await bounded(() => use(tool, input))
-    expect(text.length).toBeLessThanOrEqual(mostCharacters)
+    expect(text.length).toBeLessThanOrEqual(maxCharacters)
     return { text, isError }
   }
 

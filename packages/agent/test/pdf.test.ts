@@ -104,6 +104,6 @@ test('counts what a PDF unpacks into buffers as memory (spec R-PDF-2)', async ()
   const code = `const held = []
     for (let n = 0; n < 12; n++) held.push(new Uint8Array(16 * 1024 * 1024).fill(1))
     await new Promise(() => setInterval(() => held.length, 1000))`
-  const bounds = { signal: new AbortController().signal, mostMs: 5000, mostMegabytes: 64 }
+  const bounds = { signal: new AbortController().signal, maxMs: 5000, maxMegabytes: 64 }
   expect(await inWorker(code, {}, bounds)).toEqual({ kind: 'failed', why: 'It takes more than 64 MB of memory' })
 })

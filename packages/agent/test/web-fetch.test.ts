@@ -157,13 +157,13 @@ test.runIf(isDeep)('cuts a page that unpacks to gigabytes, and an endless one (s
 test('returns the available text of HTML that takes the library too long (spec R-WEB-5)', async () => {
   const html = `<style>p {}</style><p>start</p><script>if (1 < 2) {}</script>${'<b><p>'.repeat(30_000)}end <unfinished`
   const { signal } = new AbortController()
-  expect(await markdownOf(html, { base: 'https://example.com', signal, mostMs: 300 })).toBe('start end')
+  expect(await markdownOf(html, { base: 'https://example.com', signal, maxMs: 300 })).toBe('start end')
 })
 
 test('removes tags in linear time from a long run of white space (spec R-WEB-5)', async () => {
   const html = `<p>start${'\f'.repeat(200_000)}end</p>\n \f\n<p>more\r\n</p>`
   const { signal } = new AbortController()
-  const text = await markdownOf(html, { base: 'https://example.com', signal, mostMs: 1 })
+  const text = await markdownOf(html, { base: 'https://example.com', signal, maxMs: 1 })
   expect(text.replace(/\f+/, ' ')).toBe('start end\nmore')
 })
 

@@ -20,14 +20,14 @@ export interface ExploreOptions {
   /** Explores only the paths of this part: `number` of `of`, from 0 on. All parts together are the whole. */
   readonly part?: { readonly number: number; readonly of: number }
   /** Explores at most this many paths, drawn from all of them, the same ones every time. Replaces `part`. */
-  readonly mostPaths?: number
+  readonly maxPaths?: number
   /** Stores the records of a run elsewhere and reads them back; the checks apply to those, too. */
   readonly roundTrip?: (records: readonly StepRecord[]) => Promise<readonly StepRecord[]>
 }
 
 /** Explores every path of a scenario. Throws at the first path that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, roundTrip } = options
+  const { kills: killOption = 'all', part = { number: 0, of: 1 }, maxPaths, roundTrip } = options
   const killed = killsOf(killOption)
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
@@ -47,13 +47,13 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
       )
     }
   }
-  if (mostPaths === undefined) {
+  if (maxPaths === undefined) {
     let number = 0
     // The next path is known only after this one was taken.
     await explorePaths(scenario.deviations, (path) =>
       number++ % part.of === part.number ? check(path) : skimPath(scenario, path),
     )
-  } else await drawPaths(scenario.deviations, mostPaths, check)
+  } else await drawPaths(scenario.deviations, maxPaths, check)
   return { scenario: scenario.name, paths, kills, terminals: byName(terminals), transitions: byName(transitions) }
 }
 

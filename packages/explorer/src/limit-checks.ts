@@ -48,21 +48,16 @@ export function checkCertificate({ state, terminal, resumed }: ExploredRun, worl
 }
 
 /** No more tool calls began than the limit allows, including those of agents. `events`: those of a whole replay. */
-export function checkCalls(
-  events: readonly RunEvent[],
-  walked: ExploredRun,
-  { mostCalls }: World,
-  where: string,
-): void {
-  if (mostCalls === undefined) return
+export function checkCalls(events: readonly RunEvent[], walked: ExploredRun, { maxCalls }: World, where: string): void {
+  if (maxCalls === undefined) return
   const begun = callsBegun(events)
-  if (begun > mostCalls) fail(`${where}: ${begun} calls began under a limit of ${mostCalls}`)
+  if (begun > maxCalls) fail(`${where}: ${begun} calls began under a limit of ${maxCalls}`)
   const { reason, signal } = walked.terminal
   const counted = walked.state.spent.toolCalls ?? 0
   // A call that waits for a person counts when it has its result, and an abort may come before.
   if (begun > counted && !/^(?:needs_approval|aborted_tools)$/.test(reason))
     fail(`${where}: ${begun} calls began, and ${counted} were counted`)
-  if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
+  if (counted > maxCalls) fail(`${where}: ${counted} calls were counted under a limit of ${maxCalls}`)
   const { used, limit, refused } = signal.context
   if (reason === 'max_tool_calls' && !(Number(used) >= Number(limit) && Number(refused) > 0))
     fail(`${where}: it ended as ${reason} with ${JSON.stringify({ used, limit, refused })}`)

@@ -148,7 +148,7 @@ export interface World {
   /** The standing budgets of this process. */
   readonly standing: ExploredStandingBudgets | undefined
   /** Maximum number of tool calls that may begin, whatever is set and whichever program continues; undefined for no limit. */
-  readonly mostCalls: number | undefined
+  readonly maxCalls: number | undefined
   /** What the options promise, without untrusted ports. */
   readonly certificate: Certificate
   /** The person's answer to a waiting call. */
@@ -231,7 +231,7 @@ export function createWorld(
         : withUntrustedPorts(plainOptions, strangers, choices, scenario.misbehaviors),
     mayBreak: strangers?.some((who) => requiredPorts.has(who)) !== false,
     standing,
-    mostCalls: mostCallsOf(scenario),
+    maxCalls: maxCallsOf(scenario),
     certificate: certificate(plainOptions),
     mayOverdraw: false,
     isOtherProgram: false,
@@ -443,7 +443,7 @@ function optionsOf(
 }
 
 /** The highest limit that any program or person of the scenario may set. */
-function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Scenario): number | undefined {
+function maxCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Scenario): number | undefined {
   const own = options?.maxToolCalls
   if (own === undefined || pauses !== undefined) return undefined
   const set = Object.values(settings).map(({ limits }) =>

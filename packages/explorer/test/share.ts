@@ -17,7 +17,7 @@ export const golden = JSON.parse(
 /** Number of paths drawn from a large scenario. */
 const somePaths = 4
 /** A path with more kills than this takes too long for an interactive test run. */
-const mostKillsOnPath = 300
+const maxKillsOnPath = 300
 
 const goldenOf = (name: string) => golden.find(({ scenario }) => scenario === name)
 
@@ -38,11 +38,11 @@ export function exploreShare(share: number, shares: number): void {
     test.each(scenariosOf(share, shares))('$name', { timeout: 900_000 }, async (scenario) => {
       const { sampledKills, ...golden } = goldenOf(scenario.name) ?? { sampledKills: 0, paths: 0, kills: 0 }
       const isDrawn = golden.paths > 2 * somePaths
-      const isLong = golden.kills > mostKillsOnPath * golden.paths
+      const isLong = golden.kills > maxKillsOnPath * golden.paths
       const kills = isLong ? 0 : sampledKills
       const explored = await explore(scenario, {
         kills: isLong ? 'none' : 'sampled',
-        ...(isDrawn && { mostPaths: somePaths }),
+        ...(isDrawn && { maxPaths: somePaths }),
       })
       console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
       // All checks passed for the drawn paths. Sometimes a draw finds no new path.

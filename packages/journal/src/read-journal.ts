@@ -8,7 +8,7 @@ import { checkFold } from './format/check-fold.ts'
 import { crc32Of } from './files/crc32.ts'
 import { FoldedLines } from './format/folded-lines.ts'
 import { journalVersion, type Fields, type JournalState } from './format/encoder.ts'
-import { foldMark, mostFoldedBytes, type FoldLine } from './format/fold.ts'
+import { foldMark, maxFoldedBytes, type FoldLine } from './format/fold.ts'
 import { JournalDecoder, type RecordSelection } from './format/decoder.ts'
 import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
@@ -50,18 +50,18 @@ export async function readJournal(
   path: string,
   {
     intents = 'all',
-    mostBytes = Infinity,
+    maxBytes = Infinity,
   }: {
     /** `open` omits the intents of finished turns (default: `all`). */
     readonly intents?: 'all' | 'open'
     /**
      * Reads about this many bytes from the beginning; the rest is reported as a torn tail (default: the whole file).
      */
-    readonly mostBytes?: number
+    readonly maxBytes?: number
   } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
-  const read = await readSelected(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
+  const read = await readSelected(path, intents === 'open' ? 'outcomes' : 'all', 'lines', maxBytes)
   // A program that resumes a session wrote it. A session that is only viewed may be forged, including checksums.
   const { validateRuns: misfitOfRuns } = await import('./format/validate-runs.ts')
   const misfit = misfitOfRuns(read.runs)
@@ -88,13 +88,13 @@ async function readSelected(
   path: string,
   selection: RecordSelection,
   by: ReadBy = 'lines',
-  mostBytes = Infinity,
+  maxBytes = Infinity,
 ): Promise<ReadJournal> {
   const reader = new JournalReader(path, selection, by)
   let file: FileHandle | undefined
   try {
     file = await openRegular(path)
-    return await readAll(file, reader, mostBytes)
+    return await readAll(file, reader, maxBytes)
   } catch (error) {
     if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
     throw journalError(path, `cannot be read: ${messageOf(error)}`, error)
@@ -141,7 +141,7 @@ const roomBytes: number = 1 << 18
 /** Lines are cut from texts of this many bytes; larger texts cause more garbage collections. */
 const textBytes: number = 1 << 16
 
-async function readAll(file: FileHandle, reader: JournalReader, mostBytes: number): Promise<ReadJournal> {
+async function readAll(file: FileHandle, reader: JournalReader, maxBytes: number): Promise<ReadJournal> {
   const { size: leastBytes } = await file.stat()
   const pieces = new ReadAheadBuffer(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
   try {
@@ -156,7 +156,7 @@ async function readAll(file: FileHandle, reader: JournalReader, mostBytes: numbe
       }
       total += bytes.length - left.length
       left = bytes.subarray(reader.take(bytes, 'more'))
-      if (total >= mostBytes) return reader.end(total)
+      if (total >= maxBytes) return reader.end(total)
     }
   } catch (error) {
     if (error instanceof LongLineError) throw reader.longLine()
@@ -213,7 +213,7 @@ export class JournalReader {
       for (let fold = this.#nextFold(bytes, start); fold !== undefined; fold = this.#nextFold(bytes, start))
         start = this.#takeFold(bytes, start, fold)
       // The lines of a fold precede it.
-      if (comes === 'more' && bytes.length - start <= mostFoldedBytes) return start
+      if (comes === 'more' && bytes.length - start <= maxFoldedBytes) return start
     }
     start += this.#takeLines(bytes.subarray(start))
     if (bytes.length - start > longestLine) throw this.longLine()

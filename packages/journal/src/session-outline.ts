@@ -41,7 +41,7 @@ export interface RunOutline {
 }
 
 /** Larger files are not loaded into memory. */
-const mostBytes = 2 * 1_024 * 1_024
+const maxBytes = 2 * 1_024 * 1_024
 
 /** The session must be read completely. */
 class NeedsAllError extends Error {
@@ -70,7 +70,7 @@ export function readOutline(path: string): SessionOutline | undefined {
 function bytesOf(path: string): Buffer | undefined {
   const { file, size } = openSizedSync(path)
   try {
-    if (size === 0 || size > mostBytes) return undefined
+    if (size === 0 || size > maxBytes) return undefined
     if (sharedBuffer.length < size) sharedBuffer = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
     const bytes = readSized(file, size, sharedBuffer)
     return bytes.length < size ? undefined : bytes

@@ -17,7 +17,7 @@ afterEach(() => {
 
 const sessionId = '11111111-2222-4333-8444-555555555555'
 const head = lineOf({ type: 'halting', format: 1, sessionId, cwd: '/work' })
-const mostBytes = 256 * 1_024 * 1_024
+const maxBytes = 256 * 1_024 * 1_024
 
 /** A file with this content and this many zero bytes behind it, which take no space on disk. */
 function fileOf(content: string, zeros: number): string {
@@ -71,7 +71,7 @@ const tooLong = 'it has more than 256 MiB. To keep the lines before it, delete l
 test.each(Object.entries(wholeReaders))(
   'reports file and line number of a line that is too long: %s',
   async (_, read) => {
-    const path = fileOf(head, mostBytes + 1)
+    const path = fileOf(head, maxBytes + 1)
     await expect(read(path)).rejects.toMatchObject({
       code: 'driver',
       message: `The session ${path} is damaged in line 2: ${tooLong}.`,
@@ -82,7 +82,7 @@ test.each(Object.entries(wholeReaders))(
 )
 
 test('does not resume a session with such a line, and leaves its file unchanged', async () => {
-  const path = fileOf(head, mostBytes + 1)
+  const path = fileOf(head, maxBytes + 1)
   await expect(openJournal({ path, sessionId, cwd: '/work', version: '1' })).rejects.toThrow(tooLong)
-  expect(statSync(path).size).toBe(head.length + mostBytes + 1)
+  expect(statSync(path).size).toBe(head.length + maxBytes + 1)
 })

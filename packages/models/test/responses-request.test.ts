@@ -205,12 +205,12 @@ describe('a body', () => {
 
   test('limits server tools by max_tool_calls, also next to searches, and not by default', () => {
     const serverTools = [{ type: 'code_interpreter' }]
-    const mostOf = (extraBody: JsonObject, parts: Partial<ModelRequest> = {}): unknown =>
+    const maxOf = (extraBody: JsonObject, parts: Partial<ModelRequest> = {}): unknown =>
       bodyOf(parts, { serverTools, extraBody }).max_tool_calls
-    expect(mostOf({ max_tool_calls: 2 })).toBe(2)
-    expect(mostOf({ max_tool_calls: 0 })).toBe(0)
-    expect(mostOf({ max_tool_calls: 2 }, { webSearch: { maxUses: 3 } })).toBe(5)
-    expect(mostOf({}, { webSearch: { maxUses: 3 } })).toBeUndefined()
+    expect(maxOf({ max_tool_calls: 2 })).toBe(2)
+    expect(maxOf({ max_tool_calls: 0 })).toBe(0)
+    expect(maxOf({ max_tool_calls: 2 }, { webSearch: { maxUses: 3 } })).toBe(5)
+    expect(maxOf({}, { webSearch: { maxUses: 3 } })).toBeUndefined()
     expect(bodyOf({}, { extraBody: { max_tool_calls: 2 } })).not.toHaveProperty('max_tool_calls')
   })
 

@@ -69,7 +69,7 @@ const columns = `s.key::text, s.id, s.format, s.cwd, s.title, s.version, ${isoTi
   (s.holder IS NOT NULL AND s.held_until >= clock_timestamp()) AS is_held`
 
 /** Maximum size of a batch: it is sent in one message, which may have 1 GB including escapes. */
-const mostBytes = 400_000_000
+const maxBytes = 400_000_000
 /** Maximum size of a page. */
 const pageBytes = 16_000_000
 const pageRecords = 500
@@ -191,10 +191,10 @@ class PostgresStore implements SessionStore {
    */
   async #write({ key, id, fence }: Row, { first, records, lastReason, isDurable }: RecordBatch): Promise<void> {
     const bytes = records.reduce((sum, record) => sum + Buffer.byteLength(record), 0)
-    if (bytes > mostBytes)
+    if (bytes > maxBytes)
       throw new HaltingError(
         'driver',
-        `${records.length} records of the session ${id} have ${bytes} bytes; PostgreSQL takes ${mostBytes} at a time. Store large results elsewhere.`,
+        `${records.length} records of the session ${id} have ${bytes} bytes; PostgreSQL takes ${maxBytes} at a time. Store large results elsewhere.`,
       )
     const [done] = await this.#connection.rows<{ readonly changed: number }>(
       `WITH changed AS (

@@ -8,7 +8,7 @@ import type { TraceScope } from './scope.ts'
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
 /** Number of calls to remember: hooks and agents of a call may follow its end. */
-const mostRemembered = 100
+const maxRemembered = 100
 
 /** Spans of the tool calls of one run. Services reuse ids; an id means the newest call. */
 export class CallTraces {
@@ -99,8 +99,8 @@ export class CallTraces {
 
   /** Forgets old calls: a run may last for days, and later events do not refer to the oldest ended calls. */
   #forget(): void {
-    if (this.#calls.size <= 2 * mostRemembered) return
-    let left = this.#calls.size - mostRemembered
+    if (this.#calls.size <= 2 * maxRemembered) return
+    let left = this.#calls.size - maxRemembered
     for (const [callId, node] of this.#calls) {
       if (left-- <= 0) return
       if (node.isEnded || !node.isBegun) this.#calls.delete(callId)

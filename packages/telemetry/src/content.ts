@@ -39,13 +39,13 @@ export class AttributeTexts {
   readonly #most: number
 
   constructor(
-    { content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions,
+    { content = false, redact = redactSecrets, maxCharacters = 8192 }: TelemetryOptions,
     guard: FailureGuard,
   ) {
     this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
     // A text that cannot be redacted is not exported.
     this.#redact = (text) => guard.try(() => redact(text)) ?? ''
-    this.#most = mostCharacters
+    this.#most = maxCharacters
   }
 
   /** Whether all content is requested. */
@@ -101,7 +101,7 @@ export class AttributeTexts {
 
   #part(block: ContentBlock, room: Room): readonly Part[] {
     if (room.left <= 0) return []
-    room.left -= mostOfPart
+    room.left -= maxOfPart
     if ('text' in block && typeof block.text === 'string')
       return [{ type: 'text', content: this.#fit(this.#redact(block.text), room) }]
     if (block.type === 'tool_use' && 'name' in block && 'id' in block) {
@@ -145,7 +145,7 @@ interface Part {
 }
 
 /** Characters around the text of a part. */
-const mostOfPart = 64
+const maxOfPart = 64
 
 function cutAt(text: string, most: number): string {
   return text.length <= most ? wellFormed(text) : `${wellFormed(headOf(text, most))}… (${text.length} characters)`

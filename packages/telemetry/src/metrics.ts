@@ -168,12 +168,12 @@ interface CallAttributes {
 }
 
 /** A model may call tools by any name. */
-const mostCached = 500
+const maxCached = 500
 
 function cached<Value>(all: Map<string, Value>, key: string, make: () => Value): Value {
   const known = all.get(key)
   if (known !== undefined) return known
-  if (all.size >= mostCached) all.clear()
+  if (all.size >= maxCached) all.clear()
   const value = make()
   all.set(key, value)
   return value

@@ -18,10 +18,10 @@ export interface TelemetryOptions {
   readonly tracerProvider?: TracerProvider | undefined
   /** Receives the metrics. Default: no metrics. */
   readonly meterProvider?: MeterProvider | undefined
-  /** Content to export, or true for all of it. Each text is redacted and truncated to `mostCharacters`. */
+  /** Content to export, or true for all of it. Each text is redacted and truncated to `maxCharacters`. */
   readonly content?: boolean | ExportedContent
   /** Maximum characters of an attribute (default: 8,192). */
-  readonly mostCharacters?: number
+  readonly maxCharacters?: number
   /** Redacts a text (default: removes secrets of known formats). */
   readonly redact?: (text: string) => string
   /** Parent trace of the runs, as W3C headers. Default: each run has its own trace. */

@@ -143,7 +143,7 @@ test('gives failures an error status, without any text of the conversation', asy
 
 test('exports prompts, replies, inputs and results with content, redacted and truncated', async () => {
   const to = collector()
-  const { onEvent } = await listenerOf(to, { content: true, mostCharacters: 300 })
+  const { onEvent } = await listenerOf(to, { content: true, maxCharacters: 300 })
   const long: ScriptedReply = { text: `key sk-ant-api03-abcdefghijkl ${'long '.repeat(1_000)}`, usage }
   await runToEnd({ model: scriptedModel([calls('Look'), long]), tools, prices }, onEvent, { prompt: 'my own words' })
   const [root] = spansOf(to.spans(), 'invoke_agent')
@@ -166,7 +166,7 @@ test('exports prompts, replies, inputs and results with content, redacted and tr
 
 test('exports all submitted prompts in order, as JSON up to its limit', async () => {
   const to = collector()
-  const { onEvent } = await listenerOf(to, { content: { prompts: true }, mostCharacters: 200 })
+  const { onEvent } = await listenerOf(to, { content: { prompts: true }, maxCharacters: 200 })
   const clock = createFakeClock({ autoAdvance: true })
   const words = ['second', 'third '.repeat(100), 'fourth', 'fifth']
   const steering: Tool = {

@@ -3,9 +3,9 @@ import type { Stage, StageLimits } from '@halting/core/after'
 import { headOf, isOfPerson, isToolUse, tailOf } from '@halting/core/adapters'
 import { conversationBlock, speaker, suggestionPrompt } from './after-texts.ts'
 
-const mostEntries = 12
-const mostOfAnEntry = 1_500
-const mostInAll = 8_000
+const maxEntries = 12
+const maxOfAnEntry = 1_500
+const maxInAll = 8_000
 const longest = 200
 
 // Spec R-AFTER-8.
@@ -41,14 +41,14 @@ export function promptSuggestion(
 export function latestTexts(transcript: Transcript, shows: TextSelection = 'text'): string {
   const excerpts: string[] = []
   const entries = transcript.since(0)
-  for (let index = entries.length - 1; index >= 0 && excerpts.length < mostEntries; index--) {
+  for (let index = entries.length - 1; index >= 0 && excerpts.length < maxEntries; index--) {
     const entry = entries[index]
     if (entry?.kind === 'assistant' && entry.error === undefined)
       excerpts.push(line('Agent', entry.message.content, shows))
     else if (entry?.kind === 'user' && isOfPerson(entry)) excerpts.push(line('User', entry.message.content))
     if (excerpts.at(-1) === '') excerpts.pop()
   }
-  return tailOf(excerpts.toReversed().join('\n'), mostInAll)
+  return tailOf(excerpts.toReversed().join('\n'), maxInAll)
 }
 
 type TextSelection = 'text' | 'text+calls'
@@ -57,7 +57,7 @@ function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], 
   const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block, shows))
   const text = texts.join('\n').trim()
   // No text of the conversation may close the frame around it.
-  return text === '' ? '' : speaker(who, headOf(text, mostOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation'))
+  return text === '' ? '' : speaker(who, headOf(text, maxOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation'))
 }
 
 function textIn(block: ContentBlock, shows: TextSelection): readonly string[] {

@@ -36,8 +36,8 @@ export type AgentReading = BriefingPlaces &
     readonly flagAgents?: readonly AgentDefinition[]
   }
 
-const mostBytes = 64 * 1024
-const mostEntries = 1_000
+const maxBytes = 64 * 1024
+const maxEntries = 1_000
 const deepest = 6
 
 // Spec R-AGENT-4.
@@ -109,16 +109,16 @@ async function filesIn(folder: string, notes: string[]): Promise<readonly string
   const files: string[] = []
   let entries = 0
   const look = async (at: string, depth: number): Promise<void> => {
-    for (const entry of await entriesOf(at, mostEntries + 1 - entries)) {
-      if (++entries > mostEntries) return
+    for (const entry of await entriesOf(at, maxEntries + 1 - entries)) {
+      if (++entries > maxEntries) return
       const path = join(at, entry.name)
       if (entry.isDirectory() && depth < deepest) await look(path, depth + 1)
       if (!entry.isDirectory() && entry.name.endsWith('.md')) files.push(path)
     }
   }
   await look(folder, 1)
-  if (entries > mostEntries)
-    notes.push(`${folder} has more than ${mostEntries} entries. Some of its agents are not loaded.`)
+  if (entries > maxEntries)
+    notes.push(`${folder} has more than ${maxEntries} entries. Some of its agents are not loaded.`)
   return files
 }
 
@@ -145,10 +145,10 @@ async function readOne(
   if (bothEnds(path).some((end) => !mayRead(end))) return refuse('a permission rule denies reading it')
   if (place.root !== undefined && !isInside(realPath(path), realPath(place.root)))
     return refuse(`it is a symbolic link that leaves the ${place.level}`)
-  const read = await boundedText(path, mostBytes)
+  const read = await boundedText(path, maxBytes)
   if (read.kind === 'absent') return undefined
   if (read.kind === 'unfit') return refuse(`it ${read.why}`)
-  if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
+  if (read.isCut) return refuse(`it is longer than ${maxBytes} bytes`)
   const { fields, body, problems } = await parseFrontMatter(withPluginRoot(read.text, place), isFieldName)
   if (problems[0] !== undefined) return refuse(problems[0])
   if (fields.size === 0) return refuse('it has no header above its text (---, name and description, ---)')

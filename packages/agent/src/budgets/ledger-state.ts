@@ -67,11 +67,11 @@ export interface LedgerState {
 export const emptyLedger: LedgerState = Object.freeze({ scopes: {}, reservations: [], correctable: [], waiters: [] })
 
 /** Beyond this number the oldest entry can no longer be corrected: it stays charged at its worst case. */
-const mostCorrectable = 100
+const maxCorrectable = 100
 /** Beyond this number the oldest period is merged into the next one. */
-const mostPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
+const maxPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
 /** Beyond this number the scope whose last period is oldest is removed. */
-const mostScopes = 200
+const maxScopes = 200
 
 /** The length of the periods of a scope. */
 export function periodLengthOf(scope: string): BudgetPer {
@@ -137,7 +137,7 @@ function settled(
     correctable:
       unknown === undefined
         ? state.correctable
-        : [...state.correctable, { ...entry, nanos, why: unknown }].slice(-mostCorrectable),
+        : [...state.correctable, { ...entry, nanos, why: unknown }].slice(-maxCorrectable),
   }
 }
 
@@ -265,7 +265,7 @@ function withPeriod(state: LedgerState, scope: string, period: string, budget: S
   if (present[period] !== undefined)
     return { ...state, scopes: { ...state.scopes, [scope]: { ...present, [period]: budget } } }
   const named = Object.entries({ ...present, [period]: budget }).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, mostPeriods[periodLengthOf(scope)])) }
+  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, maxPeriods[periodLengthOf(scope)])) }
   return { ...state, scopes: withinBound(scopes, scope, state.reservations) }
 }
 
@@ -297,7 +297,7 @@ function withinBound(
   reservations: readonly Reservation[],
 ): Readonly<Record<string, Periods>> {
   const names = Object.keys(scopes)
-  if (names.length <= mostScopes) return scopes
+  if (names.length <= maxScopes) return scopes
   const inUse = new Set(reservations.flatMap(({ places }) => places.map(({ scope }) => scope)))
   const lastOf = (name: string): string => Object.keys(scopes[name] ?? {}).at(-1) ?? ''
   const oldest = names

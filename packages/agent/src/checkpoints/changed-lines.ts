@@ -4,7 +4,7 @@ import type { ContentStore } from './content-store.ts'
 import { type PathState, stateAt } from './path-state.ts'
 
 const largestBytes = 1024 * 1024
-const mostFiles = 50
+const maxFiles = 50
 
 /** Counts changed lines, without regard to their order. Reads the current files, so call it at once. */
 export async function changedLines(
@@ -14,10 +14,10 @@ export async function changedLines(
   const files = changes.filter(({ before, after }) => before.kind !== 'folder' && after.kind !== 'folder')
   const counted = await Promise.all(
     files
-      .slice(0, mostFiles)
+      .slice(0, maxFiles)
       .map(async (change) => ({ ...namedChange(change), lines: await linesOf(change, contents) })),
   )
-  return [...counted, ...files.slice(mostFiles).map(namedChange)]
+  return [...counted, ...files.slice(maxFiles).map(namedChange)]
 }
 
 function namedChange({ path, before, after }: FileChange): CommandChange {

@@ -206,7 +206,7 @@ export class GitProject {
     limits: SnapshotLimits,
   ): Promise<Set<string> | undefined> {
     const args = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
-    const bounds = { timeoutMs: limits.ms * 2, mostBytes: limits.files * bytesOfLine }
+    const bounds = { timeoutMs: limits.ms * 2, maxBytes: limits.files * bytesOfLine }
     const stdout = await gitOutput(this.#root, [...git, ...args, '--', '.'], this.#env, bounds)
     if (stdout === undefined || stdout.isCut) return undefined
     const paths = new Set<string>()

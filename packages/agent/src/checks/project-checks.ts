@@ -7,8 +7,8 @@ import {
 } from './declared-checks.ts'
 import { ProjectFolder } from './project-folder.ts'
 
-const mostChecks = 12
-const mostFolders = 20
+const maxChecks = 12
+const maxFolders = 20
 const order = ['tests', 'all', 'types', 'lint', 'build'] as const
 
 // Spec R-VERI-12.
@@ -23,7 +23,7 @@ export async function projectChecks(folder: string): Promise<readonly string[]> 
     const project = new ProjectFolder(folder)
     const found = await checksIn(project)
     if (found.length > 0) return commandsOf(found)
-    const names = project.names().filter(isPart).toSorted().slice(0, mostFolders)
+    const names = project.names().filter(isPart).toSorted().slice(0, maxFolders)
     const ofParts = await Promise.all(names.map((name) => checksOfPart(project, name)))
     return commandsOf(ofParts.flat())
   } catch {
@@ -56,5 +56,5 @@ function isPart(name: string): boolean {
 
 function commandsOf(found: readonly DeclaredCheck[]): readonly string[] {
   const ranked = found.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
-  return [...new Set(ranked.map(({ command }) => command))].slice(0, mostChecks)
+  return [...new Set(ranked.map(({ command }) => command))].slice(0, maxChecks)
 }

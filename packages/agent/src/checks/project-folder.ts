@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { realPath } from '@halting/journal/files'
 import { boundedText, firstEntries, isInside } from '@halting/policy/files'
 
-const mostBytes = 256 * 1024
-const mostEntries = 2000
+const maxBytes = 256 * 1024
+const maxEntries = 2000
 
 /** A project folder whose small files are read, without following links out of the project. */
 export class ProjectFolder {
@@ -19,7 +19,7 @@ export class ProjectFolder {
   /** Its first names; empty if it cannot be read. */
   names(): readonly string[] {
     try {
-      return firstEntries(this.#path, mostEntries).entries.map(({ name }) => name)
+      return firstEntries(this.#path, maxEntries).entries.map(({ name }) => name)
     } catch {
       return []
     }
@@ -29,7 +29,7 @@ export class ProjectFolder {
   async text(name: string): Promise<string> {
     const path = this.#inside(name)
     if (path === undefined) return ''
-    const read = await boundedText(path, mostBytes)
+    const read = await boundedText(path, maxBytes)
     return read.kind === 'text' ? read.text : ''
   }
 

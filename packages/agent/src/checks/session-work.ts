@@ -22,11 +22,11 @@ interface EndedCommand {
 /** What a tool reports with its result. */
 type Work = Pick<ToolOutput, 'fileWork'>
 
-const mostFiles = 2000
+const maxFiles = 2000
 /** Other files refer to these by their folder, or load them implicitly. */
 const namedByFolder = /^(?:index|__init__|__main__|main|mod|lib|conftest)$/
-const mostFilesRead = 200
-const mostBytesRead = 256 * 1024
+const maxFilesRead = 200
+const maxBytesRead = 256 * 1024
 
 /** What the tool calls of a session in this process did to its files: running a changed file counts as a check. */
 export class SessionWork {
@@ -89,7 +89,7 @@ export class SessionWork {
     const deleted = files.flatMap(({ path, isDeleted }) => (isDeleted === true ? [this.#displayPath(path)] : []))
     const candidates = deleted.filter((path) => this.#made.has(path))
     if (candidates.length === 0) return { changedFiles, madeFiles: [] }
-    const left = changedFiles.filter((path) => !deleted.includes(path)).slice(0, mostFilesRead)
+    const left = changedFiles.filter((path) => !deleted.includes(path)).slice(0, maxFilesRead)
     const texts = await Promise.all(left.map((path) => textOf(isAbsolute(path) ? path : join(this.#folder, path))))
     const words = new Set(texts.flatMap((text) => text.match(/[\w-]+/g) ?? []))
     return {
@@ -109,7 +109,7 @@ export class SessionWork {
   #entered(files: readonly CommandChange[]): readonly CommandChange[] {
     const changes = files.map((file) => ({ ...file, path: this.#displayPath(file.path) }))
     for (const { path, isNew } of changes) {
-      if (this.#files.size >= mostFiles) break
+      if (this.#files.size >= maxFiles) break
       // A deleted project file that is created again does not count as created by the run.
       if (isNew === true && !this.#files.has(path)) this.#made.add(path)
       this.#files.add(path)
@@ -127,7 +127,7 @@ export class SessionWork {
 }
 
 async function textOf(path: string): Promise<string> {
-  const read = await boundedText(path, mostBytesRead)
+  const read = await boundedText(path, maxBytesRead)
   return read.kind === 'text' ? read.text : ''
 }
 

@@ -41,9 +41,9 @@ export function kindOfTask(name: string): CheckKind | undefined {
   return undefined
 }
 
-const mostWords = 5
+const maxWords = 5
 
 /** Names that are safe to show to a model in a command: not sentences. */
 export function isPlainName(name: string): boolean {
-  return name.length <= 40 && /^[A-Za-z][\w:.-]*$/.test(name) && name.split(/[^A-Za-z0-9]+/).length <= mostWords
+  return name.length <= 40 && /^[A-Za-z][\w:.-]*$/.test(name) && name.split(/[^A-Za-z0-9]+/).length <= maxWords
 }

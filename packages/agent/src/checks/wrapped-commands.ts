@@ -64,10 +64,10 @@ const runners: { readonly [name: string]: readonly Runner[] } = {
   'nix-shell': [],
 }
 
-const mostRunners = 6
+const maxRunners = 6
 
 /** The command inside programs that only run it, such as `npx`, `poetry run` and `env A=b`. `python -m x` becomes x. */
-export function withoutWrappers(words: Words, left: number = mostRunners): Words {
+export function withoutWrappers(words: Words, left: number = maxRunners): Words {
   const [first = '', ...args] = words
   const name = programName(first)
   if (left === 0) return words

@@ -13,7 +13,7 @@ import { taskLines, taskListTitle } from '../tools/task-list/task-list-texts.ts'
 import * as texts from './carry-over-texts.ts'
 
 /** Number of files that are pinned across a compaction, or reported as deleted. */
-const mostFiles = 5
+const maxFiles = 5
 /** Maximum tokens of one file. */
 const fileTokens = 5_000
 /** Code with line numbers has fewer characters per token than prose. */
@@ -33,7 +33,7 @@ export function createCarryOver(workspace: Workspace, permissions: Permissions):
     const listCount = carried.length
     let left = maxTokens * charactersPerToken - tasks.length
     for (const seen of files.newestFirst) {
-      if (carried.length - listCount >= mostFiles || left < leastCharacters) break
+      if (carried.length - listCount >= maxFiles || left < leastCharacters) break
       signal.throwIfAborted()
       if (!(await mayRead(seen.realPath, permissions, tool))) continue
       // Half of what is left, so that one long file leaves room for the next.

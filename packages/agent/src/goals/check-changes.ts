@@ -6,7 +6,7 @@ import type { ChangedByCheck } from './goal-files.ts'
 import type { Workspace } from '../tools/workspace.ts'
 
 /** The model must read larger files again before it edits them. */
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 /**
  * Updates the file state of a session's tools after checks changed files, for example by a formatter. The model is
@@ -36,7 +36,7 @@ async function seeAgain(seenIn: readonly FileStates[], path: string): Promise<vo
   const found = await openInPlace(path).catch(() => undefined)
   if (found?.kind !== 'file') return
   try {
-    const content = found.stats.size > mostBytes ? undefined : await readAtMost(found.file, found.stats.size, mostBytes)
+    const content = found.stats.size > maxBytes ? undefined : await readAtMost(found.file, found.stats.size, maxBytes)
     if (content === undefined) return
     for (const files of seenIn) {
       const line = files.seenAt(path)?.firstLine

@@ -93,13 +93,13 @@ function scriptState(folder: string, name: string, root: string): FileState {
   return shortHash(JSON.stringify([relative(root, found), ...parts]))
 }
 
-const mostPackages = 500
-const mostFolders = 5_000
+const maxPackages = 500
+const maxFolders = 5_000
 
 function scriptsState(root: string, name: string): FileState {
   const states: string[] = []
   const folders = [root]
-  for (let looked = 0; folders.length > 0 && looked < mostFolders && states.length < mostPackages; looked += 1) {
+  for (let looked = 0; folders.length > 0 && looked < maxFolders && states.length < maxPackages; looked += 1) {
     const folder = folders.pop() ?? root
     const state =
       scriptsOf(folder) === undefined || packageAbove(folder) !== folder ? nothing : scriptState(folder, name, root)

@@ -5,7 +5,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { stampOf, statsAt } from '../checkpoints/path-state.ts'
 
 /** For larger files, size and time replace the content. */
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 const longestBusyMs = 20
 /** File system clocks may be coarse: a stamp this young may also belong to a later content. */
 const youngMs = 50
@@ -75,7 +75,7 @@ function contentState(path: string): FileState {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const { size, mtimeMs } = fstatSync(file)
-      return size > mostBytes ? `large ${size} ${mtimeMs}` : shortHash(readFileSync(file))
+      return size > maxBytes ? `large ${size} ${mtimeMs}` : shortHash(readFileSync(file))
     } finally {
       closeSync(file)
     }
@@ -84,7 +84,7 @@ function contentState(path: string): FileState {
   }
 }
 
-const mostTextBytes = 4 * 1024 * 1024
+const maxTextBytes = 4 * 1024 * 1024
 
 /** The text of a small regular file, also through a link; undefined for everything else. */
 export function smallTextAt(path: string): string | undefined {
@@ -94,7 +94,7 @@ export function smallTextAt(path: string): string | undefined {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const stats = fstatSync(file)
-      return stats.isFile() && stats.size <= mostTextBytes ? readFileSync(file, 'utf8') : undefined
+      return stats.isFile() && stats.size <= maxTextBytes ? readFileSync(file, 'utf8') : undefined
     } finally {
       closeSync(file)
     }

@@ -15,7 +15,7 @@ import { definitionState, definitionText, isAccepted } from './definition-state.
 import { FileHashes, type FileState, nothing, shortHash } from './file-hashes.ts'
 import { type Baseline, baselineOf, type FileStatesByPath, type RecordedDefinition, memoOf } from './goal-memo.ts'
 import { filesThatFit, type ProtectedFiles, protectedGlobs, type ProtectedGlobs } from './protected-globs.ts'
-import { mostTestFiles, testFilesIn, type TestFiles } from './test-files.ts'
+import { maxTestFiles, testFilesIn, type TestFiles } from './test-files.ts'
 import { repositoryGit } from './repository-git.ts'
 import { snapshotFolder } from '../checkpoints/folder-snapshot.ts'
 import { GitProject, isInRepository } from '../checkpoints/git-snapshot.ts'
@@ -49,7 +49,7 @@ export interface ChangedByCheck {
   readonly sha256Before: string | undefined
 }
 
-const mostIgnored = 500
+const maxIgnored = 500
 
 /**
  * Watches the files around the checks of a workspace, for `RunOptions.goalFiles`. What determines a check, and what
@@ -176,7 +176,7 @@ class WatchedFiles {
       ...baseline,
       globs,
       protected: withoutNothing(new Map(look.fits.paths.map((path) => [path, look.protected.get(path) ?? nothing]))),
-      ignored: look.fits.ignored.slice(0, mostIgnored).map(shortHash),
+      ignored: look.fits.ignored.slice(0, maxIgnored).map(shortHash),
       ignoreRules: look.ignoreRules,
       tests,
     }
@@ -194,7 +194,7 @@ class WatchedFiles {
       const how = before === nothing ? ' (new)' : state === nothing ? ' (deleted)' : ''
       return [`${gitQuotedName(path)}${how}`]
     })
-    if (ignoreRules === baseline.ignoreRules || baseline.ignored.length >= mostIgnored) return tampered
+    if (ignoreRules === baseline.ignoreRules || baseline.ignored.length >= maxIgnored) return tampered
     const knownIgnored = new Set(baseline.ignored)
     const hidden = fits.ignored.filter((path) => !knownIgnored.has(shortHash(path)) && !baseline.protected.has(path))
     return [
@@ -228,7 +228,7 @@ class WatchedFiles {
     const changedTests = differing(tests, after.tests).toSorted().map(gitQuotedName)
     const last = changedTests.pop()
     // Names a file, and says how many were compared if the list is cut.
-    const cut = after.testFiles.isCut ? ` (of more than ${mostTestFiles} test files the first were compared)` : ''
+    const cut = after.testFiles.isCut ? ` (of more than ${maxTestFiles} test files the first were compared)` : ''
     return {
       memo: memoOf(next),
       tampered: this.#changedDefinitions(next, after),

@@ -8,8 +8,8 @@ import type { ReadOnlyGit } from '../tools/read-only-git.ts'
 import { repositoryGit } from './repository-git.ts'
 
 /** Maximum number of files that all globs may match together. */
-const mostProtected = 2_000
-const mostEntries = 300_000
+const maxProtected = 2_000
+const maxEntries = 300_000
 const longestBusyMs = 20
 /** Number of paths per call of git. */
 const pathsAtOnce = 400
@@ -89,14 +89,14 @@ export async function filesThatFit(
   const found: string[] = []
   const ignoreFiles = ['.git/info/exclude']
   const folders = [root]
-  let entriesLeft = mostEntries
+  let entriesLeft = maxEntries
   let busySince = performance.now()
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of entriesIn(folder, entriesLeft)) {
       entriesLeft -= 1
       if (entriesLeft <= 0)
         throw new ConfigurationError(
-          `protect: there are more than ${mostEntries} files to look at in ${root}. Write globs that begin with a folder, such as tests/**.`,
+          `protect: there are more than ${maxEntries} files to look at in ${root}. Write globs that begin with a folder, such as tests/**.`,
         )
       const path = join(folder, entry.name)
       if (entry.name === '.gitignore') ignoreFiles.push(relative(root, path))
@@ -113,9 +113,9 @@ export async function filesThatFit(
   }
   const ignored = await ignoredByGit(found, git)
   const paths = found.filter((path) => !ignored.has(path)).toSorted()
-  if (paths.length > mostProtected)
+  if (paths.length > maxProtected)
     throw new ConfigurationError(
-      `protect: ${paths.length} files are to be protected; ${mostProtected} can be. Write globs that fit fewer.`,
+      `protect: ${paths.length} files are to be protected; ${maxProtected} can be. Write globs that fit fewer.`,
     )
   return { paths, ignored: found.filter((path) => ignored.has(path)).toSorted(), ignoreFiles: ignoreFiles.toSorted() }
 }

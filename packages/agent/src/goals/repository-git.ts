@@ -2,7 +2,7 @@ import type { Environment } from '@halting/policy/files'
 import { isInRepository } from '../checkpoints/git-snapshot.ts'
 import { readOnlyGit, type ReadOnlyGit } from '../tools/read-only-git.ts'
 
-const limits = { timeoutMs: 10_000, mostBytes: 32 * 1024 * 1024 }
+const limits = { timeoutMs: 10_000, maxBytes: 32 * 1024 * 1024 }
 
 /**
  * Git for a folder, which runs nothing of the repository. Without a repository it returns nothing and starts no

@@ -194,8 +194,8 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
   }
 }
 
-const mostLines = 200
-const mostCharacters = 16_000
+const maxLines = 200
+const maxCharacters = 16_000
 /** Escape sequences and secrets are removed from this much output before it is cut. */
 const storedBytes = 256 * 1024
 
@@ -234,7 +234,7 @@ export class OutputTail {
     const whole = this.#isCut ? decoded.replace(/^\S+/, '') : decoded
     const plain = redact(stripVTControlCharacters(whole).replaceAll('\r\n', '\n'))
     const lines = plain.trimEnd().split('\n').map(lastState)
-    return tailOf(lines.slice(-mostLines).join('\n').replaceAll(controls, ''), mostCharacters)
+    return tailOf(lines.slice(-maxLines).join('\n').replaceAll(controls, ''), maxCharacters)
   }
 }
 

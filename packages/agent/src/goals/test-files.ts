@@ -29,7 +29,7 @@ export function isTestFile(path: string): boolean {
 }
 
 /** Maximum number of test files that are compared. */
-export const mostTestFiles = 2_000
+export const maxTestFiles = 2_000
 
 /** The test files of a workspace, relative to it. */
 export interface TestFiles {
@@ -48,7 +48,7 @@ export async function testFilesIn(root: string, git: ReadOnlyGit): Promise<TestF
   const paths = [...new Set(listed.text.split('\0'))].filter(
     (path) => path !== '' && !path.endsWith('/') && isTestFile(path),
   )
-  return { paths: paths.toSorted().slice(0, mostTestFiles), isCut: listed.isCut || paths.length > mostTestFiles }
+  return { paths: paths.toSorted().slice(0, maxTestFiles), isCut: listed.isCut || paths.length > maxTestFiles }
 }
 
 async function testsBelow(root: string): Promise<TestFiles> {
@@ -57,5 +57,5 @@ async function testsBelow(root: string): Promise<TestFiles> {
   const tests = paths
     .map((path) => relative(root, path))
     .filter((path) => isTestFile(path) && statsAt(join(root, path))?.isDirectory() === false)
-  return { paths: tests.toSorted().slice(0, mostTestFiles), isCut: cut !== undefined || tests.length > mostTestFiles }
+  return { paths: tests.toSorted().slice(0, maxTestFiles), isCut: cut !== undefined || tests.length > maxTestFiles }
 }

@@ -38,9 +38,9 @@ export type StatusLineResult =
 
 const defaultTimeoutMs = 5_000
 /** More output is dropped. */
-const mostCharacters = 20_000
+const maxCharacters = 20_000
 /** Scripts refresh caches in the background: so many groups of earlier runs may keep running. */
-const mostLeft = 4
+const maxLeft = 4
 
 // Spec R-LIM-40.
 /**
@@ -63,7 +63,7 @@ export class StatusLineCommand {
     const { signal } = this.#over
     if (signal.aborted) return { kind: 'ended' }
     try {
-      await this.#processes.trim(mostLeft)
+      await this.#processes.trim(maxLeft)
       const end = await runCommand(
         {
           command,
@@ -104,7 +104,7 @@ function resultOf({ kind, exitCode, stdout, stderr }: HookEnd, timeoutMs: number
   switch (kind) {
     case 'exited':
       return exitCode === 0
-        ? { kind: 'printed', text: headOf(stdout, mostCharacters) }
+        ? { kind: 'printed', text: headOf(stdout, maxCharacters) }
         : { kind: 'failed', why: withWords(`exit code ${exitCode}`, stderr) }
     case 'aborted':
       return { kind: 'ended' }

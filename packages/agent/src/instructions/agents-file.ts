@@ -23,10 +23,10 @@ function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `## ${title}\n\n${lines.map((line) => `- ${line}`).join('\n')}`
 }
 
-const mostBytes = 256 * 1024
+const maxBytes = 256 * 1024
 
 async function textOf(folder: string, name: string): Promise<string> {
-  const read = await boundedText(join(folder, name), mostBytes)
+  const read = await boundedText(join(folder, name), maxBytes)
   return read.kind === 'text' ? read.text : ''
 }
 
@@ -94,13 +94,13 @@ const meanings: { readonly [folder: string]: string } = {
   cmd: 'programs',
   public: 'static files',
 }
-const mostFolders = 20
+const maxFolders = 20
 
 async function folderLines(folder: string, entries: readonly Dirent[]): Promise<readonly string[]> {
   const folders = entries.filter(
     (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !skippedFolders.has(entry.name),
   )
-  const lines = folders.slice(0, mostFolders).map(async ({ name }) => {
+  const lines = folders.slice(0, maxFolders).map(async ({ name }) => {
     const meaning = meanings[name]
     const isGroup = name === 'packages' || name === 'apps'
     const within = isGroup ? await entriesOf(join(folder, name)).catch(() => []) : []
@@ -109,7 +109,7 @@ async function folderLines(folder: string, entries: readonly Dirent[]): Promise<
       inner.length === 0
         ? ''
         : ` (${inner
-            .slice(0, mostFolders)
+            .slice(0, maxFolders)
             .map((entry) => oneLine(entry.name))
             .join(', ')})`
     return `\`${oneLine(name)}/\`${meaning === undefined ? '' : `: ${meaning}`}${holds}`
@@ -117,7 +117,7 @@ async function folderLines(folder: string, entries: readonly Dirent[]): Promise<
   return Promise.all(lines)
 }
 
-const mostScripts = 30
+const maxScripts = 30
 
 /** Scripts with these names check a change; they are listed first. */
 const checking = ['test', 'build', 'lint', 'typecheck', 'types', 'check', 'format', 'start', 'dev']
@@ -139,7 +139,7 @@ async function commandLines(folder: string, names: ReadonlySet<string>): Promise
     const targets = [...(await textOf(folder, 'Makefile')).matchAll(/^([A-Za-z][\w-]*):(?!=)/gm)].map(
       ([, target = '']) => target,
     )
-    lines.push(...[...new Set(targets)].slice(0, mostScripts).map((target) => `\`make ${target}\``))
+    lines.push(...[...new Set(targets)].slice(0, maxScripts).map((target) => `\`make ${target}\``))
   }
   return lines
 }
@@ -157,7 +157,7 @@ function scriptLines({ scripts }: PackageFile, names: ReadonlySet<string>): read
   const commands = own
     .filter(([name, script]) => typeof script === 'string' && !/^(?:pre|post)(?!view)/.test(name) && name !== 'prepare')
     .toSorted(([one], [other]) => place(one) - place(other))
-    .slice(0, mostScripts)
+    .slice(0, maxScripts)
     .map(([name, script]) => {
       const isTest = name === 'test' && program !== 'bun'
       return `\`${program} ${isTest ? '' : 'run '}${oneLine(name)}\`: ${code(oneLine(typeof script === 'string' ? script : ''))}`

@@ -25,7 +25,7 @@ function filesOf(tool: string, input: unknown): readonly string[] {
 }
 
 /** Maximum characters of instructions added to a result. */
-const mostCharacters = 12_000
+const maxCharacters = 12_000
 
 // Spec R-INSTR-5.
 /**
@@ -50,7 +50,7 @@ export function withFolderInstructions(
         return !isShown(instructionMark(place.path), context.state)
       })
       if (places.length === 0) return ''
-      const { files } = await readPlaces(places, options, isRead, mostCharacters)
+      const { files } = await readPlaces(places, options, isRead, maxCharacters)
       for (const file of files) shownAt.set(file.path, moment)
       return files.length === 0 ? '' : folderInstructions(files.map(instructionBlock))
     })

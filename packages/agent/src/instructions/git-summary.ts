@@ -5,9 +5,9 @@ import type { Environment } from '../tools/limits.ts'
 import * as texts from './briefing-texts.ts'
 
 /** Maximum number of listed files. */
-const mostLines = 30
+const maxLines = 30
 const lineCharacters = 200
-const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
+const limits = { maxBytes: 1024 * 1024, timeoutMs: 1_500 }
 
 /**
  * Branch and changed files in a few lines. Undefined outside a repository, for a repository that may list files of
@@ -21,7 +21,7 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
   if (status === undefined || status.text === '') return undefined
   const [branch = '', ...entries] = status.text.split('\0')
   const lines = changesIn(entries)
-  const shown = lines.slice(0, mostLines).map((line) => headOf(line, lineCharacters))
+  const shown = lines.slice(0, maxLines).map((line) => headOf(line, lineCharacters))
   const left = lines.length - shown.length
   return [
     texts.gitBranch(branchOf(branch)),

@@ -53,9 +53,9 @@ export interface ReadingRules {
 const fileCharacters = 40_000
 const allCharacters = 100_000
 const importDepth = 5
-const mostFiles = 50
+const maxFiles = 50
 /** Maximum number of imports that are looked up, whether they exist or not. */
-const mostImports = 200
+const maxImports = 200
 
 // Spec R-INSTR-1.
 /** Reads the instructions for a folder: nothing that deny rules name, and within the limits. */
@@ -116,8 +116,8 @@ class InstructionReader {
   async #take(place: InstructionPlace, path: string, importedBy: string | undefined, depth: number): Promise<boolean> {
     const real = realPath(path)
     if (this.#seen.has(real)) return true
-    if (this.#files.length >= mostFiles) {
-      this.note(`${path} was skipped: there are more than ${mostFiles} instruction files.`)
+    if (this.#files.length >= maxFiles) {
+      this.note(`${path} was skipped: there are more than ${maxFiles} instruction files.`)
       return true
     }
     const isDenied = bothEnds(path).some((end) => !this.#rules.mayRead(end))
@@ -146,7 +146,7 @@ class InstructionReader {
       })
     }
     for (const named of importsIn(text)) {
-      if (++this.#imports > mostImports) break
+      if (++this.#imports > maxImports) break
       await this.#import(place, named, path, depth + 1)
     }
     return true
@@ -177,7 +177,7 @@ class InstructionReader {
 
   /** Applies the limits: the most important files get room first. */
   end(characters: number): Instructions {
-    if (this.#imports > mostImports) this.note(`More than ${mostImports} files are imported. The rest is skipped.`)
+    if (this.#imports > maxImports) this.note(`More than ${maxImports} files are imported. The rest is skipped.`)
     let left = characters
     const included: InstructionFile[] = []
     for (const file of this.#files.toReversed()) {

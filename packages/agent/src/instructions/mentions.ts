@@ -26,10 +26,10 @@ export function mentionsIn(prompt: string): readonly Mention[] {
     const path = quoted === undefined ? bare : text.slice(1).replaceAll('"', '')
     found.set(text, { ...withLines(path), text })
   }
-  return [...found.values()].slice(0, mostMentions)
+  return [...found.values()].slice(0, maxMentions)
 }
 
-const mostMentions = 20
+const maxMentions = 20
 
 function withLines(reference: string): Omit<Mention, 'text'> {
   const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(reference) ?? []
@@ -46,7 +46,7 @@ export interface MentionedContent {
   readonly notes: readonly string[]
 }
 
-const mostCharacters = 100_000
+const maxCharacters = 100_000
 
 // Spec R-MENTION-1.
 /** Loads what is mentioned, as Read would show it and under its permission rules. */
@@ -59,7 +59,7 @@ export async function loadMentions(
   const blocks: ContentBlock[] = []
   const notes: string[] = []
   const tool: AnyTool = createReadTool(workspace)
-  let left = mostCharacters
+  let left = maxCharacters
   for (const mention of mentionsIn(prompt)) {
     const path = placeOf(mention.path, workspace.cwd)
     if (path === undefined) {
@@ -77,7 +77,7 @@ export async function loadMentions(
       continue
     }
     if (left <= 0) {
-      notes.push(`${mention.text} was not added: the other mentions already have ${mostCharacters} characters.`)
+      notes.push(`${mention.text} was not added: the other mentions already have ${maxCharacters} characters.`)
       continue
     }
     const isFolder = statOf(path)?.isDirectory() === true
@@ -137,9 +137,9 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
   return isError ? { kind: 'failed', text: textOf(blocks) } : { kind: 'shown', blocks }
 }
 
-const mostNames = 200
+const maxNames = 200
 /** Maximum number of names that are read from a folder. */
-const mostEntries = 10_000
+const maxEntries = 10_000
 
 function listing(path: string, workspace: Workspace): Content {
   const found = entriesOf(path)
@@ -152,15 +152,15 @@ function listing(path: string, workspace: Workspace): Content {
     )
     .map((entry) => entry.name.replaceAll(/\p{Cc}/gu, '?') + (entry.isDirectory() ? '/' : ''))
     .toSorted()
-  const left = names.length - mostNames
-  const more = found.isAll ? texts.moreNames(left) : texts.unreadNames(mostEntries)
-  const text = [...names.slice(0, mostNames), ...(left > 0 || !found.isAll ? [more] : [])].join('\n')
+  const left = names.length - maxNames
+  const more = found.isAll ? texts.moreNames(left) : texts.unreadNames(maxEntries)
+  const text = [...names.slice(0, maxNames), ...(left > 0 || !found.isAll ? [more] : [])].join('\n')
   return { kind: 'shown', blocks: [{ type: 'text', text: text === '' ? texts.emptyFolder : text }] }
 }
 
 function entriesOf(path: string): FirstEntries | { readonly code: string } {
   try {
-    return firstEntries(path, mostEntries)
+    return firstEntries(path, maxEntries)
   } catch (thrown) {
     return { code: codeOf(thrown) ?? 'unknown' }
   }

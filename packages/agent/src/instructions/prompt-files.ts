@@ -43,8 +43,8 @@ export interface PromptFiles {
   readonly notes: readonly string[]
 }
 
-const mostBytes = 256 * 1024
-const mostEntries = 1_000
+const maxBytes = 256 * 1024
+const maxEntries = 1_000
 const deepest = 6
 
 /**
@@ -83,7 +83,7 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
   let entries = 0
   const look = async (at: string, depth: number): Promise<void> => {
     for (const entry of await entriesOf(at)) {
-      if (++entries > mostEntries) return
+      if (++entries > maxEntries) return
       const path = join(at, entry.name)
       if (isFolder(entry, path)) {
         if (depth < deepest) await look(path, depth + 1)
@@ -95,8 +95,8 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
     }
   }
   await look(folder, 1)
-  if (entries > mostEntries)
-    notes.push(`${folder} has more than ${mostEntries} entries. Some of its commands are not loaded.`)
+  if (entries > maxEntries)
+    notes.push(`${folder} has more than ${maxEntries} entries. Some of its commands are not loaded.`)
   return files
 }
 
@@ -104,7 +104,7 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
 async function skillFiles({ path: folder, plugin }: PromptPlace): Promise<readonly Found[]> {
   const single = { name: basename(folder), path: join(folder, 'SKILL.md') }
   if (plugin !== undefined && statOf(single.path)?.isFile() === true) return [single]
-  const entries = (await entriesOf(folder)).slice(0, mostEntries)
+  const entries = (await entriesOf(folder)).slice(0, maxEntries)
   return entries
     .filter((entry) => isFolder(entry, join(folder, entry.name)) && isName(entry.name))
     .map(({ name }) => ({ name, path: join(folder, name, 'SKILL.md') }))
@@ -132,7 +132,7 @@ async function readPrompt(
   { mayRead }: Pick<ReadingRules, 'mayRead'>,
   notes: string[],
 ): Promise<PromptFile | undefined> {
-  const read = await boundedText(path, mostBytes)
+  const read = await boundedText(path, maxBytes)
   if (read.kind === 'absent') return undefined
   const why = bothEnds(path).some((end) => !mayRead(end))
     ? 'was skipped: a permission rule denies it'
@@ -145,7 +145,7 @@ async function readPrompt(
     notes.push(`${path} ${why}.`)
     return undefined
   }
-  if (read.isCut) notes.push(`${path} is too long: only the first ${mostBytes} bytes are used.`)
+  if (read.isCut) notes.push(`${path} is too long: only the first ${maxBytes} bytes are used.`)
   const { fields, body } = await parseFrontMatter(withPluginRoot(read.text, place))
   const isSkill = kind === 'skills'
   const ownName = isSkill ? textField(fields, 'name') : ''

@@ -19,7 +19,7 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
     if (isFit === undefined)
       return {
         fits: false,
-        message: `it took longer than ${mostMs / 1000} s to check; use shorter strings and lists`,
+        message: `it took longer than ${maxMs / 1000} s to check; use shorter strings and lists`,
       }
     if (isFit) {
       // A valid value has this type.
@@ -33,7 +33,7 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
  * Patterns may backtrack without end on some texts, and lists may be compared item by item: an answer must not block
  * the program.
  */
-const mostMs = 2_000
+const maxMs = 2_000
 const context: { work: () => unknown } = Object.assign(createContext({}), { work: () => false })
 const call = new Script('work()')
 
@@ -41,7 +41,7 @@ const call = new Script('work()')
 function inTime(work: () => unknown): boolean | undefined {
   context.work = work
   try {
-    return call.runInContext(context, { timeout: mostMs }) === true
+    return call.runInContext(context, { timeout: maxMs }) === true
   } catch (thrown) {
     if (isJsonObject(thrown) && thrown['code'] === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
     throw thrown
@@ -65,7 +65,7 @@ function compiled(schema: JsonObject): ReturnType<Ajv['compile']> {
   } catch (thrown) {
     const why =
       thrown instanceof RangeError ? 'it is nested too deeply, or refers to itself endlessly' : messageOf(thrown)
-    throw new ConfigurationError(`The JSON Schema cannot be used: ${headOf(why, mostProblem)}.`)
+    throw new ConfigurationError(`The JSON Schema cannot be used: ${headOf(why, maxProblem)}.`)
   }
   throw new ConfigurationError('The JSON Schema cannot be used: $async is not part of JSON Schema.')
 }
@@ -109,7 +109,7 @@ const multipleOf: FuncKeywordDefinition = {
 }
 
 /** Maximum characters of a schema error. */
-const mostProblem = 1_000
+const maxProblem = 1_000
 
 const newest = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -119,11 +119,11 @@ const validators: ReadonlyMap<string, new (options: ConstructorParameters<typeof
 ])
 
 /** Number of errors reported to the model, which corrects these first. */
-const mostErrors = 20
+const maxErrors = 20
 
 function wordsOf(errors: readonly ErrorObject[]): string {
-  const problems = new Set(errors.slice(0, mostErrors).map(wordOf))
-  const left = errors.length - Math.min(errors.length, mostErrors)
+  const problems = new Set(errors.slice(0, maxErrors).map(wordOf))
+  const left = errors.length - Math.min(errors.length, maxErrors)
   return [...problems, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
 }
 

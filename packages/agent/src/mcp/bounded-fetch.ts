@@ -7,7 +7,7 @@ const pauseMs = 1_000
  * A fetch with bounds. The request's timeout covers the headers of a response; its body has separate limits. Redirects
  * are followed only on the same server: its headers, which may be keys, and the request are for nobody else.
  */
-export function boundedFetch(mostBytes: number): typeof fetch {
+export function boundedFetch(maxBytes: number): typeof fetch {
   let next = 0
   return async (input, init) => {
     if ((init?.method ?? 'GET') === 'GET') {
@@ -20,12 +20,12 @@ export function boundedFetch(mostBytes: number): typeof fetch {
     const { body } = response
     if (body === null) return response
     const isStream = (response.headers.get('content-type') ?? '').includes('text/event-stream')
-    const counted = body.pipeThrough(isStream ? eventLimiter(mostBytes) : byteLimiter(mostBytes))
+    const counted = body.pipeThrough(isStream ? eventLimiter(maxBytes) : byteLimiter(maxBytes))
     return new Response(counted, response)
   }
 }
 
-const mostRedirects = 5
+const maxRedirects = 5
 /** With these a redirected request is repeated unchanged; with others a POST becomes a GET. */
 const sameRequest: readonly number[] = [307, 308]
 
@@ -42,7 +42,7 @@ async function fetchFromServer(input: Parameters<typeof fetch>[0], init: Request
       throw new Error(
         `The server redirects to ${next?.origin ?? 'no address'}, which is not asked: name that address instead.`,
       )
-    if (redirects >= mostRedirects) throw new Error('The server redirects without end.')
+    if (redirects >= maxRedirects) throw new Error('The server redirects without end.')
     if (!sameRequest.includes(response.status) && (request.method ?? 'GET') !== 'GET') {
       const { body: _, ...rest } = request
       request = { ...rest, method: 'GET' }
@@ -72,8 +72,8 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
 }
 
 /** Limits the size of a response, so that an endless one does not fill memory. */
-export function byteLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
-  let left = mostBytes
+export function byteLimiter(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let left = maxBytes
   return new TransformStream({
     transform(chunk, controller) {
       left -= chunk.byteLength
@@ -92,7 +92,7 @@ const eventsAtOnce = 5_000
  * Limits the size of one event, and the rate of events. An event has any number of lines and ends with an empty one;
  * the limit of a message applies to all of its lines together.
  */
-function eventLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function eventLimiter(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let ofEvent = 0
   let ofLine = 0
   let before = 0
@@ -119,7 +119,7 @@ function eventLimiter(mostBytes: number): TransformStream<Uint8Array, Uint8Array
           linesLeft -= 1
         }
       }
-      if (Math.max(most, ofEvent) > mostBytes)
+      if (Math.max(most, ofEvent) > maxBytes)
         controller.error(new Error('The server sent a message that is too large.'))
       else if (linesLeft < 0 || bytesLeft < 0) controller.error(new Error('The server sent too much data too fast.'))
       else controller.enqueue(chunk)

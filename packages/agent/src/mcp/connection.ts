@@ -105,7 +105,7 @@ const listChanged = [
 ] as const
 
 /** Schemas are processed for at most this long before other work may run, except for a single schema. */
-const mostBusyMs = 20
+const maxBusyMs = 20
 
 async function offeredBy(client: Client, reports: Reports, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
   const options = { signal, timeout: limits.connectMs, cacheMode: 'refresh' } as const
@@ -125,7 +125,7 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
   for (const tool of tools.slice(0, limits.tools)) {
     // Many large schemas take seconds: keyboard input and other servers must not wait, and the connection timeout
     // applies.
-    if (performance.now() - restedAtMs > mostBusyMs) {
+    if (performance.now() - restedAtMs > maxBusyMs) {
       await setImmediate()
       signal.throwIfAborted()
       restedAtMs = performance.now()

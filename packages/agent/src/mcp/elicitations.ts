@@ -57,18 +57,18 @@ interface RawElicitation {
 }
 
 const longestAddress = 8_192
-const mostPages = 100
-const mostReports = 20
+const maxPages = 100
+const maxReports = 20
 /** Maximum number of open questions. */
-const mostOpen = 10
+const maxOpen = 10
 /** Number of consecutive refusals after which the user is not asked any more. */
-const mostRefusals = 10
+const maxRefusals = 10
 
 // Spec R-MCP-11.
 /**
  * The requests of one server to the user. E1: each question is answered in bounded time, at the latest when its call
- * or the connection ends. E2: an address is never fetched here. E3: a server has at most `mostOpen` open questions,
- * and is declined after `mostRefusals` consecutive refusals until it is called again.
+ * or the connection ends. E2: an address is never fetched here. E3: a server has at most `maxOpen` open questions,
+ * and is declined after `maxRefusals` consecutive refusals until it is called again.
  */
 export class Elicitations {
   readonly #options: ElicitationOptions
@@ -114,7 +114,7 @@ export class Elicitations {
     signal: AbortSignal,
   ): Promise<{ readonly hosts: readonly string[] } | { readonly problem: string }> {
     const { server, elicit, limits } = this.#options
-    const pages = Array.isArray(elicitations) ? elicitations.slice(0, mostPages) : []
+    const pages = Array.isArray(elicitations) ? elicitations.slice(0, maxPages) : []
     const requests = pages.map((one: unknown) =>
       isJsonObject(one) && one['mode'] === 'url' ? this.#requestOf(one) : undefined,
     )
@@ -174,7 +174,7 @@ export class Elicitations {
   }
 
   #isFlooding(): boolean {
-    if (this.#open < mostOpen && this.#refusals < mostRefusals) return false
+    if (this.#open < maxOpen && this.#refusals < maxRefusals) return false
     const { server } = this.#options
     this.#reportOnce(`The MCP server ${server} asks too many questions. Some were declined without asking you.`)
     return true
@@ -200,7 +200,7 @@ export class Elicitations {
     const known = this.#pages.get(id)
     if (known !== undefined) return known
     const [oldest] = this.#pages.keys()
-    if (this.#pages.size >= mostPages && oldest !== undefined) this.#pages.delete(oldest)
+    if (this.#pages.size >= maxPages && oldest !== undefined) this.#pages.delete(oldest)
     const page = sharedAbort()
     this.#pages.set(id, page)
     return page
@@ -210,7 +210,7 @@ export class Elicitations {
     const { server } = this.#options
     const { mode, message, url } = request
     const sentence = mode === 'url' ? pageUnopened(server, hostOf(url)) : questionUnanswered(server, message)
-    for (const sentences of this.#calls) if (sentences.size < mostReports) sentences.add(sentence)
+    for (const sentences of this.#calls) if (sentences.size < maxReports) sentences.add(sentence)
     this.#report(request)
     return { action: 'decline' }
   }
@@ -223,7 +223,7 @@ export class Elicitations {
   }
 
   #reportOnce(sentence: string): void {
-    if (this.#reported.has(sentence) || this.#reported.size >= mostReports) return
+    if (this.#reported.has(sentence) || this.#reported.size >= maxReports) return
     this.#reported.add(sentence)
     this.#options.onUnanswered?.(sentence)
   }

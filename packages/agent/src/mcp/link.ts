@@ -69,7 +69,7 @@ type Versions = 'legacy' | 'any'
  * handshake is used.
  */
 const probeShare = 1 / 3
-const mostProbeMs = 10_000
+const maxProbeMs = 10_000
 
 // Decision 0071.
 /**
@@ -227,7 +227,7 @@ function wayTo(server: McpServerConfig, place: ConnectionPlace): Way {
 
 function clientFor(place: ConnectionPlace, versions: Versions): Client {
   const { version, directories, elicitations, limits } = place
-  const timeoutMs = Math.min(mostProbeMs, limits.connectMs * probeShare)
+  const timeoutMs = Math.min(maxProbeMs, limits.connectMs * probeShare)
   const options: ClientOptions = {
     capabilities: { roots: {}, elicitation: { form: {}, url: {} } },
     // No server schema arrives here: `outputSchema` is removed (`repair`). So the client's own validator need not be

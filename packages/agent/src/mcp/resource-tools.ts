@@ -16,7 +16,7 @@ interface ReadInput {
 }
 
 /** Maximum number of lines of one list. */
-const mostResources = 200
+const maxResources = 200
 
 /** Lists the resources of servers. */
 export function createListResources(
@@ -62,12 +62,10 @@ async function listed(server: ServerHandle, { signal }: ToolContext, options: Se
         row([uriTemplate, name, mimeType, description]),
       ),
     ]
-    const left = rows.length - mostResources
+    const left = rows.length - maxResources
     const more = left > 0 ? [texts.moreResources(left)] : []
     const notes = leftOut.map((problem) => `  (${problem})`)
-    return [texts.resourceCount(server.name, rows.length), ...rows.slice(0, mostResources), ...more, ...notes].join(
-      '\n',
-    )
+    return [texts.resourceCount(server.name, rows.length), ...rows.slice(0, maxResources), ...more, ...notes].join('\n')
   } catch (thrown) {
     if (signal.aborted) throw thrown
     return `${server.name}: ${messageOf(thrown).slice(0, 500)}`

@@ -120,13 +120,13 @@ export async function shownResources(
 }
 
 /** Services may refuse messages with more blocks, and each block has a fixed cost. */
-const mostBlocks = 100
+const maxBlocks = 100
 
 /** Head and tail of a long text: the end of an output shows the outcome. */
 function bounded(blocks: readonly ContentBlock[], { limits }: ShowOptions): readonly ContentBlock[] {
   const most = Math.floor(limits.outputTokens * charactersPerToken)
   const length = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0)
-  if (length <= most && blocks.length <= mostBlocks) return blocks
+  if (length <= most && blocks.length <= maxBlocks) return blocks
   const whole = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
   return [textBlock(headAndTail(whole, most, limits)), ...blocks.filter((block) => block.type !== 'text')]
 }
@@ -146,10 +146,10 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-const mostDetails = 100_000
+const maxDetails = 100_000
 
 function detailsOf(structuredContent: unknown): Json | undefined {
   if (structuredContent === undefined) return undefined
   const text = JSON.stringify(structuredContent)
-  return text.length > mostDetails ? undefined : { structuredContent: jsonOf(structuredContent) }
+  return text.length > maxDetails ? undefined : { structuredContent: jsonOf(structuredContent) }
 }

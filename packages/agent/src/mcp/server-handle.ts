@@ -14,7 +14,7 @@ const nothing: Offered = { tools: [], prompts: [], hasResources: false, problems
 
 /** List changes are collected for this long. */
 const gatherMs = 200
-const mostLooks = 500
+const maxLooks = 500
 
 /** The server has lost the session, so it did not process the request. */
 export class SessionLost extends Error {}
@@ -173,7 +173,7 @@ export class ServerHandle {
 
   /** Reloads changed lists. A list that fails to load keeps its former value. */
   async #look(): Promise<void> {
-    if (this.#isLooking || this.#looks >= mostLooks) return
+    if (this.#isLooking || this.#looks >= maxLooks) return
     this.#isLooking = true
     this.#looks += 1
     await this.#after(gatherMs)

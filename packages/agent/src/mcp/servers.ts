@@ -49,7 +49,7 @@ export interface McpOptions {
 }
 
 /** Share of the window; if tools take more, they are found by a search. */
-const mostOfWindow = 0.1
+const maxOfWindow = 0.1
 const usualWindow = 200_000
 
 /**
@@ -307,5 +307,5 @@ function isLarge(tools: Iterable<AnyTool>, window: number = usualWindow): boolea
   let characters = 0
   for (const { name, description, inputSchema } of tools)
     characters += JSON.stringify({ name, description, input_schema: inputSchema }).length
-  return characters / charactersPerToken > window * mostOfWindow
+  return characters / charactersPerToken > window * maxOfWindow
 }

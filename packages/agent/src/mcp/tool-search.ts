@@ -7,10 +7,10 @@ interface ToolSearchInput {
   readonly max_results?: number
 }
 
-const mostFound = 20
+const maxFound = 20
 const usualFound = 5
 /** Maximum number of words: each is searched in the full description of every tool. */
-const mostWords = 50
+const maxWords = 50
 
 /** Finds tools that the model does not see, and offers them from its next message on. */
 export function createToolSearch(
@@ -21,7 +21,7 @@ export function createToolSearch(
   const form = inputForm<ToolSearchInput>('ToolSearch', {
     query: filledText('What the tool should do; +WORD must be in its name; select:NAME,NAME finds tools by full name'),
     max_results: optional(
-      wholeNumber(`Maximum number of tools (default: ${usualFound}, at most ${mostFound})`, { minimum: 1 }),
+      wholeNumber(`Maximum number of tools (default: ${usualFound}, at most ${maxFound})`, { minimum: 1 }),
     ),
   })
   const named = (): string => servers().join(', ').slice(0, 1_000)
@@ -35,7 +35,7 @@ export function createToolSearch(
     concurrencySafe: true,
     validate: (input) => form.validate(input),
     execute({ query, max_results: most = usualFound }) {
-      const found = search(query, all()).slice(0, query.startsWith('select:') ? mostFound : Math.min(most, mostFound))
+      const found = search(query, all()).slice(0, query.startsWith('select:') ? maxFound : Math.min(most, maxFound))
       show(found.map(({ name }) => name))
       if (found.length === 0) return texts.noToolFits(query.slice(0, 200), named())
       const lines = found.map(({ name, description }) => texts.foundTool(name, firstOf(description)))
@@ -59,7 +59,7 @@ function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
     const wantedNames = new Set(names.split(',').map((name) => name.trim()))
     return tools.filter(({ name }) => wantedNames.has(name))
   }
-  const words = (query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []).slice(0, mostWords)
+  const words = (query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []).slice(0, maxWords)
   const needed = [...query.toLowerCase().matchAll(/(?<=^|\s)\+([\p{L}\d_]+)/gu)].map(([, word = '']) => word)
   const named = tools.filter(({ name }) => needed.every((word) => name.toLowerCase().includes(word)))
   const scored = named.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)

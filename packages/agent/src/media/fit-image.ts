@@ -73,7 +73,7 @@ function isShort({ length }: Uint8Array, { imageEncodedBytes }: MediaLimits): bo
   return Math.ceil(length / 3) * 4 <= imageEncodedBytes
 }
 
-const mostSeconds = 20
+const maxSeconds = 20
 /** Sizes to try, as fractions of the limit. Half the side has a quarter of the bytes. */
 const parts = [1, 0.5, 0.25] as const
 const qualities = [85, 70, 50, 30] as const
@@ -95,7 +95,7 @@ async function madeSmaller(
       const side = Math.floor(limits.sidePxOfMany * part)
       const resized = () =>
         sharp(bytes)
-          .timeout({ seconds: mostSeconds })
+          .timeout({ seconds: maxSeconds })
           .rotate()
           .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
       // Keeps drawings and text sharp, and transparency. For photos this format is too large.

@@ -23,8 +23,8 @@ export interface PdfPages {
   readonly library?: PdfLibrary
 }
 
-const mostMs = 30_000
-const mostMegabytes = 1024
+const maxMs = 30_000
+const maxMegabytes = 1024
 
 /**
  * Extracts the text of a PDF with `unpdf`, if it is installed next to this package. In a thread: a PDF may keep its
@@ -36,8 +36,8 @@ export async function pdfText(
 ): Promise<PdfText> {
   const library = find()
   if (library === undefined) return { kind: 'no library' }
-  const end = await inWorker(code, { library, bytes, ...range }, { signal, mostMs, mostMegabytes })
-  if (end.kind === 'late') return { kind: 'failed', why: pdfTooSlow(mostMs / 1000) }
+  const end = await inWorker(code, { library, bytes, ...range }, { signal, maxMs, maxMegabytes })
+  if (end.kind === 'late') return { kind: 'failed', why: pdfTooSlow(maxMs / 1000) }
   if (end.kind === 'failed') return { kind: 'failed', why: `${end.why}.`.replace(/\.\.$/, '.') }
   // The code below returns this.
   return { kind: 'text', ...(end.value as { pageCount: number; pages: readonly string[] }) }

@@ -2,7 +2,7 @@ import { isJsonObject, outputSchemaFromCheck } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import type { Question } from './extraction.ts'
 import { framedText, listIn, textsIn } from './model-answer.ts'
-import { inOneLine, mostNoteCharacters, newNote, type Note, union } from './note.ts'
+import { inOneLine, maxNoteCharacters, newNote, type Note, union } from './note.ts'
 import type { Memory } from './read-memory.ts'
 import { Changes, placedNotes } from './store.ts'
 import * as texts from './memory-texts.ts'
@@ -20,7 +20,7 @@ export interface Dream {
 }
 
 /** Maximum characters of notes that one dream processes. */
-const mostCharacters = 60_000
+const maxCharacters = 60_000
 
 /** A note with its number in the question. */
 export interface NumberedNote {
@@ -32,7 +32,7 @@ export interface NumberedNote {
 /** The notes of writable files, oldest first, as many as fit. */
 export function notesForDream(memory: Memory): readonly NumberedNote[] {
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
-  let left = mostCharacters
+  let left = maxCharacters
   return placedNotes(memory)
     .filter(({ topic }) => topic.file.isWhole)
     .map(({ topic, note }) => ({
@@ -127,8 +127,7 @@ export function applyDream({ merge, drop }: Dream, notes: readonly NumberedNote[
     if (first === undefined || chosen.some((each) => each === undefined) || chosen.length === 0)
       return refused('the answer names sentences that are not in the notes that it merges')
     const text = [...new Set(chosen)].join(' ')
-    if (text.length > mostNoteCharacters)
-      return refused(`a merged note is longer than ${mostNoteCharacters} characters`)
+    if (text.length > maxNoteCharacters) return refused(`a merged note is longer than ${maxNoteCharacters} characters`)
     changes.swap(first.topic, first.note.id, mergedNote(text, parts))
     for (const { topic, note } of parts.slice(1)) changes.remove(topic, note.id)
   }

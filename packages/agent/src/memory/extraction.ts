@@ -1,7 +1,7 @@
 import { outputSchemaFromCheck, isJsonObject } from '@halting/core/adapters'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import { framedText, listIn, textsIn, withoutTags } from './model-answer.ts'
-import { inOneLine, mostNoteCharacters, newNote } from './note.ts'
+import { inOneLine, maxNoteCharacters, newNote } from './note.ts'
 import { type Memory, notesOf } from './read-memory.ts'
 import type { UserStatements } from './user-statements.ts'
 import type { NewNote } from './store.ts'
@@ -25,7 +25,7 @@ export interface Choice {
 }
 
 /** Maximum number of notes of one run. */
-const mostNewNotes = 5
+const maxNewNotes = 5
 const leastCharacters = 20
 const contextCharacters = 3_000
 const knownCharacters = 4_000
@@ -56,7 +56,7 @@ export function extractionQuestion(
       texts.extractionTask,
       texts.extractionCriteria,
       texts.extractionTopics(topics),
-      texts.extractionBounds(mostNewNotes),
+      texts.extractionBounds(maxNewNotes),
     ].join('\n\n'),
     prompt: [
       ...messages,
@@ -87,7 +87,7 @@ function choices(topics: readonly string[]): OutputSchema<readonly Choice[]> {
   }
   const schema: JsonObject = {
     type: 'object',
-    properties: { notes: { type: 'array', maxItems: mostNewNotes, items: note } },
+    properties: { notes: { type: 'array', maxItems: maxNewNotes, items: note } },
     required: ['notes'],
     additionalProperties: false,
   }
@@ -96,7 +96,7 @@ function choices(topics: readonly string[]): OutputSchema<readonly Choice[]> {
     if (list === undefined) return { fits: false, message: texts.notesNotList }
     const read = list.map((each) => choiceOf(each, topics))
     const value = read.flatMap((each) => each ?? [])
-    if (value.length === read.length) return { fits: true, value: value.slice(0, mostNewNotes) }
+    if (value.length === read.length) return { fits: true, value: value.slice(0, maxNewNotes) }
     return { fits: false, message: texts.invalidChoice(topics) }
   })
 }
@@ -128,7 +128,7 @@ export function notesOfChoices(
   return { notes, refused }
 }
 
-const mostSentences = 4
+const maxSentences = 4
 
 /** The sentences of a chosen range, or why it is invalid. */
 function chosen(
@@ -142,9 +142,9 @@ function chosen(
   if (message === undefined || !isOfOne || lines.some((line) => message.sentences[line] === undefined))
     return 'it names no sentences of one message of the user'
   const [first, last] = [Math.min(...lines), Math.max(...lines)]
-  if (last - first >= mostSentences) return `it is longer than ${mostSentences} sentences`
+  if (last - first >= maxSentences) return `it is longer than ${maxSentences} sentences`
   const text = message.sentences.slice(first, last + 1).join(' ')
-  return text.length > mostNoteCharacters
-    ? `it is longer than ${mostNoteCharacters} characters`
+  return text.length > maxNoteCharacters
+    ? `it is longer than ${maxNoteCharacters} characters`
     : { messageId: message.messageId, text }
 }

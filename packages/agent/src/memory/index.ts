@@ -1,5 +1,5 @@
 // `@halting/agent/memory`: notes that outlive a session. A separate entry, so that runs without memory load none of it.
-export { mostTypedCharacters } from './sentences.ts'
+export { maxTypedCharacters } from './sentences.ts'
 export { type Note, type NoteSource } from './note.ts'
 export { type MemoryText, memoryText } from './memory-text.ts'
 export { type Memory, readMemory, type ReadTopic } from './read-memory.ts'

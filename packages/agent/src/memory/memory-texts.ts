@@ -14,8 +14,8 @@ export const extractionCriteria: string =
 export function extractionTopics(topics: readonly (readonly [name: string, about: string])[]): string {
   return `Topics: ${topics.map(([name, about]) => `${name} (${about})`).join('; ')}.`
 }
-export const extractionBounds = (mostNotes: number): string =>
-  `Choose at most ${mostNotes} notes. A note is 1 to 4 consecutive sentences of one message and must be understandable on its own. ${untrusted}`
+export const extractionBounds = (maxNotes: number): string =>
+  `Choose at most ${maxNotes} notes. A note is 1 to 4 consecutive sentences of one message and must be understandable on its own. ${untrusted}`
 export const extractionQuestion = 'Which of the numbered sentences should be kept?'
 
 export const notesNotList = '"notes" must be a list'

@@ -22,7 +22,7 @@ export interface Note {
 }
 
 /** Maximum characters of one note. */
-export const mostNoteCharacters = 600
+export const maxNoteCharacters = 600
 
 export function newNote(text: string, date: string, source: NoteSource): Note {
   const id = shortHash(`${source.sessionId}/${source.messageId}/${text}`).slice(0, 8)

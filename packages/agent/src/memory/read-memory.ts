@@ -10,10 +10,10 @@ import { isTopicName, type Topic, topicOf } from './topic.ts'
 
 /** Maximum bytes of one file, number of topics, and number of notes in all of them. */
 export const fileBytes: number = 64 * 1024
-export const mostTopics = 40
-export const mostNotes = 300
+export const maxTopics = 40
+export const maxNotes = 300
 /** Maximum number of names that are read from a folder. */
-const mostNames = 1_000
+const maxNames = 1_000
 
 /** A file of a memory. */
 interface MemoryFile {
@@ -74,10 +74,10 @@ export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory>
   }
   const index = names.includes(indexName) ? await read(indexName) : undefined
   const topicNames = names.flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -3)] : [])).filter(isTopicName)
-  if (topicNames.length > mostTopics)
-    problems.push(`${path} has ${topicNames.length} topics. Only the first ${mostTopics} by name are read.`)
+  if (topicNames.length > maxTopics)
+    problems.push(`${path} has ${topicNames.length} topics. Only the first ${maxTopics} by name are read.`)
   const topics: ReadTopic[] = []
-  for (const name of topicNames.slice(0, mostTopics)) {
+  for (const name of topicNames.slice(0, maxTopics)) {
     const file = await read(`${name}.md`)
     if (file === undefined) continue
     const topic = topicOf(name, file.text)
@@ -98,7 +98,7 @@ async function namesIn(root: string): Promise<readonly string[]> {
     const names: string[] = []
     for await (const { name } of await opendir(openFolder.pathOf('.'))) {
       names.push(name)
-      if (names.length === mostNames) break
+      if (names.length === maxNames) break
     }
     return names.toSorted()
   } finally {

@@ -4,13 +4,13 @@ import { inOneLine } from './note.ts'
 // announces it.
 
 /** Maximum characters of a typed message. Longer messages have pasted parts that cannot be distinguished. */
-export const mostTypedCharacters = 4_000
+export const maxTypedCharacters = 4_000
 
 /**
  * The sentences of a message, one line each. Quotes and code blocks are omitted: someone else may have written them.
  */
 export function sentencesOf(message: string): readonly string[] {
-  if (message.length > mostTypedCharacters) return []
+  if (message.length > maxTypedCharacters) return []
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
   return unitsOf(withoutQuotes(message)).flatMap(({ lead, text }) =>
     [...segmenter.segment(text)]

@@ -27,7 +27,7 @@ export interface ExtractionStageOptions extends MemoryStageOptions {
 }
 
 /** Replies are lists of numbers. */
-const mostReplyTokens = 1_024
+const maxReplyTokens = 1_024
 // Spec R-LAP-1.
 /** Answers that do not match the schema have their own retry limit and use no turn. */
 const maxTurns = 2
@@ -114,7 +114,7 @@ export function dreamStage(options: DreamStageOptions): Stage {
 /** A limit or an abort rejects and ends the stage. */
 function asking(context: StageContext): Ask {
   return async ({ system, prompt, output }) => {
-    const { output: answer } = await context.ask({ system, prompt, output, maxTurns, maxOutputTokens: mostReplyTokens })
+    const { output: answer } = await context.ask({ system, prompt, output, maxTurns, maxOutputTokens: maxReplyTokens })
     return answer === undefined ? { kind: 'failed', why: 'the model gave no answer' } : { kind: 'answered', answer }
   }
 }

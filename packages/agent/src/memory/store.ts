@@ -3,9 +3,9 @@ import { lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { makeFolder, removeWhole, writeWhole, type Locked, takeLock } from '@halting/journal/files'
-import { mostNoteCharacters, type Note, sameText, union } from './note.ts'
+import { maxNoteCharacters, type Note, sameText, union } from './note.ts'
 import { indexName, type MemoryPlace } from './places.ts'
-import { fileBytes, type Memory, mostNotes, mostTopics, readMemory, type ReadTopic, rootOf } from './read-memory.ts'
+import { fileBytes, type Memory, maxNotes, maxTopics, readMemory, type ReadTopic, rootOf } from './read-memory.ts'
 import { indexWith, isEmptyTopic, newTopicText, type Topic, topicOf, withNotes, withNotesReplaced } from './topic.ts'
 import { removeBackup } from './undo-dream.ts'
 
@@ -183,10 +183,10 @@ export class Changes {
   whyFull(topic: string, { text }: Note): string | undefined {
     const file = this.#topics.get(topic)
     if (file?.isWhole === false || this.#memory.closed.has(`${topic}.md`)) return `${topic}.md cannot be written`
-    if (file === undefined && this.#topics.size >= mostTopics) return `there are ${mostTopics} topics, the maximum`
+    if (file === undefined && this.#topics.size >= maxTopics) return `there are ${maxTopics} topics, the maximum`
     const notes = [...this.#topics.values()].reduce((sum, { notes: { length } }) => sum + length, 0)
-    if (notes >= mostNotes) return `there are ${mostNotes} notes, the maximum. Use halting memory dream to merge some`
-    if (text.length > mostNoteCharacters) return `it is longer than ${mostNoteCharacters} characters`
+    if (notes >= maxNotes) return `there are ${maxNotes} notes, the maximum. Use halting memory dream to merge some`
+    if (text.length > maxNoteCharacters) return `it is longer than ${maxNoteCharacters} characters`
     // A line also has its sources.
     const bytes = Buffer.byteLength(file?.text ?? '') + Buffer.byteLength(text) + 500
     return bytes > fileBytes ? `${topic}.md is full. Use halting memory dream to merge notes` : undefined

@@ -4,14 +4,14 @@ import { isJsonObject } from '@halting/core/adapters'
 import { boundedBytes } from '@halting/policy/files'
 import { removeDraft, removeWhole, writeWhole } from '@halting/journal/files'
 import { indexName } from './places.ts'
-import { fileBytes, mostTopics } from './read-memory.ts'
+import { fileBytes, maxTopics } from './read-memory.ts'
 import { isTopicName } from './topic.ts'
 
 // The former contents of the files that a dream changed, in one file next to the notes. It is written before the first
 // of them changes, and removed by an undo.
 
 const backupName = '.before-dream.json'
-const mostBackupBytes = 2 * (mostTopics + 1) * fileBytes
+const maxBackupBytes = 2 * (maxTopics + 1) * fileBytes
 
 /** The folder of a memory that this process has locked. */
 interface InFolder {
@@ -118,14 +118,14 @@ function hashOfFile(bytes: Buffer | undefined): string | null {
 
 /** Undefined if it is missing. Anything but a plain file of this size was not stored by us. */
 async function bytesOf(root: string, name: string): Promise<Buffer | undefined> {
-  const read = await boundedBytes(join(root, name), mostBackupBytes)
+  const read = await boundedBytes(join(root, name), maxBackupBytes)
   if (read.kind === 'absent') return undefined
   return read.kind === 'bytes' && !read.isCut ? read.bytes : Buffer.from([0])
 }
 
 /** Undefined if none exists, or if it was modified. */
 async function readBackup(root: string): Promise<Backup | undefined> {
-  const read = await boundedBytes(join(root, backupName), mostBackupBytes)
+  const read = await boundedBytes(join(root, backupName), maxBackupBytes)
   if (read.kind !== 'bytes' || read.isCut) return undefined
   try {
     const backup: unknown = JSON.parse(read.bytes.toString('utf8'))

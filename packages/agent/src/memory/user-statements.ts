@@ -1,6 +1,6 @@
 import { isOfPerson, isText, uuidOf } from '@halting/core/adapters'
 import type { MessageContent, TranscriptEntry } from '@halting/core'
-import { mostTypedCharacters, sentencesOf } from './sentences.ts'
+import { maxTypedCharacters, sentencesOf } from './sentences.ts'
 import { secretIn, withoutSecrets } from './secrets.ts'
 import type { Environment } from '../tools/limits.ts'
 
@@ -57,7 +57,7 @@ export function userStatementsIn(
     if (entry.kind !== 'user' || !isOfPerson(entry)) continue
     const text = entry.origin === 'prompt' && written !== undefined ? written : ownText(entry.message.content)
     // A secret may span several lines and follow the word that announces it, so it is marked before the text is split.
-    const isByHand = text.length <= mostTypedCharacters
+    const isByHand = text.length <= maxTypedCharacters
     const sentences = (isByHand ? sentencesOf(withoutSecrets(text, env)) : []).filter((sentence) => {
       const why = secretIn(sentence, env)
       if (why !== undefined) withheld.push(why)

@@ -77,7 +77,7 @@ export function pathInside(root: string, path: string): Inside {
     : { kind: 'wrong', why: 'is rejected: it is a symbolic link that leaves the plugin' }
 }
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 export type ReadJson =
   | { readonly kind: 'read'; readonly value: JsonObject }
@@ -88,10 +88,10 @@ export type ReadJson =
 export async function readJson(root: string, path: string): Promise<ReadJson> {
   const inside = pathInside(root, path)
   if (inside.kind === 'wrong') return inside
-  const read = await boundedText(inside.path, mostBytes)
+  const read = await boundedText(inside.path, maxBytes)
   if (read.kind === 'absent') return { kind: 'absent' }
   if (read.kind === 'unfit') return { kind: 'wrong', why: read.why }
-  if (read.isCut) return { kind: 'wrong', why: `is longer than ${mostBytes} bytes` }
+  if (read.isCut) return { kind: 'wrong', why: `is longer than ${maxBytes} bytes` }
   try {
     const value: unknown = JSON.parse(read.text)
     return isJsonObject(value) ? { kind: 'read', value } : { kind: 'wrong', why: 'is not an object' }

@@ -12,9 +12,9 @@ import type { LoadedFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Number of most recently seen files that are checked. */
-const mostFiles = 50
-const mostNamed = 10
-const mostShown = 3
+const maxFiles = 50
+const maxNamed = 10
+const maxShown = 3
 const diffLines = 24
 const diffCharacters = 1500
 /** Larger files, and files after this time, are compared only by time and size. */
@@ -30,7 +30,7 @@ export async function changesNote(workspace: Workspace, context: ToolContext): P
   if (files.isLookedAt) return ''
   files.isLookedAt = true
   try {
-    const looks = await checkFiles(files.newestFirst.slice(0, mostFiles), files)
+    const looks = await checkFiles(files.newestFirst.slice(0, maxFiles), files)
     const changes = looks.flatMap(({ change, realPath, form }) =>
       files.markReported(realPath, form) && change !== undefined ? [change] : [],
     )
@@ -57,7 +57,7 @@ interface CheckedFile {
 }
 
 /** Threads of the pool that may wait for a file system that does not respond. The pool has four. */
-const mostWaiting = 2
+const maxWaiting = 2
 /** How long to wait for file systems that may not respond. */
 const waitingMs = 500
 /**
@@ -95,7 +95,7 @@ async function checkRemoteFiles(
       found[at] = look
     }
   }
-  const lanes = Promise.all(Array.from({ length: mostWaiting }, lane))
+  const lanes = Promise.all(Array.from({ length: maxWaiting }, lane))
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, waitingMs, 'late')
@@ -154,14 +154,14 @@ async function noteOf(
   rights: CallerRights | undefined,
 ): Promise<string> {
   const names: string[] = []
-  for (const [index, { seen, now, isGone }] of changes.slice(0, mostNamed).entries()) {
+  for (const [index, { seen, now, isGone }] of changes.slice(0, maxNamed).entries()) {
     const name = displayName(seen.realPath, cwd)
     // A rule may deny it since then.
-    const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
+    const known = index < maxShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
     const diff = known ? await shortDiff(seen.text, now) : ''
     names.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
   }
-  const more = changes.length > mostNamed ? [moreFiles(changes.length - mostNamed)] : []
+  const more = changes.length > maxNamed ? [moreFiles(changes.length - maxNamed)] : []
   return externalChanges([...names, ...more].join('\n'))
 }
 

@@ -50,10 +50,10 @@ export function aftermathNotes({ aftermath, unsettled }: ShellEnd): readonly str
   ]
 }
 
-const mostPaths = 5
+const maxPaths = 5
 
 function shownPaths(paths: readonly string[]): string {
-  const quotedPaths = paths.slice(0, mostPaths).map((path) => headOf(JSON.stringify(path).slice(1, -1), 200))
+  const quotedPaths = paths.slice(0, maxPaths).map((path) => headOf(JSON.stringify(path).slice(1, -1), 200))
   const more = paths.length - quotedPaths.length
   return more === 0 ? quotedPaths.join(', ') : `${quotedPaths.join(', ')} and ${more} more`
 }

@@ -133,7 +133,7 @@ async function hintsFor(real: string, workspace: Workspace, { rights }: Planning
   return nameHints(real, workspace, rights)
 }
 
-const mostPlaces = 3
+const maxPlaces = 3
 const linesOfPlace = 8
 
 /** Shows the lines around the first matches, so that the next call can name one of them. */
@@ -146,7 +146,7 @@ function ambiguous(
   const lines = linesOf(text)
   const length = Math.min(oldText.split('\n').length, linesOfPlace)
   const ranges: { start: number; end: number }[] = []
-  for (const line of found.slice(0, mostPlaces)) {
+  for (const line of found.slice(0, maxPlaces)) {
     const [start, end] = [Math.max(0, line - 1 - linesBeforePlace), line - 1 + length + linesBeforePlace]
     const last = ranges.at(-1)
     // Overlapping places are shown as one.

@@ -32,10 +32,10 @@ export async function unsavedText(
   path: string,
   onDisk: string,
   { files, signal }: AskedEditor,
-  mostCharacters: number,
+  maxCharacters: number,
 ): Promise<string | undefined> {
   const editorText = await files.read?.(path, signal)
-  if (editorText === undefined || editorText.length > mostCharacters) return undefined
+  if (editorText === undefined || editorText.length > maxCharacters) return undefined
   const text = editorText.startsWith('\uFEFF') ? editorText.slice(1) : editorText
   if (isSameText(text, onDisk)) return undefined
   return onDisk.includes('\r\n') && !text.includes('\r') ? text.replaceAll('\n', '\r\n') : text

@@ -47,7 +47,7 @@ export type FilesMemo = {
 
 /** Maximum characters of one stored text, and number of texts. */
 const largestText = 64 * 1024
-const mostTexts = 4 * 1024 * 1024
+const maxTexts = 4 * 1024 * 1024
 
 export type Freshness = 'fresh' | 'never read' | 'changed'
 
@@ -150,7 +150,7 @@ export class FileStates {
   /** Drops the oldest texts. */
   #forgetTexts(): void {
     for (const [path, seen] of this.#seen) {
-      if (this.#textCharacters <= mostTexts) return
+      if (this.#textCharacters <= maxTexts) return
       if (seen.text === undefined) continue
       this.#textCharacters -= seen.text.length
       this.#seen.set(path, { ...seen, text: undefined })

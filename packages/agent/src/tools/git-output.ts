@@ -7,12 +7,12 @@ export interface GitOutput {
   readonly isCut: boolean
 }
 
-/** The output of git, cut after `mostBytes`; undefined if it fails or takes too long. */
+/** The output of git, cut after `maxBytes`; undefined if it fails or takes too long. */
 export function gitOutput(
   cwd: string,
   args: readonly string[],
   env: Environment,
-  { timeoutMs, mostBytes = Infinity }: { readonly timeoutMs: number; readonly mostBytes?: number },
+  { timeoutMs, maxBytes = Infinity }: { readonly timeoutMs: number; readonly maxBytes?: number },
 ): Promise<GitOutput | undefined> {
   return new Promise((resolve) => {
     const git = spawn('git', args, {
@@ -26,12 +26,12 @@ export function gitOutput(
     let size = 0
     git.stdout.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= mostBytes) chunks.push(chunk)
+      if (size <= maxBytes) chunks.push(chunk)
       else git.kill('SIGKILL')
     })
     git.once('error', () => resolve(undefined))
     git.once('close', (code) => {
-      const isCut = size > mostBytes
+      const isCut = size > maxBytes
       resolve(code === 0 || isCut ? { text: Buffer.concat(chunks).toString(), isCut } : undefined)
     })
   })

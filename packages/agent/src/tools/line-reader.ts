@@ -35,7 +35,7 @@ interface ReadLinesOptions {
   readonly hashes: boolean
   readonly signal: AbortSignal
   /** A file may grow while it is read, or be larger than reported. */
-  readonly mostBytes?: number
+  readonly maxBytes?: number
 }
 
 /** A source of bytes, read in chunks. */
@@ -77,7 +77,7 @@ export function sourceOf(bytes: Buffer): ByteSource {
 export async function readLines(
   source: ByteSource,
   range: LineRange,
-  { hashes, signal, mostBytes = Infinity }: ReadLinesOptions,
+  { hashes, signal, maxBytes = Infinity }: ReadLinesOptions,
 ): Promise<LinesRead> {
   const taker = new LineTaker(range)
   // Hashing all at once takes half the time.
@@ -95,7 +95,7 @@ export async function readLines(
     decoder ??= decoderOf(encoding)
     taker.take(decoder.write(bytes))
     total += bytes.length
-    const wasCut = total > mostBytes
+    const wasCut = total > maxBytes
     if (wasCut || (!hashes && taker.hasMore)) {
       if (wasCut) taker.finish()
       return { lines: taker.lines, lineCount: undefined, hasMore: taker.hasMore, hash: undefined, encoding, wasCut }

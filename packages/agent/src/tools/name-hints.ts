@@ -9,9 +9,9 @@ import { notFoundAnywhere } from './read-texts.ts'
 import { inOneLine } from './display-name.ts'
 import type { Workspace } from './workspace.ts'
 
-const mostRead = 10_000
-const mostShown = 3
-const mostCompared = 2_000
+const maxRead = 10_000
+const maxShown = 3
+const maxCompared = 2_000
 
 /**
  * Sentences that help to find the intended path when a path does not exist: names that look the same, similar names in
@@ -25,7 +25,7 @@ export async function nameHints(real: string, workspace: Workspace, rights: Tool
   const names = await namesIn(folder)
   if (names === undefined) return folderHint(folder) + search
   const readable = (name: string): boolean => !workspace.hides(join(folder, name), rights)
-  const similar = similarTo(basename(real), names).filter(readable).slice(0, mostShown)
+  const similar = similarTo(basename(real), names).filter(readable).slice(0, maxShown)
   return similar.length === 0 ? search : similarNames(similar.map(inOneLine).join(', '))
 }
 
@@ -33,7 +33,7 @@ export async function nameHints(real: string, workspace: Workspace, rights: Tool
 async function namesIn(path: string): Promise<readonly string[] | undefined> {
   const folder = await pinFolder(path).catch(() => undefined)
   try {
-    return folder && firstEntries(folder.pathOf('.'), mostRead).entries.map(({ name }) => name)
+    return folder && firstEntries(folder.pathOf('.'), maxRead).entries.map(({ name }) => name)
   } catch {
     return undefined
   } finally {
@@ -47,7 +47,7 @@ function similarTo(name: string, names: readonly string[]): readonly string[] {
   // For a short name nearly every other name would be near.
   const most = Math.floor(stem.length / 3)
   const alike = most === 0 ? [] : names.filter((each) => Math.abs(each.length - name.length) <= most)
-  const near = nearest(name, alike.slice(0, mostCompared), most)
+  const near = nearest(name, alike.slice(0, maxCompared), most)
   return [
     ...new Set([
       ...names.filter((each) => stemOf(each) === stem),

@@ -24,7 +24,7 @@ import { closestLines } from './similar-lines.ts'
 const longestText = 1_000_000
 const longestOld = 100_000
 // Enough to copy `old_string` from without another Read.
-const mostLines = 40
+const maxLines = 40
 const lineCharacters = 500
 const snippetCharacters = 6000
 
@@ -161,7 +161,7 @@ function shownLines(lines: readonly string[], { line, count }: Near): { text: st
   const place = lines.slice(line, line + count)
   const shown: string[] = []
   let left = snippetCharacters
-  for (const [index, each] of place.slice(0, mostLines).entries()) {
+  for (const [index, each] of place.slice(0, maxLines).entries()) {
     const numbered = numberedLines([each], line + index + 1, lineCharacters)
     left -= numbered.length + 1
     if (left < 0) break

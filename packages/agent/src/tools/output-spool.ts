@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { spoolCut } from './shell-texts.ts'
 
 /** Maximum bytes of one output, and of one that is searched for secrets. */
-const mostBytes = 64 * 1024 * 1024
-const mostRedactedBytes = 8 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
+const maxRedactedBytes = 8 * 1024 * 1024
 /** Longer than any secret: this much is dropped at a cut, so that no half of a secret is left. */
 const longestSecret = 64 * 1024
 
@@ -33,7 +33,7 @@ export class OutputSpool {
 
   write(text: string): void {
     if (this.#isOver) return
-    const room = (this.#redact === undefined ? mostBytes : mostRedactedBytes + longestSecret) - this.#bytes
+    const room = (this.#redact === undefined ? maxBytes : maxRedactedBytes + longestSecret) - this.#bytes
     const bytes = Buffer.from(text)
     const kept = bytes.subarray(0, room)
     this.#bytes += kept.length
@@ -43,14 +43,14 @@ export class OutputSpool {
       return
     }
     this.#save(kept)
-    if (this.#isOver) this.#save(cutNote(mostBytes))
+    if (this.#isOver) this.#save(cutNote(maxBytes))
   }
 
   /** The path of the complete file; undefined if nothing was written. */
   end(): string | undefined {
     if (this.#redact !== undefined && this.#bytes > 0) {
       const text = this.#redact(Buffer.concat(this.#held).toString())
-      this.#save(this.#isOver ? text.slice(0, -longestSecret) + cutNote(mostRedactedBytes) : text)
+      this.#save(this.#isOver ? text.slice(0, -longestSecret) + cutNote(maxRedactedBytes) : text)
     }
     this.#isOver = true
     this.#close()

@@ -30,7 +30,7 @@ export const markVariable = 'HALTING_CALL'
 const scan = new ProcessScan()
 const pollMs = 15
 const goneAfterKillMs = 2000
-const mostKillRounds = 10
+const maxKillRounds = 10
 
 /** To be called before the first process of a group starts, which makes scans faster. */
 export function processMoment(): ProcessMoment | undefined {
@@ -118,7 +118,7 @@ export function killGroup(group: ProcessGroup): void {
   signalMembers(group, found, 'SIGKILL')
   const killed = new Set((found ?? []).map(identityOf))
   // Processes that were started before their parent was killed.
-  for (let round = 0; round < mostKillRounds && found !== undefined && found.length > 0; round += 1) {
+  for (let round = 0; round < maxKillRounds && found !== undefined && found.length > 0; round += 1) {
     found = membersOf(group)
     if (!killOthers(found ?? [], killed)) return
   }

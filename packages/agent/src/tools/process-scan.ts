@@ -50,16 +50,16 @@ export interface ProcessFiles {
 /** Lower numbers are not reused. */
 const reservedNumbers = 300
 /** No machine starts more processes and threads per millisecond: the kernel assigns their numbers under one lock. */
-const mostStartsPerMs = 500
+const maxStartsPerMs = 500
 /** Failed starts use up numbers too, and are not counted: half of the numbers and this time are reserved for them. */
-const mostCountedMs = 5_000
+const maxCountedMs = 5_000
 /** More numbers are not tried one by one: listing all processes is cheaper then. */
-const mostTried = 128
-const mostRounds = 50
+const maxTried = 128
+const maxRounds = 50
 /** How often all numbers are listed in one search: a busy machine always has another new process. */
-const mostLists = 4
+const maxLists = 4
 /** How often a process without an environment is inspected again. */
-const mostRetries = 3
+const maxRetries = 3
 const perPause = 8
 const sliceMs = 1
 
@@ -137,20 +137,20 @@ export class ProcessScan {
     let isInOrder = newest !== undefined && this.#isFirstRound(group, newest)
     let first = group.groupId
     let [lists, retries] = [0, 0]
-    for (let round = 0; round < mostRounds; round += 1) {
+    for (let round = 0; round < maxRounds; round += 1) {
       const last = isInOrder ? newest?.processId : undefined
-      if (last === undefined || last - first >= mostTried) {
-        if (lists === mostLists) break
+      if (last === undefined || last - first >= maxTried) {
+        if (lists === maxLists) break
         lists += 1
         if (!(yield* this.#inspectListed(group, found, { first, last }))) return undefined
       } else yield* this.#inspectTried(group, found, { first, last })
-      if (found.unclear.size > 0 && retries < mostRetries) {
+      if (found.unclear.size > 0 && retries < maxRetries) {
         retries += 1
         yield* this.#inspectAgain(group, found)
       }
       const later = newest === undefined ? undefined : this.#newest()
       if (newest === undefined || later === undefined) break
-      if (later.processId === newest.processId && (found.unclear.size === 0 || retries === mostRetries)) break
+      if (later.processId === newest.processId && (found.unclear.size === 0 || retries === maxRetries)) break
       // Otherwise the numbering wrapped around.
       isInOrder = later.processId >= newest.processId
       first = newest.processId + 1
@@ -204,9 +204,9 @@ export class ProcessScan {
     // A number is also in use as that of a group or session whose first process has ended.
     const free = highest - reservedNumbers - 3 * tasks
     const elapsedMs = this.#files.nowMs() - started.atMs
-    if (elapsedMs * mostStartsPerMs < free) return true
+    if (elapsedMs * maxStartsPerMs < free) return true
     const forks = this.#forks()
-    if (forks === undefined || started.forks === undefined || elapsedMs > mostCountedMs) return false
+    if (forks === undefined || started.forks === undefined || elapsedMs > maxCountedMs) return false
     return (forks - started.forks) * 2 < free
   }
 

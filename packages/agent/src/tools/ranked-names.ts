@@ -57,7 +57,7 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
  */
 export type NameEffect = 'counts' | 'restarts' | 'no'
 
-const mostLookAlikes = 4
+const maxLookAlikes = 4
 
 /**
  * Collects names and decides which of them count: names with the brackets literally, if there are any; otherwise names
@@ -96,7 +96,7 @@ export class BestNames {
 
   take(name: string): NameEffect {
     const fit = this.#glob.fitOf(name)
-    if (fit === 'same-looking' && this.#same.length < mostLookAlikes) this.#same.push(name)
+    if (fit === 'same-looking' && this.#same.length < maxLookAlikes) this.#same.push(name)
     if (fit === undefined || fit === 'same-looking') return 'no'
     if (this.#best !== undefined && fit > this.#best) {
       this.#passedOver += 1

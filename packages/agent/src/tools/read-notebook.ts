@@ -18,12 +18,12 @@ import { errorResult } from './result.ts'
 
 /** Maximum characters of one output. */
 const outputCharacters = 4_000
-const mostImages = 10
+const maxImages = 10
 
 export interface NotebookRange {
   /** The first cell, counted from 1. */
   readonly firstCell: number
-  readonly mostCells: number
+  readonly maxCells: number
   readonly maxCharacters: number
   readonly fitImage: FitImage
 }
@@ -32,13 +32,13 @@ export interface NotebookRange {
 export async function readNotebook(
   path: string,
   text: string,
-  { firstCell, mostCells, maxCharacters, fitImage }: NotebookRange,
+  { firstCell, maxCells, maxCharacters, fitImage }: NotebookRange,
 ): Promise<ToolOutput | undefined> {
   const notebook = parseNotebook(text)
   if (notebook.kind === 'none') return undefined
   const { cells } = notebook
   if (cells.length === 0) return { content: noCells(path) }
-  const wanted = cells.slice(firstCell - 1, firstCell - 1 + mostCells)
+  const wanted = cells.slice(firstCell - 1, firstCell - 1 + maxCells)
   if (wanted.length === 0) return errorResult(cellBeyondEnd(path, cells.length, firstCell))
   const shown = new Shown(fitImage)
   let count = 0
@@ -76,7 +76,7 @@ class Shown {
   }
 
   async addImage(data: string): Promise<void> {
-    if (this.#images >= mostImages) return this.add(tooManyImages)
+    if (this.#images >= maxImages) return this.add(tooManyImages)
     const image = await this.#fitImage(Buffer.from(data, 'base64'))
     if (image.kind === 'refused') return this.add(cellImageNotShown(headOf(image.why, 300)))
     this.#images++

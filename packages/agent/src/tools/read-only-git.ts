@@ -11,7 +11,7 @@ export interface ReadOnlyGitLimits {
   /** Maximum time in milliseconds. */
   readonly timeoutMs: number
   /** Maximum bytes of output. */
-  readonly mostBytes: number
+  readonly maxBytes: number
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 import { errorResult } from './result.ts'
 
 const defaultPages = 10
-const mostPages = 20
+const maxPages = 20
 
 export interface PdfRange {
   /** As the model wrote them. */
@@ -63,6 +63,6 @@ function pagesOf(pages: string | undefined): { readonly first: number; readonly 
   const parts = /^\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?)?\s*$/.exec(pages)
   if (parts === null) return undefined
   const first = Number(parts[1])
-  const last = parts[2] === undefined ? first : Number(parts[3] ?? first + mostPages - 1)
-  return first < 1 || last < first ? undefined : { first, last: Math.min(last, first + mostPages - 1) }
+  const last = parts[2] === undefined ? first : Number(parts[3] ?? first + maxPages - 1)
+  return first < 1 || last < first ? undefined : { first, last: Math.min(last, first + maxPages - 1) }
 }

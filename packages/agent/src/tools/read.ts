@@ -217,7 +217,7 @@ async function readNotebookFile(
   // 0 means the default.
   const range = {
     firstCell: input.offset || 1,
-    mostCells: input.limit || Infinity,
+    maxCells: input.limit || Infinity,
     maxCharacters: limits.readCharacters,
     fitImage,
   }
@@ -258,7 +258,7 @@ async function readText(
   const read = await readLines(inMemory === undefined ? bytesOfFile(file) : sourceOf(inMemory), range, {
     hashes: stats.size <= limits.editBytes,
     signal,
-    mostBytes: limits.readBytes,
+    maxBytes: limits.readBytes,
   })
   const storedText = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
   // A call that shows nothing has read nothing.

@@ -131,7 +131,7 @@ function hintOfFailure(why: string, { type }: GrepInput, has: HasTool): string {
 }
 
 /** Often nothing was expected to be found: longer advice costs more than it helps. */
-const mostHints = 2
+const maxHints = 2
 
 /** What was searched, and what to try next. */
 function nothingFound(
@@ -153,7 +153,7 @@ function nothingFound(
     ...(input['-i'] !== true && /\p{L}/u.test(pattern) ? [tryIgnoringCase] : []),
     ignoredFiles(has),
   ]
-  return noMatches(pattern, root.path, filters.join(filterWords.and), hints.slice(0, mostHints).join(''))
+  return noMatches(pattern, root.path, filters.join(filterWords.and), hints.slice(0, maxHints).join(''))
 }
 
 function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly file?: string } {

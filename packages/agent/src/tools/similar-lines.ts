@@ -6,15 +6,15 @@ export interface Similar {
 }
 
 /** A line that occurs more often does not identify a place. */
-const mostOccurrences = 50
-const mostLines = 200_000
+const maxOccurrences = 50
+const maxLines = 200_000
 
 /**
  * The place in a file with most of these lines; otherwise the place where the longest of them has the most similar
  * line; undefined if none exists.
  */
 export function closestLines(lines: readonly string[], searched: readonly string[]): Similar | undefined {
-  if (lines.length > mostLines) return undefined
+  if (lines.length > maxLines) return undefined
   return placeOfMost(lines, searched) ?? placeOfLikest(lines, searched)
 }
 
@@ -25,12 +25,12 @@ function placeOfMost(lines: readonly string[], searched: readonly string[]): Sim
     if (key.length < 3) continue
     const known = places.get(key)
     if (known === undefined) places.set(key, [at])
-    else if (known.length <= mostOccurrences) known.push(at)
+    else if (known.length <= maxOccurrences) known.push(at)
   }
   const votes = new Map<number, number>()
   for (const [index, line] of searched.entries()) {
     const known = places.get(line.trim()) ?? []
-    if (known.length > mostOccurrences) continue
+    if (known.length > maxOccurrences) continue
     for (const at of known) votes.set(Math.max(0, at - index), (votes.get(Math.max(0, at - index)) ?? 0) + 1)
   }
   let [best, most] = [-1, 0]

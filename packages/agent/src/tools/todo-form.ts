@@ -17,7 +17,7 @@ export interface TodoWriteInput {
   readonly todos: readonly Todo[]
 }
 
-const mostTodos = 100
+const maxTodos = 100
 
 /** The input of TodoWrite. */
 export const todoForm: InputForm<TodoWriteInput> = inputForm<TodoWriteInput>('TodoWrite', {
@@ -28,6 +28,6 @@ export const todoForm: InputForm<TodoWriteInput> = inputForm<TodoWriteInput>('To
       status: oneOf('How far it is', ['pending', 'in_progress', 'completed']),
       activeForm: optional(filledText('Such as "Running the tests"')),
     },
-    { mostItems: mostTodos },
+    { mostItems: maxTodos },
   ),
 })

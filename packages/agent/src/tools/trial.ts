@@ -31,7 +31,7 @@ export interface TriedCommand {
 }
 
 /** Results are used right after the decision about their call. */
-const mostStored = 16
+const maxStored = 16
 
 /** Tries commands, and stores the results of those without effects until their calls run. */
 export class Trials {
@@ -53,7 +53,7 @@ export class Trials {
     this.#drop(key)
     this.#stored.set(key, { command: call.command, tried })
     for (const oldest of this.#stored.keys()) {
-      if (this.#stored.size <= mostStored) break
+      if (this.#stored.size <= maxStored) break
       this.#drop(oldest)
     }
     return undefined

@@ -5,8 +5,8 @@ import { bothLists, domainList, longQuery } from '../web/web-search-texts.ts'
 import { filledText, inputForm, type Field, optional } from './input.ts'
 import type { Workspace } from './workspace.ts'
 
-const mostDomains = 50
-const mostQueryCharacters = 1_000
+const maxDomains = 50
+const maxQueryCharacters = 1_000
 
 // Spec R-SEARCH-10.
 /** Searches the web with the search of a model's service, or with a tool of an MCP server. */
@@ -26,7 +26,7 @@ export function createWebSearchTool(workspace: Workspace): Tool<WebSearchInput> 
       const checked = form.validate(input)
       if (!checked.valid) return checked
       const { query, allowed_domains: allowed, blocked_domains: blocked } = checked.input
-      if (query.length > mostQueryCharacters) return { valid: false, message: longQuery(mostQueryCharacters) }
+      if (query.length > maxQueryCharacters) return { valid: false, message: longQuery(maxQueryCharacters) }
       return (allowed ?? []).length > 0 && (blocked ?? []).length > 0 ? { valid: false, message: bothLists } : checked
     },
     readOnly: true,
@@ -46,11 +46,11 @@ export function createWebSearchTool(workspace: Workspace): Tool<WebSearchInput> 
 function domains(description: string): Field<readonly string[], true> {
   return {
     required: true,
-    schema: { type: 'array', items: { type: 'string' }, description, maxItems: mostDomains },
-    expected: domainList(mostDomains),
+    schema: { type: 'array', items: { type: 'string' }, description, maxItems: maxDomains },
+    expected: domainList(maxDomains),
     accepts: (value): value is readonly string[] =>
       Array.isArray(value) &&
-      value.length <= mostDomains &&
+      value.length <= maxDomains &&
       value.every((each) => typeof each === 'string' && searchDomain(each) !== undefined),
   }
 }

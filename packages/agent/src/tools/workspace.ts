@@ -62,7 +62,7 @@ export interface WorkspaceOptions {
 }
 
 /** Number of subagents whose file states are stored; a forgotten one has to read files again before it writes them. */
-const mostAgents = 100
+const maxAgents = 100
 
 type Caller = Pick<ToolContext, 'agentType' | 'state' | 'memos'>
 
@@ -210,7 +210,7 @@ export class Workspace {
     this.#filesOfAgents.delete(agentId)
     this.#filesOfAgents.set(agentId, files)
     for (const oldest of this.#filesOfAgents.keys()) {
-      if (this.#filesOfAgents.size <= mostAgents) break
+      if (this.#filesOfAgents.size <= maxAgents) break
       this.#filesOfAgents.delete(oldest)
     }
     return files

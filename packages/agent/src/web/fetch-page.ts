@@ -18,9 +18,9 @@ export interface FetchOptions extends Omit<PageOptions, 'url'> {
   readonly web: WebOptions
 }
 
-const mostRedirects = 5
-const mostBytes = 10 * 1024 * 1024
-const mostMs = 30_000
+const maxRedirects = 5
+const maxBytes = 10 * 1024 * 1024
+const maxMs = 30_000
 
 /** The result. Only a page that exists is cached. */
 export interface FetchedPage {
@@ -33,13 +33,13 @@ export interface FetchedPage {
 export async function fetchPage(address: string, options: FetchOptions): Promise<FetchedPage> {
   const first = targetOf(address, options.web)
   if (first.kind === 'refused') return not(errorResult(texts.urlRefused(headOf(address, 200), first.why)))
-  const late = AbortSignal.timeout(mostMs)
+  const late = AbortSignal.timeout(maxMs)
   const signal = anySignal([options.signal, late])
   try {
     return await follow(first, { ...options, signal })
   } catch (thrown) {
     options.signal.throwIfAborted()
-    return not(errorResult(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(mostMs / 1000) : why(thrown))))
+    return not(errorResult(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(maxMs / 1000) : why(thrown))))
   }
 }
 
@@ -61,10 +61,10 @@ type Found = Extract<Target, { readonly kind: 'target' }>
 async function follow(first: Found, options: FetchOptions): Promise<FetchedPage> {
   const { resolve } = options.web
   let target = first
-  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const response = await httpGet(target, {
       signal: options.signal,
-      mostBytes,
+      maxBytes,
       ...(resolve !== undefined && { resolve }),
     })
     const { location, status } = response
@@ -75,7 +75,7 @@ async function follow(first: Found, options: FetchOptions): Promise<FetchedPage>
     if (next.host !== first.host || next.url.port !== first.url.port) return not(elsewhere(target, next))
     target = next
   }
-  return not(errorResult(texts.urlRefused(first.url.href, texts.tooManyRedirects(mostRedirects))))
+  return not(errorResult(texts.urlRefused(first.url.href, texts.tooManyRedirects(maxRedirects))))
 }
 
 function elsewhere(target: Found, next: Found): ToolOutput {
@@ -94,7 +94,7 @@ async function renderResponse({ url }: Found, response: Response, options: Fetch
   if (page.kind === 'image')
     return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isCacheable: isGood }
   const left = page.text.length - options.maxCharacters
-  const rest = left > 0 ? texts.charactersLeftOut(left) : isCut ? texts.cutAfterBytes(mostBytes) : ''
+  const rest = left > 0 ? texts.charactersLeftOut(left) : isCut ? texts.cutAfterBytes(maxBytes) : ''
   const text = page.text.trim() === '' ? texts.emptyPage : headOf(page.text, options.maxCharacters)
   const output: ToolOutput = { content: `${head}\n\n${text}${rest}`, details, isError }
   const isAbout = isGood && page.type !== 'application/pdf' && page.text.trim() !== ''

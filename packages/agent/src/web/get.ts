@@ -12,7 +12,7 @@ export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
 export interface GetOptions {
   readonly signal: AbortSignal
-  readonly mostBytes: number
+  readonly maxBytes: number
   /** Default: the system's resolver. */
   readonly resolve?: Resolve
 }
@@ -46,7 +46,7 @@ export async function httpGet(
 ): Promise<Response> {
   const { url, isPrivate } = target
   const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp
-  const { signal, mostBytes } = options
+  const { signal, maxBytes } = options
   const requestOptions: RequestOptions = {
     method: 'GET',
     signal,
@@ -77,7 +77,7 @@ export async function httpGet(
     return { ...about, body: Buffer.alloc(0), isCut: false }
   }
   try {
-    return { ...about, ...(await bodyOf(decoded(response, headers['content-encoding']), mostBytes)) }
+    return { ...about, ...(await bodyOf(decoded(response, headers['content-encoding']), maxBytes)) }
   } finally {
     response.destroy()
   }
@@ -115,13 +115,13 @@ function decoded(response: IncomingMessage, encoding: string = 'identity'): Read
 }
 
 /** Bounded after decompression: a small body may expand to gigabytes. */
-async function bodyOf(stream: Readable, mostBytes: number): Promise<Pick<Response, 'body' | 'isCut'>> {
+async function bodyOf(stream: Readable, maxBytes: number): Promise<Pick<Response, 'body' | 'isCut'>> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > mostBytes) break
+    if (length > maxBytes) break
   }
-  return { body: Buffer.concat(chunks).subarray(0, mostBytes), isCut: length > mostBytes }
+  return { body: Buffer.concat(chunks).subarray(0, maxBytes), isCut: length > maxBytes }
 }

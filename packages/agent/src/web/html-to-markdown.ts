@@ -6,23 +6,23 @@ export interface MarkdownOptions {
   readonly base: string
   readonly signal: AbortSignal
   /** Time limit of the library in milliseconds (default: 15 s). */
-  readonly mostMs?: number
+  readonly maxMs?: number
 }
 
 const usualMs = 15_000
-const mostMegabytes = 512
+const maxMegabytes = 512
 /** Longer pages are cut first: the conversion time grows faster than the page. */
-const mostCharacters = 1_000_000
+const maxCharacters = 1_000_000
 
 /**
  * Converts a page to Markdown. In a thread: pages may block the converter for ever. If it fails, only the tags are
  * removed.
  */
-export async function markdownOf(html: string, { base, signal, mostMs = usualMs }: MarkdownOptions): Promise<string> {
-  const page = html.slice(0, mostCharacters)
+export async function markdownOf(html: string, { base, signal, maxMs = usualMs }: MarkdownOptions): Promise<string> {
+  const page = html.slice(0, maxCharacters)
   const require = createRequire(import.meta.url)
   const library = require.resolve('turndown')
-  const end = await inWorker(code, { library, page, base }, { signal, mostMs, mostMegabytes })
+  const end = await inWorker(code, { library, page, base }, { signal, maxMs, maxMegabytes })
   return end.kind === 'done' && typeof end.value === 'string' ? end.value : plainText(page)
 }
 

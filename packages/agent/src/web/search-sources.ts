@@ -16,8 +16,8 @@ export interface SearchResults {
   readonly errors: readonly string[]
 }
 
-const mostUrlCharacters = 2_000
-const mostTitleCharacters = 200
+const maxUrlCharacters = 2_000
+const maxTitleCharacters = 200
 
 /**
  * The pages in the blocks of a reply, without duplicates: results of `web_search` in the form of the Messages API, or
@@ -32,7 +32,7 @@ export function searchResultsIn({ content }: Pick<AssistantMessage, 'content'>):
     if (address === undefined) return
     hosts.add(address.hostname)
     const source = { url: address.href, title: titleOf(value) || address.href }
-    if (source.url.length > mostUrlCharacters) return
+    if (source.url.length > maxUrlCharacters) return
     const before = sources.get(source.url)
     if (before === undefined || before.title === before.url) sources.set(source.url, source)
   }
@@ -102,7 +102,7 @@ function titleOf(value: unknown): string {
 
 /** One line: a title may contain anything. */
 function plain(title: string): string {
-  return wellFormed(headOf(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), mostTitleCharacters))
+  return wellFormed(headOf(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxTitleCharacters))
 }
 
 export function hostOf({ url }: SearchSource): string {

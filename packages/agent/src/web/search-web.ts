@@ -18,10 +18,10 @@ interface Lists {
 /** Maximum number of searches of one call; fewer if a budget does not allow that many. */
 const searches = [8, 4, 2, 1] as const
 /** How often an interrupted reply is continued. */
-const mostPauses = 3
+const maxPauses = 3
 const answerTokens = 4_000
 const answerMs = 120_000
-const mostSources = 50
+const maxSources = 50
 
 // Spec R-SEARCH-10 to R-SEARCH-18.
 /** Searches the web with the provider of the workspace. */
@@ -88,7 +88,7 @@ async function searchByService({ query, lists, ask, model, isWanted }: ServiceSe
   }
   for (let pauses = 0; reply.kind === 'answered'; pauses++) {
     replies.push(reply.message)
-    if (reply.message.stop_reason !== 'pause_turn' || pauses === mostPauses) break
+    if (reply.message.stop_reason !== 'pause_turn' || pauses === maxPauses) break
     const left = granted - searchesIn(replies)
     if (left < 1) break
     const messages = [begun, ...replies.map(({ content, by }) => answered(content, by))]
@@ -136,7 +136,7 @@ function outputOf(
   { isWanted, isCut }: Pick<ServiceSearch, 'isWanted'> & { readonly isCut: boolean },
 ): ToolOutput {
   const { sources: all, hosts, errors } = searchResultsIn({ content: replies.flatMap(({ content }) => content) })
-  const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, mostSources)
+  const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, maxSources)
   const text = replies
     .map(({ content }) => textOf(content))
     .join('')
@@ -233,12 +233,12 @@ function hostsIn(text: string): readonly string[] {
 /** Letters of any script, separated by a dot of any script. */
 const hostAt = /^[\p{L}\p{M}\p{N}\p{Cf}._%\u3002\uFF0E\uFF61-]+/u
 
-const mostCharacters = 50_000
+const maxCharacters = 50_000
 
 function bounded(text: string): string {
-  return text.length <= mostCharacters
+  return text.length <= maxCharacters
     ? text
-    : `${headOf(text, mostCharacters)}${texts.moreCharacters(text.length - mostCharacters)}`
+    : `${headOf(text, maxCharacters)}${texts.moreCharacters(text.length - maxCharacters)}`
 }
 
 function failure(content: string): ToolOutput {

@@ -1,7 +1,7 @@
 import type { FetchedPage } from './fetch-page.ts'
 
-const mostAgeMs = 15 * 60_000
-const mostPages = 50
+const maxAgeMs = 15 * 60_000
+const maxPages = 50
 
 /** Pages that were fetched within the last 15 minutes. */
 export class WebCache {
@@ -15,7 +15,7 @@ export class WebCache {
   get(url: string): FetchedPage | undefined {
     const page = this.#pages.get(url)
     if (page === undefined) return undefined
-    if (this.#nowMs() - page.at < mostAgeMs) return page.fetched
+    if (this.#nowMs() - page.at < maxAgeMs) return page.fetched
     this.#pages.delete(url)
     return undefined
   }
@@ -24,7 +24,7 @@ export class WebCache {
     this.#pages.delete(url)
     this.#pages.set(url, { at: this.#nowMs(), fetched })
     for (const oldest of this.#pages.keys()) {
-      if (this.#pages.size <= mostPages) return
+      if (this.#pages.size <= maxPages) return
       this.#pages.delete(oldest)
     }
   }

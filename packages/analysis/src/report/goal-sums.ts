@@ -14,7 +14,7 @@ const nothing: GoalCounts = Object.freeze({
   flaky: 0,
   changedTests: 0,
   tries: 0,
-  mostTries: 0,
+  maxTries: 0,
   checkMs: 0,
 })
 
@@ -28,7 +28,7 @@ function addTo(sum: GoalSum, { met, heldFromStart, judged, flaky, changedTests, 
   if (flaky) sum.flaky++
   if (changedTests.length > 0) sum.changedTests++
   sum.tries += tries
-  sum.mostTries = Math.max(sum.mostTries, tries)
+  sum.maxTries = Math.max(sum.maxTries, tries)
   sum.checkMs += rounds.ms
 }
 
@@ -54,13 +54,13 @@ export class GoalSums {
 
   get sums(): Report['goals'] {
     const rows = (by: Breakdown): readonly GoalRow[] => [...this.#by[by]].map(([name, counts]) => ({ name, ...counts }))
-    const mostRunsFirst = (by: Breakdown): readonly GoalRow[] =>
+    const maxRunsFirst = (by: Breakdown): readonly GoalRow[] =>
       rows(by).toSorted((a, b) => b.runs - a.runs || a.name.localeCompare(b.name))
     return {
       ...this.#all,
       byDay: rows('day').toSorted((a, b) => a.name.localeCompare(b.name)),
-      byModel: mostRunsFirst('model'),
-      byFolder: mostRunsFirst('folder'),
+      byModel: maxRunsFirst('model'),
+      byFolder: maxRunsFirst('folder'),
     }
   }
 }

@@ -217,7 +217,7 @@ export interface GoalCounts {
   /** Answers that were sent back. */
   readonly tries: number
   /** The largest number of answers sent back in one run. */
-  readonly mostTries: number
+  readonly maxTries: number
   /** Milliseconds of all rounds of checks. */
   readonly checkMs: number
 }

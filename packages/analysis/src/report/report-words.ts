@@ -94,7 +94,7 @@ export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lo
 
 /** The goals of runs, in sentences; empty when no run had any. */
 export function goalTexts({ goals }: Report): readonly string[] {
-  const { runs, met, unmet, unknown, heldFromStart, judged, flaky, changedTests, tries, mostTries, checkMs } = goals
+  const { runs, met, unmet, unknown, heldFromStart, judged, flaky, changedTests, tries, maxTries, checkMs } = goals
   if (runs === 0) return []
   const verdicts = [
     ...(met > 0
@@ -108,7 +108,7 @@ export function goalTexts({ goals }: Report): readonly string[] {
     ...(tries === 0
       ? []
       : [
-          `${many(tries, 'answer')} ${tries === 1 ? 'was' : 'were'} sent back, at most ${counted(mostTries)} in one run.`,
+          `${many(tries, 'answer')} ${tries === 1 ? 'was' : 'were'} sent back, at most ${counted(maxTries)} in one run.`,
         ]),
     ...(changedTests > 0 ? [`The agent changed test files in ${many(changedTests, 'run')}.`] : []),
     ...(flaky > 0 ? [`Checks were flaky in ${many(flaky, 'run')}.`] : []),

@@ -65,16 +65,16 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
 
 // Spec R-LIST-9a.
 /**
- * Reads the beginning of a Halting session, up to about `mostBytes`; undefined for a session of another program.
+ * Reads the beginning of a Halting session, up to about `maxBytes`; undefined for a session of another program.
  * @throws HaltingError for a file that cannot be read.
  */
 export async function readSessionBeginning(
   path: string,
-  mostBytes: number,
+  maxBytes: number,
   prices: PricesFor,
 ): Promise<AnySession | undefined> {
   const kind = await kindOfSession(path)
-  return kind === 'halting' ? haltingSession(await readJournal(path, { mostBytes }), prices) : undefined
+  return kind === 'halting' ? haltingSession(await readJournal(path, { maxBytes }), prices) : undefined
 }
 
 async function haltingSession(

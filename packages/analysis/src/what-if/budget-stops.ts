@@ -254,19 +254,19 @@ class Budget {
     const isOver = ({ endMs }: PastPayment): boolean => endMs <= ms
     for (const payment of this.#open) if (isOver(payment)) this.#unspent -= this.#amountOf(payment)
     this.#open = this.#open.filter((payment) => !isOver(payment))
-    return this.#open.reduce((left, payment) => left - this.#mostOf(payment), this.#unspent)
+    return this.#open.reduce((left, payment) => left - this.#maxOf(payment), this.#unspent)
   }
 
   /** What must be left after a request: a request in parallel to the run leaves room for the run's next request. */
   roomAfter(payment: PastPayment, next: PastPayment | undefined): number {
-    return payment.of === 'beside' && next !== undefined ? this.#mostOf(next) : 0
+    return payment.of === 'beside' && next !== undefined ? this.#maxOf(next) : 0
   }
 
   addRequest(payment: PastPayment): void {
     this.#open = [...this.#open, payment]
   }
 
-  #mostOf({ bounds }: PastPayment): number {
+  #maxOf({ bounds }: PastPayment): number {
     return bounds === null ? NaN : this.#amountOf(bounds.most)
   }
 }

@@ -17,7 +17,7 @@ export interface LoggedRequest {
   /** Whether bounds are recorded; otherwise its actual cost is used. */
   readonly hasBounds: boolean
   readonly leastNanos: number
-  readonly mostNanos: number
+  readonly maxNanos: number
   readonly usefulTokens: number
   readonly capTokens: number
 }
@@ -57,10 +57,10 @@ export class RequestLog {
 }
 
 function numbersOf(request: LoggedRequest): readonly number[] {
-  const { beganAt, endedAt, nanos, leastNanos, mostNanos, outputTokens, usefulTokens, capTokens } = request
+  const { beganAt, endedAt, nanos, leastNanos, maxNanos, outputTokens, usefulTokens, capTokens } = request
   const { run, turn, place, model, isOwn, isAtWorst, hasBounds } = request
   const bits = (isOwn ? ownBit : 0) | (isAtWorst ? worstBit : 0) | (hasBounds ? boundsBit : 0)
-  const costs = [nanos, leastNanos, mostNanos, outputTokens, usefulTokens, capTokens]
+  const costs = [nanos, leastNanos, maxNanos, outputTokens, usefulTokens, capTokens]
   return [beganAt, endedAt, ...costs, run, turn, place, model, bits]
 }
 
@@ -72,7 +72,7 @@ function requestOf(numbers: Float64Array): LoggedRequest {
     endedAt: at(1),
     nanos: at(2),
     leastNanos: at(3),
-    mostNanos: at(4),
+    maxNanos: at(4),
     outputTokens: at(5),
     usefulTokens: at(6),
     capTokens: at(7),
@@ -111,8 +111,8 @@ export function loggedRequest(
 ): LoggedRequest | undefined {
   const { beganMs, endMs, nanos, outputTokens, isAtWorst, of, bounds } = payment
   const endedAt = momentOf(clock, endMs)
-  const mostNanos = bounds?.most.nanos ?? nanos
-  if (endedAt === undefined || endedAt < endMs - beganMs || Math.max(mostNanos, nanos) <= 0) return undefined
+  const maxNanos = bounds?.most.nanos ?? nanos
+  if (endedAt === undefined || endedAt < endMs - beganMs || Math.max(maxNanos, nanos) <= 0) return undefined
   const { run, turn, place, model } = where
   return {
     run,
@@ -127,7 +127,7 @@ export function loggedRequest(
     isOwn: of === 'run',
     hasBounds: bounds !== null,
     leastNanos: bounds?.least.nanos ?? nanos,
-    mostNanos,
+    maxNanos,
     usefulTokens: bounds?.usefulTokens ?? 0,
     capTokens: bounds?.capTokens ?? 0,
   }

@@ -72,12 +72,12 @@ function admit(
   request: LoggedRequest,
   counted: readonly CountedAccount[],
 ): Omit<StandingStop, 'isAtTheLatest'> | undefined {
-  const { mostNanos, leastNanos, beganAt, endedAt, outputTokens, isAtWorst, nanos } = request
+  const { maxNanos, leastNanos, beganAt, endedAt, outputTokens, isAtWorst, nanos } = request
   for (const { account } of counted) account.settleUntil(beganAt)
   for (const { account } of counted) {
-    if (account.leftNanos >= mostNanos) continue
+    if (account.leftNanos >= maxNanos) continue
     let waits = false
-    while (account.leftNanos < mostNanos && account.settleNext()) waits = true
+    while (account.leftNanos < maxNanos && account.settleNext()) waits = true
     if (waits) account.waited++
   }
   const [least] = counted.toSorted((a, b) => a.account.leftNanos - b.account.leftNanos)
@@ -85,8 +85,8 @@ function admit(
   const make = (reservedNanos: number, charged: number): void => {
     for (const { account } of counted) account.reserve({ endedAt, reservedNanos, nanos: charged })
   }
-  if (least === undefined || left >= mostNanos) {
-    make(mostNanos, nanos)
+  if (least === undefined || left >= maxNanos) {
+    make(maxNanos, nanos)
     return undefined
   }
   const cutAt = left < leastNanos ? null : capAt(request, left)
@@ -104,15 +104,15 @@ function admit(
 }
 
 /** All tokens of a reply cost the same. */
-function capAt({ usefulTokens, capTokens, leastNanos, mostNanos }: LoggedRequest, left: number): number {
-  return usefulTokens + Math.floor(((left - leastNanos) * (capTokens - usefulTokens)) / (mostNanos - leastNanos))
+function capAt({ usefulTokens, capTokens, leastNanos, maxNanos }: LoggedRequest, left: number): number {
+  return usefulTokens + Math.floor(((left - leastNanos) * (capTokens - usefulTokens)) / (maxNanos - leastNanos))
 }
 
 function cutNanos(request: LoggedRequest, cutAt: number): number {
-  const { nanos, outputTokens, isAtWorst, leastNanos, mostNanos, usefulTokens, capTokens } = request
+  const { nanos, outputTokens, isAtWorst, leastNanos, maxNanos, usefulTokens, capTokens } = request
   const [least, most] = [
     { nanos: leastNanos, tokens: 0 },
-    { nanos: mostNanos, tokens: 0 },
+    { nanos: maxNanos, tokens: 0 },
   ]
   const bounds = { least, most, usefulTokens, capTokens }
   return cutPayment({ nanos, tokens: 0, outputTokens, isAtWorst, bounds }, cutAt).nanos

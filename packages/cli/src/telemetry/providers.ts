@@ -105,12 +105,12 @@ export function publicAddress(url: string): string {
   return `${protocol}//${host}${pathname}`
 }
 
-function batchOptions({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) {
+function batchOptions({ delayMs, timeoutMs, maxWaiting, maxAtOnce }: BatchSetting) {
   return {
     scheduledDelayMillis: delayMs,
     exportTimeoutMillis: timeoutMs,
-    maxQueueSize: mostWaiting,
-    maxExportBatchSize: Math.min(mostAtOnce, mostWaiting),
+    maxQueueSize: maxWaiting,
+    maxExportBatchSize: Math.min(maxAtOnce, maxWaiting),
   }
 }
 

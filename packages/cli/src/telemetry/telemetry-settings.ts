@@ -24,8 +24,8 @@ export interface BatchSetting {
   readonly delayMs: number
   readonly timeoutMs: number
   /** Maximum number of queued spans; further ones are dropped. */
-  readonly mostWaiting: number
-  readonly mostAtOnce: number
+  readonly maxWaiting: number
+  readonly maxAtOnce: number
 }
 
 /** The telemetry settings of the environment. JSON. */
@@ -75,8 +75,8 @@ class Reader {
       batch: {
         delayMs: this.#milliseconds('OTEL_BSP_SCHEDULE_DELAY', 5_000),
         timeoutMs: this.#milliseconds('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
-        mostWaiting: this.#count('OTEL_BSP_MAX_QUEUE_SIZE', 2_048),
-        mostAtOnce: this.#count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
+        maxWaiting: this.#count('OTEL_BSP_MAX_QUEUE_SIZE', 2_048),
+        maxAtOnce: this.#count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
       },
       metricIntervalMs: this.#milliseconds('OTEL_METRIC_EXPORT_INTERVAL', 60_000),
       temporality: this.#oneOf(

@@ -280,9 +280,9 @@ function conversationOf(run: EndedRunSubject, what: string): RunOutcome {
 }
 
 /** Maximum characters of the answer and of inputs of calls in a message. */
-const mostOfAnswer = 500
-const mostOfInput = 100
-const mostCalls = 20
+const maxOfAnswer = 500
+const maxOfInput = 100
+const maxCalls = 20
 
 /** How the run ended, in lines: reason, figures, calls and answer. */
 function explanationOf(run: EndedRunSubject): string {
@@ -292,17 +292,17 @@ function explanationOf(run: EndedRunSubject): string {
   if (error !== undefined && !signal.message.includes(error.message)) lines.push(`${error.code}: ${error.message}`)
   if ('transcript' in run) {
     const calls = callsOf(run, '')
-    const shownCalls = calls.slice(0, mostCalls).map(callInWords)
+    const shownCalls = calls.slice(0, maxCalls).map(callInWords)
     const left = calls.length - shownCalls.length
     if (left > 0) shownCalls.push(`and ${left} more`)
     lines.push(calls.length === 0 ? 'No tool was called.' : `Calls: ${shownCalls.join(', ')}`)
     const { text } = run
-    lines.push(text === '' ? 'No answer.' : `Answer: ${headOf(JSON.stringify(text), mostOfAnswer)}`)
+    lines.push(text === '' ? 'No answer.' : `Answer: ${headOf(JSON.stringify(text), maxOfAnswer)}`)
   }
   return lines.map((line) => `  ${line}`).join('\n')
 }
 
 function callInWords({ tool, input }: Call): string {
   const hasInput = Object.keys(fieldsOf(input) ?? {}).length > 0
-  return hasInput ? `${tool}(${headOf(JSON.stringify(input), mostOfInput)})` : tool
+  return hasInput ? `${tool}(${headOf(JSON.stringify(input), maxOfInput)})` : tool
 }

@@ -178,8 +178,8 @@ test('a run is rarely refused, and no prompt that fits counts as too long, whate
         // All of it fits next to a useful reply, also by an estimate without any count.
         const isEasy = used + 1_100 < window.window * 0.6 && used / window.factor < window.window * 0.6
         // Each turn may be refused once, when its result is longer than estimated. The service then reports the count.
-        const mostRefused = window.refusalDetail === 'limit' ? 4 * (wanted + 1) : isEasy ? 2 : 4 + wanted
-        expect(model.refused.length).toBeLessThanOrEqual(mostRefused)
+        const maxRefused = window.refusalDetail === 'limit' ? 4 * (wanted + 1) : isEasy ? 2 : 4 + wanted
+        expect(model.refused.length).toBeLessThanOrEqual(maxRefused)
         const isCompacted = events.some(({ type }) => type === 'compact_start')
         expect(isEasy && (isCompacted || terminal.reason !== 'completed')).toBe(false)
       },

@@ -21,7 +21,7 @@ describe('a reader of the events', () => {
     // The reader has received the iteration and is processing it.
     [3, 1],
     [12, 1],
-  ])('keeps up with %i awaits per event', async (awaits, mostBehind) => {
+  ])('keeps up with %i awaits per event', async (awaits, maxBehind) => {
     let iterations = 0
     const behind: number[] = []
     const running = instantRun((request) => behind.push(request - iterations))
@@ -29,7 +29,7 @@ describe('a reader of the events', () => {
       for (let count = 0; count < awaits; count++) await Promise.resolve()
       if (event.type === 'lap') iterations++
     }
-    expect([iterations, Math.max(...behind)]).toEqual([turns, mostBehind])
+    expect([iterations, Math.max(...behind)]).toEqual([turns, maxBehind])
   })
 
   test('does not delay the run when it reads nothing', async () => {

@@ -349,9 +349,9 @@ class World {
     this.#inARow.set(request, inARow + 1)
     const leastMs = Math.min(300_000, (saidMs > 0 ? 5_000 : 15_000) * 2 ** inARow)
     const dueMs = againMs - this.process.nowMs
-    const mostMs = dueMs - saidMs + Math.max(saidMs, leastMs)
+    const maxMs = dueMs - saidMs + Math.max(saidMs, leastMs)
     if (lengthMs < dueMs - 1) this.problems.push(`${key} is ${dueMs - lengthMs} ms too short`)
-    if (lengthMs > Math.max(0, mostMs + 2_000) + 1) this.problems.push(`${key} is ${lengthMs - mostMs} ms too long`)
+    if (lengthMs > Math.max(0, maxMs + 2_000) + 1) this.problems.push(`${key} is ${lengthMs - maxMs} ms too long`)
   }
 
   #waitEnds(key: string, value: unknown): void {

@@ -235,7 +235,7 @@ describe('its own output schema', () => {
 
 describe('calls of agents in one message', () => {
   /** Each agent makes one request, which is answered once `together` requests are open. Returns the maximum number of open requests. */
-  async function mostAtOnce(count: number, together: number, agent: AnyTool): Promise<number> {
+  async function maxAtOnce(count: number, together: number, agent: AnyTool): Promise<number> {
     let open = 0
     let most = 0
     let answered = 0
@@ -262,14 +262,14 @@ describe('calls of agents in one message', () => {
   }
 
   test('run in parallel, at most ten at once', async () => {
-    expect(await mostAtOnce(5, 5, agentTool(helper))).toBe(5)
-    expect(
-      await mostAtOnce(12, 10, agentTool({ ...helper, spawn: ({ prompt }) => ({ prompt: String(prompt) }) })),
-    ).toBe(10)
+    expect(await maxAtOnce(5, 5, agentTool(helper))).toBe(5)
+    expect(await maxAtOnce(12, 10, agentTool({ ...helper, spawn: ({ prompt }) => ({ prompt: String(prompt) }) }))).toBe(
+      10,
+    )
   })
 
   test('run one at a time with concurrencySafe: false', async () => {
-    expect(await mostAtOnce(5, 1, agentTool({ ...helper, concurrencySafe: false }))).toBe(1)
+    expect(await maxAtOnce(5, 1, agentTool({ ...helper, concurrencySafe: false }))).toBe(1)
   })
 
   test('are aborted together with their run', async () => {

@@ -15,10 +15,10 @@ export function ownershipProblem(path: string, { uid, mode }: Stats): string | u
  * Reads up to this many bytes of an open file synchronously, into a new buffer or the beginning of `bytes`; fewer if
  * the file is shorter.
  */
-export function readSized(file: number, mostBytes: number, bytes: Buffer = Buffer.allocUnsafe(mostBytes)): Buffer {
+export function readSized(file: number, maxBytes: number, bytes: Buffer = Buffer.allocUnsafe(maxBytes)): Buffer {
   let size = 0
-  while (size < mostBytes) {
-    const count = readSync(file, bytes, size, mostBytes - size, size)
+  while (size < maxBytes) {
+    const count = readSync(file, bytes, size, maxBytes - size, size)
     if (count === 0) break
     size += count
   }

@@ -2,14 +2,14 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 
 /** Maximum number of links that the kernel follows for one path. */
-const mostLinks = 40
+const maxLinks = 40
 
 /**
  * Returns a path with all links resolved, even if it does not exist: a dangling link resolves to the place where
  * writing would create a file.
  */
 export function realPath(path: string): string {
-  return resolved(path, { links: mostLinks })
+  return resolved(path, { links: maxLinks })
 }
 
 /** Total number of links that may still be followed: one link may lead to many others. */

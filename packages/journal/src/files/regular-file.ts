@@ -50,11 +50,11 @@ const passedDescriptor = /^\/(?:dev|proc\/self)\/fd\/\d+$/
  * block the program forever.
  * @throws Error with the reason: a system error, not a regular file, or too large.
  */
-export async function readBoundedFile(path: string, mostBytes: number): Promise<string> {
+export async function readBoundedFile(path: string, maxBytes: number): Promise<string> {
   const isPipe = passedDescriptor.test(path) && (await stat(path)).isFIFO()
   const file = await (isPipe ? open(path) : openRegular(path))
   try {
-    return await readBounded(file, mostBytes)
+    return await readBounded(file, maxBytes)
   } finally {
     await file.close()
   }
@@ -64,16 +64,16 @@ export async function readBoundedFile(path: string, mostBytes: number): Promise<
 const pageBytes = 4_096
 
 /** Reads until the end: kernel files report size 0, so only the read bytes count. */
-async function readBounded(file: FileHandle, mostBytes: number): Promise<string> {
+async function readBounded(file: FileHandle, maxBytes: number): Promise<string> {
   // The reported size is a first estimate, so that a small file takes little memory.
-  const guess = Math.min((await file.stat()).size, mostBytes) + pageBytes
+  const guess = Math.min((await file.stat()).size, maxBytes) + pageBytes
   let buffer = Buffer.allocUnsafe(guess)
   let size = 0
   for (;;) {
-    if (size === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, mostBytes + pageBytes))
+    if (size === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, maxBytes + pageBytes))
     const { bytesRead } = await file.read(buffer, size, buffer.length - size)
     if (bytesRead === 0) return buffer.toString('utf8', 0, size)
     size += bytesRead
-    if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / (1024 * 1024)} MB`)
+    if (size > maxBytes) throw new Error(`it is larger than ${maxBytes / (1024 * 1024)} MB`)
   }
 }

@@ -78,7 +78,7 @@ export const foldMark: string = '\n{"type":"halting","fold":{'
 export const foldedBytes: number = 128 * 1_024
 
 /** Larger segments have no fold: a reader loads them into memory at once. */
-export const mostFoldedBytes: number = 4 * 1_024 * 1_024
+export const maxFoldedBytes: number = 4 * 1_024 * 1_024
 
 /** Beginning of a reply's JSON in its line; the message itself follows. */
 export const replyStart: string = '{"type":"message",'
@@ -111,7 +111,7 @@ export class OpenSegment {
   /** Adds a written line, and its size. */
   wrote(line: string, length: number, uuid?: LineName, message?: MessagePlace): void {
     this.#note(length, uuid, message)
-    if (this.bytes > mostFoldedBytes) return
+    if (this.bytes > maxFoldedBytes) return
     this.#pending.push(line)
     this.#pendingLength += length
     if (this.#pendingLength > foldedBytes / 2) this.#sum()
@@ -126,13 +126,13 @@ export class OpenSegment {
 
   /** Whether the segment is small enough for a fold. */
   get canFold(): boolean {
-    return this.bytes <= mostFoldedBytes
+    return this.bytes <= maxFoldedBytes
   }
 
   #note(length: number, uuid?: LineName, message?: MessagePlace): void {
     const at = this.bytes
     this.bytes += length
-    if (uuid === undefined || this.bytes > mostFoldedBytes) return
+    if (uuid === undefined || this.bytes > maxFoldedBytes) return
     this.#spots.set(uuid, { at, length: length - 1, message })
   }
 

@@ -23,7 +23,7 @@ type Entries = Map<string, IndexEntry>
 export const indexName = '.sessions-index'
 /** Increase it when the stored data changes: an index of another version is ignored. */
 const indexVersion = 1
-const mostBytes = 64 * 1_024 * 1_024
+const maxBytes = 64 * 1_024 * 1_024
 /** Larger entries are not stored. */
 const longestEntry = 16 * 1_024
 /** A file that changes again within its time resolution looks unchanged: some file systems have two seconds. */
@@ -209,7 +209,7 @@ function readEntries(folder: string): Entries | undefined {
     const file = openRegularSync(path)
     try {
       const stats = fstatSync(file)
-      if (stats.size > mostBytes || ownershipProblem(path, stats) !== undefined) return undefined
+      if (stats.size > maxBytes || ownershipProblem(path, stats) !== undefined) return undefined
       return entriesIn(readSized(file, stats.size))
     } finally {
       closeSync(file)

@@ -7,7 +7,7 @@ import { JournalEncoder } from '../../src/format/encoder.ts'
 import { parseJournal } from '../../src/read-journal.ts'
 
 /** Per scenario. */
-const mostPaths = 12
+const maxPaths = 12
 
 /** Writes the records to lines and reads them back. */
 async function throughLines(records: readonly StepRecord[]): Promise<readonly StepRecord[]> {
@@ -34,7 +34,7 @@ test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
       taken++
       return throughLines(records)
     }
-    const { terminals } = await explore(scenario, { kills: 'none', roundTrip: keep, mostPaths })
+    const { terminals } = await explore(scenario, { kills: 'none', roundTrip: keep, maxPaths })
     for (const reason of Object.keys(terminals)) seen.add(reason)
     expect(taken + (scenario.abandons === true ? 1 : 0)).toBeGreaterThan(0)
   },

@@ -417,7 +417,7 @@ class BlockLog {
 const sourcesBlock = 'ai_sdk_sources'
 
 /** Maximum number of sources stored for one reply. */
-const mostSources = 200
+const maxSources = 200
 
 /** Collects the sources of a reply without duplicates. */
 class Sources {
@@ -427,7 +427,7 @@ class Sources {
     const source = sourceOf(part)
     if (source === undefined) return
     const key = stringOf(source.url) || `${stringOf(source.title)}\n${stringOf(source.filename)}`
-    if (!this.#found.has(key) && this.#found.size < mostSources) this.#found.set(key, source)
+    if (!this.#found.has(key) && this.#found.size < maxSources) this.#found.set(key, source)
   }
 
   /** Returns the block that lists the sources; undefined if there are none. */

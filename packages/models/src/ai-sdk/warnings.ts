@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 
 /** Maximum number of warnings that one model reports. */
-const mostWarnings = 50
+const maxWarnings = 50
 
 /** Collects warnings about requests that a provider cannot send as asked; each is reported once per model. */
 export class ProviderWarnings {
@@ -13,7 +13,7 @@ export class ProviderWarnings {
   newIn(warnings: readonly Json[], provider: string): readonly string[] {
     return warnings.flatMap((warning) => {
       const text = isJsonObject(warning) ? warningText(warning, provider) : ''
-      if (text === '' || this.#reported.has(text) || this.#reported.size >= mostWarnings) return []
+      if (text === '' || this.#reported.has(text) || this.#reported.size >= maxWarnings) return []
       this.#reported.add(text)
       return [text]
     })

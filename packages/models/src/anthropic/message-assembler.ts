@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@h
 import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
 import { isAbsent } from '../usage-counts.ts'
-import { more, mostBlocks, mostStarts, ping, violation } from '../service/stream-reader.ts'
+import { more, maxBlocks, maxStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 import { isProgramCall } from './message-bytes.ts'
 import { applyDelta, closeBlock, isNews, messagesOrigin, openBlock } from './open-block.ts'
@@ -101,7 +101,7 @@ export class MessageAssembler {
     if (isFirst) this.#usage = readUsage(message.usage)
     else if (this.#isOtherMessage(message)) return this.mixed()
     else if (this.#stopReason !== null) return violation('a second message started')
-    else if (++this.#starts > mostStarts) return violation('message after message started')
+    else if (++this.#starts > maxStarts) return violation('message after message started')
     else this.#restart(message.usage)
     // Blocks were emitted under the id of the message in which they started.
     if (this.#completed.size === 0) this.#start = message
@@ -142,7 +142,7 @@ export class MessageAssembler {
   #placeFor(index: number): number | Progress {
     const before = this.#places.get(index)
     if (before !== undefined && !this.#earlier.delete(index)) return violation(`block ${index} started twice`)
-    if (this.#places.size + this.#completed.size >= mostBlocks) return violation('it had too many blocks')
+    if (this.#places.size + this.#completed.size >= maxBlocks) return violation('it had too many blocks')
     const isAgain = before !== undefined && this.#completed.has(before)
     if (isAgain && this.#hasCalls) return violation('a second message started')
     if (before !== undefined && !isAgain) this.#drop(before)

@@ -11,7 +11,7 @@ interface BodyOptions {
 }
 
 /** Bytes buffered while nobody reads; the rest waits on the other side. */
-const mostBuffered = 65_536
+const maxBuffered = 65_536
 
 /** Reads the body of a response on demand. */
 export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions): Pieces {
@@ -26,7 +26,7 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
   message.on('data', (piece: Buffer) => {
     buffered.push(piece)
     bufferedBytes += piece.length
-    if (bufferedBytes >= mostBuffered) message.pause()
+    if (bufferedBytes >= maxBuffered) message.pause()
     wake()
   })
   message.once('end', () => {

@@ -3,7 +3,7 @@ import type { Pieces } from './body.ts'
 import { codedError } from './coded-error.ts'
 
 /** More than one encoding is rare, and many nested ones would multiply the size of the output. */
-const mostCodings = 3
+const maxCodings = 3
 
 /** Decompresses a body as its header says. A body with an unknown encoding is returned unchanged. */
 export function decodedBody(pieces: Pieces, header: string | null): Pieces {
@@ -11,7 +11,7 @@ export function decodedBody(pieces: Pieces, header: string | null): Pieces {
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== '' && coding !== 'identity')
-  if (codings.length === 0 || codings.length > mostCodings) return pieces
+  if (codings.length === 0 || codings.length > maxCodings) return pieces
   let opened: Promise<Pieces> | undefined
   return async () => {
     opened ??= open(pieces, codings)

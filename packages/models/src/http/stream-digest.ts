@@ -1,7 +1,7 @@
 import type { ServerSentEvent } from './event-stream.ts'
 
 /** Maximum number of bytes at the beginning of a stream that the digest includes. */
-const mostBytes = 16_384
+const maxBytes = 16_384
 const firstCapacity = 1_024
 
 /**
@@ -15,7 +15,7 @@ export class ByteDigest {
   #length = 0
 
   /** `most` is the number of bytes that are included; of the rest only the length counts. */
-  constructor(most: number = mostBytes) {
+  constructor(most: number = maxBytes) {
     this.#most = most
   }
 
@@ -51,8 +51,8 @@ const changing =
 /** Longer events are identified by their length and beginning. */
 const longestLook = 4_096
 /** Maximum number of events and characters that are stored; of later events only the last one and the count matter. */
-const mostEvents = 256
-const mostCharacters = 16_384
+const maxEvents = 256
+const maxCharacters = 16_384
 /** Keep-alive events are shorter than this. */
 const longestPing = 100
 
@@ -69,7 +69,7 @@ export class EventDigest {
   add(received: ServerSentEvent): void {
     const { data } = received
     if (data === '' || (data.length <= longestPing && data.includes('"ping"'))) return
-    if (this.#first.length < mostEvents && this.#characters < mostCharacters) {
+    if (this.#first.length < maxEvents && this.#characters < maxCharacters) {
       this.#first.push(received)
       this.#characters += data.length
     } else {

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
-import { mostCalls } from '../service/stream-reader.ts'
+import { maxCalls } from '../service/stream-reader.ts'
 import { argumentsText, idFromSeed } from './call-format.ts'
 
 /** One tool call, as far as its deltas have arrived. */
@@ -58,7 +58,7 @@ export class CallPieces {
   take(message: JsonObject): PieceOutcome {
     const piece = readPiece(message)
     const known = this.#find(piece)
-    if (known === undefined && this.#calls.length >= mostCalls) return { kind: 'misfit', why: 'it had too many calls' }
+    if (known === undefined && this.#calls.length >= maxCalls) return { kind: 'misfit', why: 'it had too many calls' }
     const call = known ?? this.#begin(piece)
     const taken = (added: string): PieceOutcome => ({ kind: 'taken', call, isNew: known === undefined, added })
     if (call.name === '') call.name = piece.name

@@ -5,7 +5,7 @@ import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
 import { messageStart, emitAndRead } from '../anthropic/emit-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import { more, mostCalls, ping, violation, namelessTool } from '../service/stream-reader.ts'
+import { more, maxCalls, ping, violation, namelessTool } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { CallPieces } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
@@ -168,7 +168,7 @@ export class ChatReader implements StreamReader {
         return this.#addText('thinking', part.text)
       case 'reasoning_details':
         this.#details = mergeDetails(this.#details, part.details)
-        if (this.#details.length > mostCalls) return violation('it had too many reasoning details')
+        if (this.#details.length > maxCalls) return violation('it had too many reasoning details')
         if (part.text !== '') return this.#addText('thinking', part.text)
         this.#openTextBlock('thinking')
         return part.details.some(hasDetailContent) ? more : ping

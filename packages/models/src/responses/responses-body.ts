@@ -205,7 +205,7 @@ function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => 
     const fields = [
       hasTools ? field('tool_choice', toolChoiceOf(options, toolChoice)) : '',
       field('max_output_tokens', maxOutputTokens),
-      field('max_tool_calls', mostToolCalls(options, webSearch)),
+      field('max_tool_calls', maxToolCalls(options, webSearch)),
       field('include', includeOf(options, webSearch)),
       field('reasoning', reasoning),
     ]
@@ -255,7 +255,7 @@ function field(name: string, value: Json | undefined): string {
  * Returns the maximum number of server tool calls, which limits the fees of a request. Undefined if a tool has no
  * limit.
  */
-function mostToolCalls(
+function maxToolCalls(
   { serverTools, extraBody }: ResponsesBodyOptions,
   webSearch: WebSearchUse | undefined,
 ): number | undefined {

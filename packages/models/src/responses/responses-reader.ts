@@ -3,7 +3,7 @@ import type { ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest, Usage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
 import { idFromSeed } from '../openai/call-format.ts'
-import { more, mostBlocks, mostCalls, mostStarts, ping, violation } from '../service/stream-reader.ts'
+import { more, maxBlocks, maxCalls, maxStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
 import { anotherCall, CallItem } from './call-item.ts'
@@ -156,7 +156,7 @@ export class ResponsesReader implements StreamReader {
     const isAnother = type === 'response.created' && id !== '' && this.#id !== '' && id !== this.#id
     if (isAnother && this.#items.size > 0) return this.#feed.mixed()
     if (this.#hasBegun && !isAnother) return ping
-    if (++this.#starts > mostStarts) return violation('message after message started')
+    if (++this.#starts > maxStarts) return violation('message after message started')
     this.#hasBegun = false
     this.#begin(response)
     return this.#starts === 1 ? more : ping
@@ -264,10 +264,10 @@ export class ResponsesReader implements StreamReader {
   }
 
   #open(place: number, item: JsonObject): OpenItem | Progress {
-    if (this.#items.size >= mostBlocks) return violation('it had too many items')
+    if (this.#items.size >= maxBlocks) return violation('it had too many items')
     this.#begin({})
     const open = this.#create(item)
-    if (open instanceof CallItem && ++this.#calls > mostCalls) return violation('it had too many calls')
+    if (open instanceof CallItem && ++this.#calls > maxCalls) return violation('it had too many calls')
     this.#items.set(place, open)
     this.#newest = place
     this.#highest = Math.max(this.#highest, place)

@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Replaces a key in what a session shows and stores. */
 export const redactedMark = '[REDACTED]'
 /** A key helper supplies new keys as long as the program runs; older ones are no longer needed. */
-const mostKeys = 64
+const maxKeys = 64
 
 /** Keys that models of this process use: from options, headers, addresses and key helpers. */
 const keysInProcess = new Set<string>()
@@ -21,7 +21,7 @@ export function noteKeyInUse(key: string): void {
   keysInProcess.delete(key)
   keysInProcess.add(key)
   const [oldest] = keysInProcess
-  if (keysInProcess.size > mostKeys && oldest !== undefined) keysInProcess.delete(oldest)
+  if (keysInProcess.size > maxKeys && oldest !== undefined) keysInProcess.delete(oldest)
 }
 
 /** Registers all keys in options of an AI SDK provider package; `createKeyRedactor` removes them from then on. */

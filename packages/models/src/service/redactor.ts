@@ -27,7 +27,7 @@ export interface Redactor {
 }
 
 /** A key helper supplies new keys as long as the program runs; older ones are no longer needed. */
-const mostSecrets = 64
+const maxSecrets = 64
 
 export function createRedactor(given: readonly (string | undefined)[]): Redactor {
   let own: readonly string[] = []
@@ -35,7 +35,7 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
     const worth = secrets.map((secret) => secret?.trim() ?? '').filter(isSecret)
     for (const secret of worth) noteKeyInUse(secret)
     const added = worth.filter((secret) => !own.includes(secret))
-    if (added.length > 0) own = [...own, ...added].slice(-mostSecrets)
+    if (added.length > 0) own = [...own, ...added].slice(-maxSecrets)
   }
   add(...given)
   // Keys of other models count, too, and so do those in options of provider packages.
@@ -118,12 +118,12 @@ function withoutSecrets(source: string, { own, known }: Secrets): string {
 }
 
 const cut = '…'
-const mostCuts = 8
+const maxCuts = 8
 
 /** Removes parts of secrets where a text was truncated, or ends. */
 function withoutCutSecrets(text: string, forms: readonly string[]): string {
   const parts = text.split(cut)
-  if (parts.length > mostCuts) return parts.slice(0, mostCuts).join(cut)
+  if (parts.length > maxCuts) return parts.slice(0, maxCuts).join(cut)
   return parts
     .map((part, index) => {
       let redacted = part
@@ -152,7 +152,7 @@ function withoutStart(text: string, form: string): string {
   return text
 }
 
-const mostParts = 2_000
+const maxParts = 2_000
 
 /**
  * Returns the cause of an error unchanged if it contains no secret; otherwise only its names, messages and codes,
@@ -167,7 +167,7 @@ function isClean(cause: unknown, redact: (text: string) => string): boolean {
   const waiting: unknown[] = [cause]
   const seen = new Set<unknown>()
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-    if (seen.size > mostParts) return false
+    if (seen.size > maxParts) return false
     if (typeof value === 'string') {
       // A longer text is not a message; do not scan it.
       if (value.length > 20_000 || redact(value) !== value) return false

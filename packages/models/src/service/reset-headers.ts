@@ -77,9 +77,9 @@ function longest(value: string | null, read: (value: string) => number | null): 
   if (value === null) return null
   const whole = read(value.trim())
   if (whole !== null) return whole
-  const waits = value.split(',', mostValues).map((part) => read(part.trim()))
+  const waits = value.split(',', maxValues).map((part) => read(part.trim()))
   return waits.reduce((one, other) => (one === null || other === null ? null : Math.max(one, other)))
 }
 
 /** More repetitions than any real header has. */
-const mostValues = 32
+const maxValues = 32

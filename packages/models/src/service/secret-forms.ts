@@ -3,7 +3,7 @@ import { masked } from './secret-shapes.ts'
 /** Shorter secrets may be words, which are matched case-sensitively. */
 const longestWord = 16
 /** Maximum number of secrets whose forms are cached. */
-const mostCached = 500
+const maxCached = 500
 
 /** Removes secrets from a text, unencoded and in all known encodings. */
 export function withoutForms(source: string, secrets: readonly string[]): string {
@@ -75,7 +75,7 @@ function allForms(secret: string): readonly string[] {
     spelled((code) => `&#${code};`),
     spelled((code) => `&#x${hex(code)};`),
   ]
-  if (formCache.size >= mostCached) formCache.clear()
+  if (formCache.size >= maxCached) formCache.clear()
   formCache.set(secret, forms)
   return forms
 }

@@ -71,7 +71,7 @@ export function limitsOf(options: ServiceOptions): CallLimits {
 }
 
 /** Maximum number of refusals for which one request is repeated. */
-const mostRefusals = 6
+const maxRefusals = 6
 
 /**
  * Makes one attempt at a request: sends it, and reads the response to its end. If the service refuses something
@@ -94,7 +94,7 @@ export function callService(
         const { reply } = outcome
         return warnings.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] }
       }
-      const next = refusals < mostRefusals ? protocol.afterRefusal?.(outcome.refusal) : undefined
+      const next = refusals < maxRefusals ? protocol.afterRefusal?.(outcome.refusal) : undefined
       if (next === undefined) throw outcome.error
       spoken.protocol = next
     }

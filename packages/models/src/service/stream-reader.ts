@@ -14,10 +14,10 @@ export const more: Progress = { kind: 'more' }
 export const ping: Progress = { kind: 'ping' }
 
 /** Maximum number of calls and blocks in a reply: no model produces that many, and each is stored and emitted. */
-export const mostCalls = 1_000
-export const mostBlocks = 100_000
+export const maxCalls = 1_000
+export const maxBlocks = 100_000
 /** Maximum number of messages that may start in one stream; some services start two. */
-export const mostStarts = 8
+export const maxStarts = 8
 
 export function violation(why: string): Progress {
   return { kind: 'violation', why }

@@ -14,7 +14,7 @@ import { attemptsObject, SetAsideError, setAsideReason } from './set-aside.ts'
 import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 
 /** Retries without end. If no worker has registered the object, nobody counts attempts, so this does not wait for one. */
-const retryPolicy: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
+const retryPolicy: RetryPolicy = { maxTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
 /** How long the end of an attempt waits until it is recorded as orderly. */
 const maxReportMs = 1_000
 

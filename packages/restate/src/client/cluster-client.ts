@@ -124,7 +124,7 @@ async function isEngineHealthy(ask: typeof fetch, url: string): Promise<boolean>
 const healthMs = 2_000
 
 /** How long a call is retried before the caller learns that nobody answers. */
-const retryPolicy: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
+const retryPolicy: RetryPolicy = { maxTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
 
 interface HandlerCall {
   readonly handler: string
@@ -156,7 +156,7 @@ class IngressClient {
     const namedRequest = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) }
     const outcome = await callWithRetries({ ...this.#options, headers: namedRequest }, path, input, {
       signal,
-      patience: isTriedOnce ? { ...retryPolicy, mostTries: 1 } : retryPolicy,
+      patience: isTriedOnce ? { ...retryPolicy, maxTries: 1 } : retryPolicy,
     })
     switch (outcome.type) {
       case 'answer':

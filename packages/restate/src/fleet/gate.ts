@@ -155,10 +155,10 @@ export function hasTickets({ inside, waiting }: Gate): boolean {
 
 /** Changes the limits. Requests inside stay. */
 export function setLimits(gate: Gate, nowMs: number, limits: GateLimits): GateChange {
-  const bucket = (before: Bucket | null, most: number | null, mostBefore: number | null): Bucket | null => {
+  const bucket = (before: Bucket | null, most: number | null, maxBefore: number | null): Bucket | null => {
     if (most === null) return null
     // Tokens that were taken stay taken.
-    const taken = before === null || mostBefore === null ? 0 : mostBefore - before.left
+    const taken = before === null || maxBefore === null ? 0 : maxBefore - before.left
     return { left: most - taken, atMs: now.nowMs }
   }
   const now = refill(gate, nowMs)

@@ -18,7 +18,7 @@ interface CallOptions {
 }
 
 /** Retries without end; an object that no worker has registered yet will exist later. */
-const retryPolicy: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
+const retryPolicy: RetryPolicy = { maxTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
 
 /**
  * Calls a handler, and retries while the engine is unreachable. Rejects when it is aborted.

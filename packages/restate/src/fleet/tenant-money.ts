@@ -201,7 +201,7 @@ export class TenantMoney {
       grow(Math.min(nanos, lease.nanos + left))
       return 'has'
     }
-    const wanted = Math.min(nanos, this.#mostOf(lease))
+    const wanted = Math.min(nanos, this.#maxOf(lease))
     const isEnough = wanted >= leastNanos && wanted <= lease.nanos + left
     if (isEnough) {
       // No other session waits for the additional money.
@@ -227,7 +227,7 @@ export class TenantMoney {
     const leased = { session, began }
     const returns = this.#placeOf(leased)?.returns ?? this.#budget.returns ?? 0
     const waiter = { ...leased, invocation, nanos, leastNanos, returns }
-    const wanted = Math.min(nanos, this.#mostOf(lease))
+    const wanted = Math.min(nanos, this.#maxOf(lease))
     // It was served, and the process that continues it does not know; or the money will never be enough.
     if (wanted <= lease.nanos || wanted < leastNanos) {
       this.#leave(leased)
@@ -308,7 +308,7 @@ export class TenantMoney {
       if (!this.#leases.has(id)) return id
       const lease = this.lease(first)
       if (lease?.isHeld === true) {
-        const wanted = Math.min(first.nanos, this.#mostOf(lease))
+        const wanted = Math.min(first.nanos, this.#maxOf(lease))
         const isOfUse = wanted >= first.leastNanos
         if (isOfUse && wanted > lease.nanos + leftOfBudget(this.#budget)) return undefined
         if (isOfUse) this.#write(first, { ...lease, nanos: Math.max(lease.nanos, wanted), grantedNanos: wanted })
@@ -319,7 +319,7 @@ export class TenantMoney {
   }
 
   /** What the session could have in all if the others returned everything that they have not spent. */
-  #mostOf({ spentNanos }: TenantLease): number {
+  #maxOf({ spentNanos }: TenantLease): number {
     const limit = Math.min(this.#budget.limitNanos ?? maxNanos, maxNanos)
     return Math.max(0, limit - (this.#budget.spentNanos - spentNanos))
   }

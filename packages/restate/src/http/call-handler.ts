@@ -68,7 +68,7 @@ function parseAnswer(text: string, url: string, status: number): CallOutcome {
 
 /** When and how often a call is repeated. */
 export interface RetryPolicy {
-  readonly mostTries: number
+  readonly maxTries: number
   readonly firstWaitMs: number
   readonly longestWaitMs: number
   /** Whether to wait for a handler that no worker has registered. */
@@ -82,13 +82,13 @@ export async function callWithRetries(
   input: Json | undefined,
   { signal, patience: retryPolicy }: { readonly signal?: AbortSignal | undefined; readonly patience: RetryPolicy },
 ): Promise<CallOutcome> {
-  const { mostTries, firstWaitMs, longestWaitMs, waitsForWorkers } = retryPolicy
+  const { maxTries, firstWaitMs, longestWaitMs, waitsForWorkers } = retryPolicy
   const body = input === undefined ? undefined : JSON.stringify(input)
   for (let tries = 1; ; tries++) {
     const outcome = await callOnce(options, path, body, signal)
     const isMissing = outcome.type === 'missing' || (outcome.type === 'refused' && outcome.status === 404)
     const mayRetry = outcome.type === 'nobody' || (isMissing && waitsForWorkers)
-    if (!mayRetry || tries >= mostTries || signal?.aborted === true) return outcome
+    if (!mayRetry || tries >= maxTries || signal?.aborted === true) return outcome
     await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1)), signal)
   }
 }

@@ -16,7 +16,7 @@ export interface LiveEventsOptions {
   /** Address at which clients reach the server. Default: built from host and port. */
   readonly url?: string
   /** Maximum of unread bytes for all readers together; a single reader may have an eighth of it. Default: 128 MiB. */
-  readonly mostUnreadBytes?: number
+  readonly maxUnreadBytes?: number
 }
 
 /** For `sessionServices`: sends what happens in the sessions of this worker, as server-sent events. */
@@ -39,13 +39,13 @@ const maxUnread = 128 * 1024 * 1024
  * @throws ConfigurationError for a host that other machines can reach, without a token.
  */
 export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
-  const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = maxUnread } = options
+  const { host = '127.0.0.1', port = 0, token, maxUnreadBytes = maxUnread } = options
   if (token === undefined && !loopback.test(host))
     throw new ConfigurationError(
       `Other machines can reach live events on ${host}. Give a token, or use a loopback address.`,
     )
   const sessions = new Map<string, LiveSession>()
-  const unread = new UnreadBuffers(mostUnreadBytes / 8, mostUnreadBytes)
+  const unread = new UnreadBuffers(maxUnreadBytes / 8, maxUnreadBytes)
   const server = createServer((request, response) => handleRequest(request, response, { sessions, token, unread }))
   await listen(server, port, host)
   const address = server.address()
@@ -161,19 +161,19 @@ function isSameText(actual: string, expected: string): boolean {
  * U3: while that is nearly so, no new reader is accepted. A reader that is disconnected or refused loses nothing, because the records have everything.
  */
 export class UnreadBuffers {
-  readonly #mostOfOne: number
-  readonly #mostOfAll: number
+  readonly #maxOfOne: number
+  readonly #maxOfAll: number
   readonly #bytes = new Map<Writable, number>()
   #sum = 0
 
-  constructor(mostOfOne: number, mostOfAll: number) {
-    this.#mostOfOne = mostOfOne
-    this.#mostOfAll = mostOfAll
+  constructor(maxOfOne: number, maxOfAll: number) {
+    this.#maxOfOne = maxOfOne
+    this.#maxOfAll = maxOfAll
   }
 
   /** Whether another reader may begin. */
   get hasRoom(): boolean {
-    return this.#sum + this.#mostOfOne <= this.#mostOfAll
+    return this.#sum + this.#maxOfOne <= this.#maxOfAll
   }
 
   add(reader: Writable): void {
@@ -184,10 +184,10 @@ export class UnreadBuffers {
 
   write(reader: Writable, text: string): void {
     if (!this.#bytes.has(reader)) return
-    if (reader.writableLength > this.#mostOfOne) return this.#cut(reader)
+    if (reader.writableLength > this.#maxOfOne) return this.#cut(reader)
     reader.write(text)
     this.#count(reader)
-    while (this.#sum > this.#mostOfAll) this.#cut(this.#furthestBehind)
+    while (this.#sum > this.#maxOfAll) this.#cut(this.#furthestBehind)
   }
 
   #count(reader: Writable): void {

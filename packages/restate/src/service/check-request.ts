@@ -16,18 +16,18 @@ const maxDepth = 500
 
 /** Maximum size of a request, and what to do with a larger one. */
 export interface RequestSizeLimit {
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly otherwise: string
 }
 
 /** On its way to a worker, a request is JSON within JSON and so up to twice as large; the engine accepts 32 MiB. */
 export const sizeLimitWithStore: RequestSizeLimit = {
-  mostBytes: 12 * 1024 * 1024,
+  maxBytes: 12 * 1024 * 1024,
   otherwise: 'Put larger data into a file of the session.',
 }
 /** Without a payload store, its message is in a record that the engine stores, with related data: at most `maxInlineBytes`. */
 export const sizeLimitWithoutStore: RequestSizeLimit = {
-  mostBytes: 7 * 1024 * 1024,
+  maxBytes: 7 * 1024 * 1024,
   otherwise:
     'The workers of this cluster have no payload store, which takes more: halting serve --payloads. Or put larger data into a file of the session.',
 }
@@ -110,23 +110,23 @@ export function problemOfRequest(input: unknown, size: RequestSizeLimit = sizeLi
   return problemOfFields(request) ?? problemOfSize(input, size)
 }
 
-function problemOfSize(input: unknown, { mostBytes, otherwise }: RequestSizeLimit): string | undefined {
+function problemOfSize(input: unknown, { maxBytes, otherwise }: RequestSizeLimit): string | undefined {
   if (isTooDeep(input)) return `A request may be at most ${maxDepth} lists and objects deep.`
   const bytes = Buffer.byteLength(JSON.stringify(input))
-  return bytes > mostBytes
-    ? `A request may have at most ${mostBytes} bytes of JSON; this one has ${bytes}. ${otherwise}`
+  return bytes > maxBytes
+    ? `A request may have at most ${maxBytes} bytes of JSON; this one has ${bytes}. ${otherwise}`
     : undefined
 }
 
 /** Why messages cannot go into one run together. With the files that they name they may be larger than the request. */
 export function problemOfMessages(
   messages: readonly MessageContent[],
-  { mostBytes, otherwise }: RequestSizeLimit,
+  { maxBytes, otherwise }: RequestSizeLimit,
 ): string | undefined {
   const bytes = Buffer.byteLength(JSON.stringify(messages))
   const what =
     messages.length > 1 ? 'Messages that wait for a run have' : 'With the files that it names, the message has'
-  return bytes > mostBytes ? `${what} ${bytes} bytes of JSON; the maximum is ${mostBytes}. ${otherwise}` : undefined
+  return bytes > maxBytes ? `${what} ${bytes} bytes of JSON; the maximum is ${maxBytes}. ${otherwise}` : undefined
 }
 
 function isTooDeep(input: unknown): boolean {

@@ -12,7 +12,7 @@ const atOnce = 2
 /** One call may be lost, or late because the engine is busy. */
 const maxMissed = 1
 
-const singleTry = { mostTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
+const singleTry = { maxTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
 
 /**
  * Checks whether the engine can write: it answers a call to a service once that is durable, without waiting for a worker to run it.

@@ -14,7 +14,7 @@ import { Workers } from './workers.ts'
 const [program = '', folder = ''] = process.argv.slice(2)
 const sessions = Array.from({ length: 30 }, (_, index) => `s${index}`)
 const turns = 4
-const mostAtOnce = 3
+const maxAtOnce = 3
 const kills = 3
 const usage = { input_tokens: 900, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 const chargeNanos = 1_000_000
@@ -28,10 +28,10 @@ function check(holds: boolean, problem: () => string): void {
 }
 
 let inside = 0
-let mostInside = 0
+let maxInside = 0
 let asked = 0
 const service = createServer((request, response) => {
-  mostInside = Math.max(mostInside, ++inside)
+  maxInside = Math.max(maxInside, ++inside)
   // It is charged on arrival.
   asked++
   response.on('close', () => inside--)
@@ -77,7 +77,7 @@ async function settled(isOver: (status: SessionStatus) => boolean): Promise<read
 }
 
 await call('halting_budget/acme/setLimit', limitUsd)
-await call('halting_gate/key/setLimits', { requests: mostAtOnce })
+await call('halting_gate/key/setLimits', { requests: maxAtOnce })
 const opening = { tenant: 'acme', turns }
 for (const session of sessions)
   await call(`halting_session/${session}/request`, { id: 'go', opening, request: { type: 'prompt', content: 'go' } })
@@ -134,7 +134,7 @@ for (const [index, session] of sessions.entries())
     await call(`halting_session/${session}/request`, { id: 'on', request: { type: 'resume' } })
 const atLast = await settled(({ state, reason }) => state === 'idle' && reason === 'completed')
 check(atLast.length === sessions.length, () => 'not all went on')
-check(mostInside <= mostAtOnce, () => `${mostInside} requests were there at once`)
+check(maxInside <= maxAtOnce, () => `${maxInside} requests were there at once`)
 const gate = await call<GateStatus>('halting_gate/key/status')
 check(gate.inside === 0 && gate.waiting === 0, () => `at the gate is ${JSON.stringify(gate)}`)
 
@@ -144,7 +144,7 @@ function countsText(counts: ReadonlyMap<string, number>): string {
 
 for (const problem of problems) console.error(problem)
 console.log(
-  `${countsText(reasons)}; $${charged / 1e9} of $${limitUsd} charged and $${committed / 1e9} accounted for, ${mostInside} requests at once at most of ${mostAtOnce}; ${killed} workers killed, ${gate.admitted} let in, ${gate.expired} given up`,
+  `${countsText(reasons)}; $${charged / 1e9} of $${limitUsd} charged and $${committed / 1e9} accounted for, ${maxInside} requests at once at most of ${maxAtOnce}; ${killed} workers killed, ${gate.admitted} let in, ${gate.expired} given up`,
 )
 await workers.stop()
 await cluster.stop()

@@ -40,14 +40,14 @@ export class GrowthWorker {
     this.#ingress = ingress
   }
 
-  start(payloads = '', mostRecords = '', program = 'growth-worker', ingress = this.#ingress): void {
+  start(payloads = '', maxRecords = '', program = 'growth-worker', ingress = this.#ingress): void {
     const args = [
       join(here, `${program}.mjs`),
       String(this.#port),
       this.#log,
       this.#admin,
       payloads,
-      mostRecords,
+      maxRecords,
       ingress,
     ]
     const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }

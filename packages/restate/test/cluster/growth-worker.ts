@@ -9,7 +9,7 @@ import { scriptedModel } from '@halting/core/testing'
 import { filePayloads } from '../../src/payloads/file-payloads.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 
-const [port = '0', log = '/dev/null', admin = '', payloads = '', mostRecords = '', ingress = ''] = process.argv.slice(2)
+const [port = '0', log = '/dev/null', admin = '', payloads = '', maxRecords = '', ingress = ''] = process.argv.slice(2)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
@@ -33,7 +33,7 @@ await startWorker({
   port: Number(port),
   admin,
   ...(payloads !== '' && { payloads: filePayloads({ folder: payloads }) }),
-  ...(mostRecords !== '' && { renewAfter: { records: Number(mostRecords), bytes: 20_000_000 } }),
+  ...(maxRecords !== '' && { renewAfter: { records: Number(maxRecords), bytes: 20_000_000 } }),
   ...(ingress !== '' && { ingress: { url: ingress }, chunkUsd: 0.05 }),
   async open({ sessionId, opening, journal }) {
     const turns = Number(opening['turns'] ?? 3)

@@ -36,11 +36,11 @@ const cluster = await Cluster.start(server, folder, 1)
 const known = new Map<string, Known>()
 const events = { trouble: 0, left: 0 }
 const troubles = new Set<string>()
-let mostMb = 0
+let maxMb = 0
 const onMessage = (worker: WorkerProcess, message: unknown): void => {
   // As the worker sends it.
   const { at, event, calls = '', rssMb = 0 } = message as Sent
-  mostMb = Math.max(mostMb, rssMb)
+  maxMb = Math.max(maxMb, rssMb)
   const calling = known.get(calls)
   if (calling !== undefined) calling.called ??= at
   if (event === undefined) return
@@ -120,7 +120,7 @@ const waits = (tenant: string): readonly number[] =>
   all.filter((each) => each.tenant === tenant).map(({ asked: from, began: to = Infinity }) => to - from)
 
 /** Maximum number of sessions of the same tenant that arrived clearly after a session and began before it. */
-function mostOvertaken(): number {
+function maxOvertaken(): number {
   const many = all.filter(({ tenant }) => tenant === 'many')
   const overtaken = many.map(
     (one, index) =>
@@ -136,7 +136,7 @@ console.log(
   `asked for in ${seconds(asked - began)}; measured ${seconds(over - began)}; ideal ${seconds(sumMs / places)} by what sessions wait for, ratio ${nominal.toFixed(3)}; ${seconds(tookMs / places)} by what they took, ratio ${ratio.toFixed(3)}; by worker: ${perWorker.join(', ')}`,
 )
 console.log(
-  `longest wait: ${seconds(Math.max(...waits('many')))} of ${count - few} sessions, ${seconds(Math.max(...waits('few')))} of ${few}; CPU of the engine ${seconds(ofEngine)}, of workers ${ofWorkers.map(seconds).join(', ')}; most memory of a worker ${mostMb} MB; ${events.left} left, ${all.filter(({ waited }) => waited > 1).length} waited again`,
+  `longest wait: ${seconds(Math.max(...waits('many')))} of ${count - few} sessions, ${seconds(Math.max(...waits('few')))} of ${few}; CPU of the engine ${seconds(ofEngine)}, of workers ${ofWorkers.map(seconds).join(', ')}; most memory of a worker ${maxMb} MB; ${events.left} left, ${all.filter(({ waited }) => waited > 1).length} waited again`,
 )
 const meanOf = (what: (one: Known) => number): number => all.reduce((sum, one) => sum + what(one), 0) / count
 const workMs = meanOf(({ began: from = 0, ended: to = 0, ms }) => to - from - ms)
@@ -157,8 +157,8 @@ else
     `all of them take at most 1.1 times what they took by themselves on ${places} places (${ratio.toFixed(3)})`,
   )
 expect(
-  mostOvertaken() <= places,
-  `none waits for its tenant's sessions that came later (${mostOvertaken()} overtook one)`,
+  maxOvertaken() <= places,
+  `none waits for its tenant's sessions that came later (${maxOvertaken()} overtook one)`,
 )
 expect(
   Math.max(...waits('few')) < Math.max(...waits('many')) / 3,

@@ -17,7 +17,7 @@ const [server = '', folder = '', s3 = ''] = process.argv.slice(2)
 const programs = new Programs(folder)
 const cluster = await Cluster.start(server, folder, 1)
 const sessions = new SessionsOf(cluster)
-const mostAtOnce = 2
+const maxAtOnce = 2
 const limitUsd = 2
 
 const bucketFolder = join(folder, 'bucket')
@@ -71,14 +71,7 @@ async function startWorker(port: number): Promise<Program> {
     '--workspaces',
     workspaces,
   ]
-  const money = [
-    '--tenant',
-    'acme',
-    '--allowed-tenants',
-    'b,__proto__',
-    '--max-concurrent-requests',
-    String(mostAtOnce),
-  ]
+  const money = ['--tenant', 'acme', '--allowed-tenants', 'b,__proto__', '--max-concurrent-requests', String(maxAtOnce)]
   const worker = programs.halting(
     ['serve', ...where, '--port', String(port), ...how, ...money, '--payloads', 's3://large/of/halting'],
     { env },
@@ -169,7 +162,7 @@ try {
   // Twelve sessions, with money for only some at a time; one worker is killed in the middle.
   const names = Array.from({ length: 12 }, (_, index) => `s${index}`)
   await Promise.all(names.map((name) => prompt(name, {})))
-  let mostInside = 0
+  let maxInside = 0
   const over = new AbortController()
   const watching = (async () => {
     while (!over.signal.aborted) {
@@ -177,7 +170,7 @@ try {
       // The answer of the gate.
       const status =
         gate === undefined ? undefined : ((await cluster.call(`halting_gate/${gate}/status`)) as GateStatus)
-      mostInside = Math.max(mostInside, status?.inside ?? 0)
+      maxInside = Math.max(maxInside, status?.inside ?? 0)
       await wait(50)
     }
   })().catch((error: unknown) => demand(over.signal.aborted, String(error)))
@@ -209,7 +202,7 @@ try {
   demand(acme.reservedUsd === 0 && acme.settledUsd > 0, `At the end the tenant has ${JSON.stringify(acme)}.`)
   const found = await gates()
   demand(found.length === 1 && /^scripted-[0-9a-f]{16}$/.test(found[0] ?? ''), `The gates are ${found.join(', ')}.`)
-  demand(mostInside <= mostAtOnce && mostInside > 0, `${mostInside} were inside at once.`)
+  demand(maxInside <= maxAtOnce && maxInside > 0, `${maxInside} were inside at once.`)
   const gate = (await cluster.call(`halting_gate/${found[0]}/status`)) as GateStatus
   demand(gate.inside === 0 && gate.waiting === 0, `At the gate is ${JSON.stringify(gate)}.`)
 
@@ -270,7 +263,7 @@ try {
     'A command sees what is the worker’s own.',
   )
   console.log(
-    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${storedObjects.length} in the bucket, ${large}`,
+    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${maxInside} at once at most of ${maxAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${storedObjects.length} in the bucket, ${large}`,
   )
 } catch (error) {
   console.error(String(error))

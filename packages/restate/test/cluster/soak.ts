@@ -126,10 +126,10 @@ async function leftOver(): Promise<readonly string[]> {
 }
 
 /** Random kills hit one session three times now and then: 5 of 376, and 4 of 114 on a busy machine. More would be a fault. */
-const mostSetAside = Math.max(6, played.length / 20)
+const maxSetAside = Math.max(6, played.length / 20)
 const setAside = played.filter(({ wasSetAside }) => wasSetAside).map(({ id }) => id)
 const left = [...(await leftOver()), ...(await tenants.problemsAtEnd())]
-if (setAside.length > mostSetAside) left.push(`So many were set aside: ${setAside.join(', ')}`)
+if (setAside.length > maxSetAside) left.push(`So many were set aside: ${setAside.join(', ')}`)
 for (const problem of left) console.error(problem)
 const sum = (of: (session: SoakSession) => number): number => played.reduce((total, session) => total + of(session), 0)
 console.log(

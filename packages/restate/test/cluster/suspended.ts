@@ -22,12 +22,12 @@ const rested = new Set<string>()
 const ended: string[] = []
 const troubles = new Set<string>()
 let memoryMb = 0
-let mostMb = 0
+let maxMb = 0
 const onMessage = (_worker: WorkerProcess, message: unknown): void => {
   // As the worker sends it.
   const { event, rssMb } = message as Sent
   memoryMb = rssMb ?? memoryMb
-  mostMb = Math.max(mostMb, memoryMb)
+  maxMb = Math.max(maxMb, memoryMb)
   if (event?.type === 'trouble') troubles.add(event.message)
   if (event?.type === 'session_resting') rested.add(event.session)
   if (event?.type === 'session_ended') ended.push(event.session)
@@ -67,7 +67,7 @@ const countOf = async (where: string): Promise<number> => {
   return Number(rows[0]?.['n'])
 }
 
-const emptyMb = mostMb
+const emptyMb = maxMb
 const askedMs = await each(async (name) => {
   await request(name, 'prompt', { type: 'prompt', content: 'Go.' }, { ms: 20, asks: true })
 })
@@ -75,7 +75,7 @@ const from = Date.now()
 // Sessions with the last places keep them.
 while (rested.size < names.length - places && Date.now() - from < 60_000) await wait(200)
 const restedMs = Date.now() - from
-const askingMb = mostMb
+const askingMb = maxMb
 let suspended = 0
 while (Date.now() - from < 75_000 && suspended < names.length) {
   await wait(1_000)
@@ -89,7 +89,7 @@ expect(linesOf(callsFile).length === 0, 'no call is made before it is allowed')
 
 const cpus = (): readonly number[] => [cluster.pid(), workers.ready[0]?.process.pid].map((pid) => cpuMsOf(pid))
 const before = cpus()
-mostMb = memoryMb
+maxMb = memoryMb
 const answers = Date.now()
 const answeredMs = await each(async (name) => {
   await request(name, 'answer', { type: 'answer', callId: 'wait', answer: { behavior: 'allow' } })
@@ -98,7 +98,7 @@ while (ended.length < names.length && Date.now() - answers < 90_000) await wait(
 const overMs = Date.now() - answers
 const [engineMs = 0, workerMs = 0] = cpus().map((cpu, index) => cpu - (before[index] ?? 0))
 console.log(
-  `answered in ${seconds(answeredMs)}, all over in ${seconds(overMs)}; CPU of the engine ${seconds(engineMs)}, of the worker ${seconds(workerMs)}; its memory ${mostMb} MB at most`,
+  `answered in ${seconds(answeredMs)}, all over in ${seconds(overMs)}; CPU of the engine ${seconds(engineMs)}, of the worker ${seconds(workerMs)}; its memory ${maxMb} MB at most`,
 )
 const made = linesOf(callsFile)
 expect(ended.length === names.length, `all of ${names.length} sessions end (${ended.length})`)
@@ -106,7 +106,7 @@ expect(
   made.length === names.length && new Set(made).size === names.length,
   `each call is made once (${made.length}, ${new Set(made).size} of them different)`,
 )
-expect(mostMb < 600, `the memory of the worker is bounded (${mostMb} MB)`)
+expect(maxMb < 600, `the memory of the worker is bounded (${maxMb} MB)`)
 expect(troubles.size === 0, `nothing fails (${[...troubles].join('; ')})`)
 await workers.stop()
 await cluster.stop()

@@ -82,7 +82,7 @@ class Watch {
   readonly #watching: Promise<void>
   readonly problems = new Set<string>()
   looks = 0
-  mostWaiting = 0
+  maxWaiting = 0
   mostReservedUsd = 0
 
   constructor(tenant: string, limitUsd: number | null) {
@@ -97,7 +97,7 @@ class Watch {
       this.looks++
       if (process.env['HALTING_SHOW'] === '1' && this.looks % 20 === 0)
         console.error(this.#tenant, JSON.stringify(await budgetOf(this.#tenant)))
-      this.mostWaiting = Math.max(this.mostWaiting, waiting)
+      this.maxWaiting = Math.max(this.maxWaiting, waiting)
       this.mostReservedUsd = Math.max(this.mostReservedUsd, reservedUsd)
       const limit = this.#limitUsd ?? Infinity
       if (leasedUsd > limit || settledUsd > limit)
@@ -156,7 +156,7 @@ async function run(tenant: string, limitUsd: number | null, meanwhile?: () => Pr
 }
 
 const summaryOf = ({ reasons, seconds, watch, last }: Course): string =>
-  `${[...reasons].map(([reason, names]) => `${names.length} ${reason}`).join(', ')} in ${seconds.toFixed(1)} s; $${last.settledUsd.toFixed(4)} settled, $${last.unknownUsd.toFixed(4)} of it at worst case; at most ${watch.mostWaiting} waited, at most $${watch.mostReservedUsd.toFixed(2)} reserved, ${watch.looks} looks`
+  `${[...reasons].map(([reason, names]) => `${names.length} ${reason}`).join(', ')} in ${seconds.toFixed(1)} s; $${last.settledUsd.toFixed(4)} settled, $${last.unknownUsd.toFixed(4)} of it at worst case; at most ${watch.maxWaiting} waited, at most $${watch.mostReservedUsd.toFixed(2)} reserved, ${watch.looks} looks`
 
 /** While few requests are open, the unknown part is small. */
 async function killOne(tenant: string): Promise<void> {
@@ -180,7 +180,7 @@ try {
 
   const wide = await run('wide', 1)
   demand(wide.reasons.get('completed')?.length === count, `Under $1: ${summaryOf(wide)}.`)
-  demand(wide.watch.mostWaiting > 0, 'Nobody waited.')
+  demand(wide.watch.maxWaiting > 0, 'Nobody waited.')
   console.log(`kept: under $1, 32 slots: ${summaryOf(wide)}, ${(wide.seconds / free.seconds).toFixed(2)} times as long`)
 
   await startWorkers(8, 8)

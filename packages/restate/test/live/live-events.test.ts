@@ -77,7 +77,7 @@ test('an invalid address is refused, and the worker survives', async () => {
 })
 
 test('while too much waits for slow readers, new readers are refused and referred to the records', async () => {
-  const live = await serving({ mostUnreadBytes: 40 * 1024 * 1024 })
+  const live = await serving({ maxUnreadBytes: 40 * 1024 * 1024 })
   const { port, pathname } = new URL(address(live))
   const silent = connect(Number(port), '127.0.0.1')
   silent.write(`GET ${pathname} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)

@@ -7,7 +7,7 @@ export type Report = (problem: string) => void
 export type Repair = (result: JsonObject, report: Report) => JsonObject
 
 /** Number of problems of one list that are reported individually; the rest is only counted. */
-const mostOfList = 20
+const maxOfList = 20
 
 /** Problems of a server's lists, by the method that requested the list. */
 export class Reports {
@@ -17,7 +17,7 @@ export class Reports {
   add(method: string, problem: string): void {
     const problems = this.#problems.get(method) ?? []
     this.#problems.set(method, problems)
-    if (problems.length < mostOfList) problems.push(problem)
+    if (problems.length < maxOfList) problems.push(problem)
     else this.#more.set(method, (this.#more.get(method) ?? 0) + 1)
   }
 

@@ -24,16 +24,16 @@ interface Form {
 
 /** Nesting of references and alternatives, and their number: alternatives that refer to each other multiply. */
 const deepest = 8
-const mostFollowed = 1_000
+const maxFollowed = 1_000
 /** Number of fields: many references to one large part multiply them. */
-const mostFields = 20_000
+const maxFields = 20_000
 /**
  * Maximum size of a schema whose alternatives are merged, in characters: each is compared with the others. The model
  * sees far fewer.
  */
-const mostCompared = 262_144
-const mostListed = 12
-const mostCharacters = 1_500
+const maxCompared = 262_144
+const maxListed = 12
+const maxCharacters = 1_500
 
 /**
  * Merges alternatives into one object schema. The Messages API rejects `anyOf`, `oneOf` and `allOf` at the top of an
@@ -45,10 +45,10 @@ export function mergedForms(rawSchema: JsonObject): MergedForms {
   const otherNote = others ? refusedCombinations : undefined
   if ([anyOf, oneOf, allOf, $ref].every((part) => part === undefined))
     return { schema: rest, ...(otherNote !== undefined && { note: otherNote }) }
-  const isTooLong = JSON.stringify(rawSchema).length > mostCompared
+  const isTooLong = JSON.stringify(rawSchema).length > maxCompared
   const form = isTooLong
     ? anything
-    : formOf(rawSchema, { root: rawSchema, left: mostFollowed, fieldsLeft: mostFields }, 0)
+    : formOf(rawSchema, { root: rawSchema, left: maxFollowed, fieldsLeft: maxFields }, 0)
   if (form === 'no object') return { schema: rest }
   const { properties, required, isClosed, choices } = form
   const closes = isClosed && rest['additionalProperties'] === undefined && rest['patternProperties'] === undefined
@@ -206,12 +206,12 @@ function definedEntries(fields: JsonObject): readonly (readonly [string, Json])[
 function wordsOf(forms: readonly Form[]): string | undefined {
   const fieldLists = [...new Set(forms.map(fieldsOf))]
   if (fieldLists.length < 2) return undefined
-  const shown = fieldLists.slice(0, mostListed)
+  const shown = fieldLists.slice(0, maxListed)
   return fieldForms(shown, fieldLists.length - shown.length)
 }
 
 function cut(text: string): string {
-  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)} [...]`
+  return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters)} [...]`
 }
 
 function fieldsOf({ title, properties, required }: Form): string {

@@ -20,7 +20,7 @@ export interface ShownSchema {
 }
 
 /** Maximum characters of one schema as JSON. */
-const mostCharacters = 32_768
+const maxCharacters = 32_768
 
 /**
  * Makes a schema acceptable to services, which refuse the whole request for one invalid schema: omits invalid parts,
@@ -41,25 +41,25 @@ export function shownSchemaOf(rawSchema: JsonObject): ShownSchema {
 /** A schema that is too long loses its descriptions first, then the details of its fields. */
 function fitting(rawSchema: JsonObject): ValidSchema {
   const whole = validSchema(rawSchema)
-  if (lengthOf(whole.schema) <= mostCharacters) return whole
-  const problem = `it is longer than ${mostCharacters} characters`
+  if (lengthOf(whole.schema) <= maxCharacters) return whole
+  const problem = `it is longer than ${maxCharacters} characters`
   const short = validSchema(rawSchema, 'of fields')
-  if (lengthOf(short.schema) <= mostCharacters) return { ...short, problems: [...short.problems, problem] }
+  if (lengthOf(short.schema) <= maxCharacters) return { ...short, problems: [...short.problems, problem] }
   return { schema: outlineOf(short.schema), problems: [...short.problems, problem] }
 }
 
-const mostOfDescription = 200
+const maxOfDescription = 200
 
 /** Only names and types of the fields. */
 function outlineOf({ properties, required }: JsonObject): JsonObject {
   const fields = isJsonObject(properties) ? Object.entries(properties) : []
   const outline = fields.map(([name, field]) => {
     const { type, description } = isJsonObject(field) ? field : {}
-    const text = typeof description === 'string' ? { description: description.slice(0, mostOfDescription) } : {}
+    const text = typeof description === 'string' ? { description: description.slice(0, maxOfDescription) } : {}
     return [name, { ...(type !== undefined && { type }), ...text }] as const
   })
   const schema = { properties: Object.fromEntries(outline), ...(required !== undefined && { required }) }
-  return lengthOf(schema) <= mostCharacters ? schema : {}
+  return lengthOf(schema) <= maxCharacters ? schema : {}
 }
 
 function lengthOf(schema: JsonObject): number {

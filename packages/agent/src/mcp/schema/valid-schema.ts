@@ -12,7 +12,7 @@ export interface ValidSchema {
 }
 
 /** Maximum number of parts of one schema, and of levels. */
-const mostParts = 4_000
+const maxParts = 4_000
 const deepest = 24
 
 /**
@@ -51,7 +51,7 @@ function validPart(part: Json | undefined, place: Place, walk: Walk): Json {
   if (typeof part === 'boolean') return part
   const problem = !isJsonObject(part)
     ? 'it is not a schema'
-    : ++walk.parts > mostParts
+    : ++walk.parts > maxParts
       ? 'the schema has too many parts'
       : place.depth > deepest
         ? 'it is nested too deeply'

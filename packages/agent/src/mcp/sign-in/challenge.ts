@@ -15,8 +15,8 @@ export interface Challenge {
   readonly scope?: string
 }
 
-const mostMs = 20_000
-const mostBytes = 1024 * 1024
+const maxMs = 20_000
+const maxBytes = 1024 * 1024
 
 /**
  * Sends requests like a session, but without a token, until the server asks for authentication: some allow anybody to
@@ -25,8 +25,8 @@ const mostBytes = 1024 * 1024
  * @throws Error if the server requires no authentication
  */
 export async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge> {
-  const within = anySignal([signal, AbortSignal.timeout(mostMs)])
-  const ask = boundedFetch(mostBytes)
+  const within = anySignal([signal, AbortSignal.timeout(maxMs)])
+  const ask = boundedFetch(maxBytes)
   let challenge: Challenge | undefined
   /** Whether the last request was answered. */
   let isIn = false
@@ -39,11 +39,11 @@ export async function challengeOf(url: string, signal: AbortSignal): Promise<Cha
     }
     return response
   }
-  const options = { signal: within, timeout: mostMs }
+  const options = { signal: within, timeout: maxMs }
   const client = new Client(
     { name: 'halting', version: '0' },
     {
-      versionNegotiation: { mode: 'auto', probe: { timeoutMs: mostMs / 4 } },
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: maxMs / 4 } },
       jsonSchemaValidator: {
         getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
       },

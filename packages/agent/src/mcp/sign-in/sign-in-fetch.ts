@@ -2,9 +2,9 @@ import { anySignal } from '@halting/core/adapters'
 import { isLoopback } from './loopback.ts'
 import { byteLimiter } from '../bounded-fetch.ts'
 
-const mostMs = 20_000
-const mostBytes = 1024 * 1024
-const mostRedirects = 3
+const maxMs = 20_000
+const maxBytes = 1024 * 1024
+const maxRedirects = 3
 
 /** A server-supplied address that is not allowed. */
 class UnfitAddress extends Error {}
@@ -18,19 +18,19 @@ export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetc
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input)
     const isReading = (init?.method ?? 'GET') === 'GET'
-    const within = anySignal([signal, AbortSignal.timeout(mostMs)])
+    const within = anySignal([signal, AbortSignal.timeout(maxMs)])
     for (let redirects = 0; ; redirects++) {
       checkAddress(url, serverUrl)
       const response = await fetch(url, { ...init, signal: within, redirect: 'manual' })
       const location = response.headers.get('location')
       const isRedirect = response.status >= 300 && response.status < 400 && location !== null
-      if (isRedirect && isReading && redirects < mostRedirects) {
+      if (isRedirect && isReading && redirects < maxRedirects) {
         await response.body?.cancel()
         url = new URL(location, url)
         continue
       }
       if (isRedirect) throw new UnfitAddress(`${url.origin} redirects what was to stay with it`)
-      return new Response(response.body?.pipeThrough(byteLimiter(mostBytes)) ?? null, response)
+      return new Response(response.body?.pipeThrough(byteLimiter(maxBytes)) ?? null, response)
     }
   }
 }

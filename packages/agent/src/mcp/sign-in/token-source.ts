@@ -12,7 +12,7 @@ export interface TokenSourceOptions {
 
 /** A token is refreshed this long before it expires. */
 const marginMs = 30_000
-const mostMs = 20_000
+const maxMs = 20_000
 
 /**
  * Provides the access token for a server, refreshed when it expires. Asks nobody: without a valid sign-in the server
@@ -64,7 +64,7 @@ async function renew(found: SignIn, refreshToken: string): Promise<SignIn | 'ref
       clientInformation: client,
       refreshToken,
       ...(resource !== undefined && { resource }),
-      fetchFn: signInFetch(url, AbortSignal.timeout(mostMs)),
+      fetchFn: signInFetch(url, AbortSignal.timeout(maxMs)),
     })
     const { expires_in: seconds } = tokens
     const { expiresAtMs: _, ...rest } = found

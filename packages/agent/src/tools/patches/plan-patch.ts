@@ -159,7 +159,7 @@ async function isLinkAt(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true
 }
 
-const mostLines = 12
+const maxLines = 12
 const lineCharacters = 200
 const snippetCharacters = 2000
 /** Longer texts are not searched: it would take seconds. */
@@ -170,6 +170,6 @@ function nearestLines(fileText: string, oldLines: readonly string[]): string {
   const lines = fileText.split(/\r?\n/)
   const found = closestLines(lines, oldLines)
   if (found === undefined) return ''
-  const excerpt = lines.slice(found.line, found.line + Math.min(oldLines.length, mostLines))
+  const excerpt = lines.slice(found.line, found.line + Math.min(oldLines.length, maxLines))
   return headOf(numberedLines(excerpt, found.line + 1, lineCharacters), snippetCharacters)
 }

@@ -5,14 +5,14 @@ import { blockedTasks, openBlockers, type Task, type TaskList } from './task-lis
 const longestSubject = 200
 const longestText = 10_000
 /** Maximum number of ids in an error. */
-const mostIds = 50
+const maxIds = 50
 
 const shortSubject = (subject: string): string => headOf(subject, longestSubject)
 
 /** `#1, #2, #3`; the first 50 if there are more. */
 function idList(ids: readonly string[]): string {
-  const shown = ids.slice(0, mostIds).map((id) => `#${id}`)
-  return shown.join(', ') + (ids.length > mostIds ? ` and ${ids.length - mostIds} more` : '')
+  const shown = ids.slice(0, maxIds).map((id) => `#${id}`)
+  return shown.join(', ') + (ids.length > maxIds ? ` and ${ids.length - maxIds} more` : '')
 }
 
 // Results.

@@ -35,7 +35,7 @@ import {
   unknownTasks,
 } from './task-list-texts.ts'
 
-const mostTasks = 200
+const maxTasks = 200
 
 // Spec R-TODO-3.
 /**
@@ -58,7 +58,7 @@ function createTaskCreateTool(): Tool<TaskCreateInput> {
     ...oneAfterAnother,
     execute(input, context) {
       const list = taskListAt(context)
-      if (list.tasks.length >= mostTasks) return errorResult(fullTaskList(mostTasks))
+      if (list.tasks.length >= maxTasks) return errorResult(fullTaskList(maxTasks))
       const task = createdTask(list, input)
       const { id, subject, description } = task
       const details = { task: { id, subject, ...(description !== '' && { description }) } }

@@ -19,7 +19,7 @@ import {
 } from './wait-texts.ts'
 
 /** Time limit of one run: a run that hangs is killed, and counts as not yet met. */
-const mostRunMs = 30_000
+const maxRunMs = 30_000
 /** Time between two runs if the call does not say: short at first. */
 const [shortestMs, longestMs] = [5_000, 30_000]
 
@@ -142,7 +142,7 @@ class Runs {
       const timer = setTimeout(() => {
         isLate = true
         endNow()
-      }, mostRunMs)
+      }, maxRunMs)
       signal.addEventListener('abort', endNow, { once: true })
       if (signal.aborted) endNow()
       const end = await shell.ended
@@ -166,7 +166,7 @@ class Runs {
 }
 
 function howOf({ end, isLate }: Run): Parameters<typeof lastRun>[0] {
-  if (isLate) return { kind: 'late', seconds: mostRunMs / 1_000 }
+  if (isLate) return { kind: 'late', seconds: maxRunMs / 1_000 }
   if (end.kind === 'exited') return { kind: 'exited', exitCode: end.exitCode }
   return { kind: end.kind === 'not started' ? 'not started' : 'signal', detail: end.detail }
 }

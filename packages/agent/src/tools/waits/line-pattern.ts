@@ -14,7 +14,7 @@ export interface LinePattern {
 const longestLine = 2_000
 const longestProblem = 500
 /** No search takes that long; a ripgrep that hangs is killed. */
-const mostMs = 10_000
+const maxMs = 10_000
 
 /** Compiles a pattern as in Grep, or returns what is wrong with it. */
 export async function linePatternOf(pattern: string): Promise<LinePattern | { readonly problem: string }> {
@@ -50,7 +50,7 @@ function searchIn(
 ): Promise<{ readonly line?: string; readonly problem?: string }> {
   return new Promise((resolve) => {
     const child = spawn(program, [...options, '-e', pattern, '-'], { stdio: ['pipe', 'pipe', 'pipe'] })
-    const timer = setTimeout(() => child.kill('SIGKILL'), mostMs)
+    const timer = setTimeout(() => child.kill('SIGKILL'), maxMs)
     let [found, problems] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => (found = headOf(found + chunk.toString(), longestLine)))
     child.stderr.on('data', (chunk: Buffer) => (problems = headOf(problems + chunk.toString(), 10 * longestProblem)))
@@ -76,7 +76,7 @@ function problemIn(problems: string): string {
   return headOf(error ?? (problems.replace(/^rg: /, '').trim() || patternProblems.tooSlow), longestProblem)
 }
 
-const mostWaiting = 8 * 1024 * 1024
+const maxWaiting = 8 * 1024 * 1024
 const longestOpenLine = 64 * 1024
 
 /** Searches streamed text for a line. Text that arrives quickly is searched in batches. */
@@ -101,7 +101,7 @@ export class LineSearch {
   add(text: string): void {
     if (this.#isOver || text === '') return
     // If text arrives faster than it can be searched, the newest part counts.
-    this.#waiting = (this.#waiting + text).slice(-mostWaiting)
+    this.#waiting = (this.#waiting + text).slice(-maxWaiting)
     this.#timer ??= setTimeout(() => void this.#look(), this.#looking === undefined ? 20 : this.#pattern.everyMs)
   }
 

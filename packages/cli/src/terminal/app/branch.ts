@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 const freshMs = 2_000
 
 /** No path or branch name is longer. */
-const mostBytes = 8 * 1024
+const maxBytes = 8 * 1024
 
 /** Returns a function that reads the branch of a folder; '' without a repository. */
 export function branchReader(cwd: string, now: () => number): () => string {
@@ -43,7 +43,7 @@ function gitFolder(cwd: string): string {
 }
 
 /**
- * Reads at most `mostBytes` of a regular file. The owner of the folder may have put a pipe or device there,
+ * Reads at most `maxBytes` of a regular file. The owner of the folder may have put a pipe or device there,
  * and reading it could block forever.
  */
 function beginningOf(path: string): string {
@@ -52,8 +52,8 @@ function beginningOf(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!fstatSync(file).isFile()) return ''
-    const bytes = Buffer.alloc(mostBytes)
-    return bytes.toString('utf8', 0, readSync(file, bytes, 0, mostBytes, 0))
+    const bytes = Buffer.alloc(maxBytes)
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, maxBytes, 0))
   } finally {
     closeSync(file)
   }

@@ -37,7 +37,7 @@ interface Options {
 }
 
 /** How many of the last entries of an earlier conversation are printed. */
-const mostBefore = 40
+const maxBefore = 40
 
 export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
   let view: StreamView | undefined
@@ -70,12 +70,12 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       view = shown
       awaited = followAwaitedReply(now)
       offeredActions = []
-      if (before.length > mostBefore)
-        print({ render: () => [style.dim(`(${before.length - mostBefore} earlier parts: Ctrl+O)`)] })
+      if (before.length > maxBefore)
+        print({ render: () => [style.dim(`(${before.length - maxBefore} earlier parts: Ctrl+O)`)] })
       // All entries are processed, because the last ones may refer to earlier ones.
       for (const [index, entry] of before.entries()) {
         const blocks = shown.see({ type: 'loop', event: { type: 'message', entry } })
-        if (index >= before.length - mostBefore) blocks.forEach(print)
+        if (index >= before.length - maxBefore) blocks.forEach(print)
       }
       const offer = (ending: EndingShown): void => {
         print(ending.block)

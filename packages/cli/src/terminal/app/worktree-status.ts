@@ -47,7 +47,7 @@ export function watchWorktree(cwd: string, env: NodeJS.ProcessEnv, changed: () =
   }
 }
 
-const limits = { timeoutMs: 3_000, mostBytes: 64 * 1024 }
+const limits = { timeoutMs: 3_000, maxBytes: 64 * 1024 }
 
 /** Whether git reports uncommitted changes. False if it reports nothing. */
 async function hasUncommitted(cwd: string, env: NodeJS.ProcessEnv): Promise<boolean> {

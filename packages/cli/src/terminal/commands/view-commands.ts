@@ -38,7 +38,7 @@ const history: Command = {
   },
 }
 
-const diffLimits = { mostBytes: 2_000_000, timeoutMs: 10_000 }
+const diffLimits = { maxBytes: 2_000_000, timeoutMs: 10_000 }
 
 const diff: Command = {
   description: 'Show the changes since the last commit',

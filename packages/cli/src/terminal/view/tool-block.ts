@@ -14,7 +14,7 @@ export interface ToolCallShown extends ToolResultShown {
 
 /** Shorter durations are not shown. */
 const shownDurationMs = 3_000
-const mostCommandLines = 3
+const maxCommandLines = 3
 
 /** `⏺ Read src/main.ts (142 lines)`, and the relevant part of the result below it (spec R-TERM-21). */
 export function toolBlock(call: ToolCallShown, style: Style): Block {
@@ -39,7 +39,7 @@ export function headLines(
   const room = width - columnsOf(first)
   const shownFigure = displayLine(figure, Math.max(1, width - 2))
   if (room < 8) return [`${mark} ${style.bold(displayLine(name, width - 2))}`]
-  const lines = about === '' ? [] : headOfLines(foldedLines(about, room), mostCommandLines, room)
+  const lines = about === '' ? [] : headOfLines(foldedLines(about, room), maxCommandLines, room)
   const last = lines.at(-1) ?? ''
   const hasRoom = columnsOf(last) + 1 + columnsOf(shownFigure) <= room
   const withFigure =
