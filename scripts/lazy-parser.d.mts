@@ -1,3 +1,3 @@
 import type { Plugin } from 'esbuild'
 
-export function lazyParser(): Plugin
+export function lazyParser(modules?: Readonly<Record<string, string>>): Plugin

@@ -1,48 +1,52 @@
 import { dirname, join } from 'node:path'
 
-const file = 'shell-parser.cjs'
+/** Packages by name: the file that each becomes, and what is imported of it. Another name would be an error when the bundle is made. */
+const parsers = {
+  // A sixth of the code that a run would load; many runs judge no command.
+  unbash: { file: 'shell-parser.cjs', names: ['parse', 'forEachChild'] },
+  // Only what changes a settings file or a notebook needs it.
+  'jsonc-parser': { file: 'json-parser.cjs', names: ['parse', 'parseTree'] },
+}
 
 /**
- * For a bundle that is not written at once. The parser of shell commands becomes a file of its own, loaded when the first command is judged. It is a sixth of the code that a run
- * would load, and many runs judge no command. `import()` is not possible because rules answer synchronously; `require` of a CommonJS file works on every Node.
+ * For a bundle that is not written at once. These parsers become files of their own, each loaded at its first call. `import()` is not possible because their callers answer
+ * synchronously; `require` of a CommonJS file works on every Node.
+ * @param {Readonly<Record<string, string>>} modules the module to bundle in place of a package
  */
-export function lazyParser() {
+export function lazyParser(modules = {}) {
   return {
     name: 'lazy-parser',
     setup(build) {
-      let parser
-      build.onResolve({ filter: /^unbash$/ }, ({ path, resolveDir }) => ({
+      const built = new Map()
+      build.onResolve({ filter: /^(?:unbash|jsonc-parser)$/ }, ({ path, resolveDir }) => ({
         path,
         namespace: 'lazy',
         pluginData: resolveDir,
         sideEffects: false,
       }))
-      build.onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ pluginData: resolveDir }) => {
-        parser ??= build.esbuild.build({
-          stdin: { contents: `export { ${names.join(', ')} } from 'unbash'`, resolveDir },
-          bundle: true,
-          write: false,
-          format: 'cjs',
-          platform: 'node',
-          target: 'node20.19',
-        })
-        await parser
-        return { contents: loader, resolveDir }
+      build.onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path, pluginData: resolveDir }) => {
+        const { file, names } = parsers[path]
+        if (!built.has(file)) {
+          const contents = `export { ${names.join(', ')} } from '${modules[path] ?? path}'`
+          built.set(file, build.esbuild.build({ stdin: { contents, resolveDir }, ...lazyFile }))
+        }
+        await built.get(file)
+        return { contents: loaderOf(file, names), resolveDir }
       })
       build.onEnd(async ({ outputFiles }) => {
-        if (parser === undefined) return
-        const [{ text }] = (await parser).outputFiles
-        for (const user of outputFiles.filter((output) => output.text.includes(`"./${file}"`)))
-          outputFiles.push({ path: join(dirname(user.path), file), text, contents: new TextEncoder().encode(text) })
+        for (const [file, building] of built) {
+          const [{ text }] = (await building).outputFiles
+          for (const user of outputFiles.filter((output) => output.text.includes(`"./${file}"`)))
+            outputFiles.push({ path: join(dirname(user.path), file), text, contents: new TextEncoder().encode(text) })
+        }
       })
     },
   }
 }
 
-/** The names that are imported from it. Another name would be an error when the bundle is made. */
-const names = ['parse', 'forEachChild']
+const lazyFile = { bundle: true, write: false, format: 'cjs', platform: 'node', target: 'node20.19' }
 
-const loader = `
+const loaderOf = (file, names) => `
 import { createRequire as requireFrom } from 'node:module'
 let parser
 const whole = () => (parser ??= requireFrom(import.meta.url)("./${file}"))

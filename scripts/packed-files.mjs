@@ -66,7 +66,7 @@ export const packedFiles = {
       // Licenses of the bundled packages.
       /^dist\/notices\.txt$/,
       /^dist\/inspector\/page\.(?:js|css)$/,
-      /^dist\/chunks\/(?:[a-z-]+-[A-Z\d]{8}|shell-parser)\.cjs$/,
+      /^dist\/chunks\/(?:[a-z-]+-[A-Z\d]{8}|(?:json|shell)-parser)\.cjs$/,
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/start.cjs',

@@ -46,6 +46,10 @@ const sources = Object.fromEntries(
     .toSorted(([one], [other]) => other.length - one.length),
 )
 
+/** ES modules in place of CommonJS builds that do not fit: a chunk with that of `yaml` has only a default export, and that of `jsonc-parser` hides its imports. */
+const esModules = { yaml: fileURLToPath(new URL('node_modules/yaml/browser/index.js', root)) }
+const lazyModules = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
+
 const storeFile = fileURLToPath(new URL('.tmp/program-bundle.json', root))
 
 /** What the program depends on besides its inputs: how it is bundled, and which packages are installed. */
@@ -94,9 +98,8 @@ export async function programBundle(outdir) {
     logOverride: { 'ignored-bare-import': 'silent' },
     // ripgrep finds its binary next to its own file. The others are optional peers: sharp has binaries of its own, and only clusters use restate.
     external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
-    // Its CommonJS build hides its imports from a bundler.
-    alias: { ...sources, 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
+    alias: { ...sources, ...esModules },
+    plugins: [lazyParser(lazyModules), lazyGraphemes(), openTelemetryModules()],
     // CommonJS packages inside an ES module still call require().
     banner: { js: banner.trimEnd() },
   })

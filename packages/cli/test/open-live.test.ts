@@ -267,7 +267,7 @@ describe('bypassPermissions is a mode of the session', () => {
     expect(session.snapshot.permissionModes.includes(bypass)).toBe(isOffered)
     session.set({ permissionMode: 'plan' })
     const refusal = refusedWith(() => session.set({ permissionMode: bypass }))
-    expect([session.snapshot.permissionMode, refusal.includes(`There is no permission mode ${bypass}`)]).toEqual([
+    expect([session.snapshot.permissionMode, refusal.includes(`Unknown permission mode ${bypass}`)]).toEqual([
       isOffered ? bypass : 'plan',
       !isOffered,
     ])

@@ -106,14 +106,14 @@ describe.skipIf(means === undefined)(
     test.each([
       // Its writes are visible before it runs.
       ['echo x > made', /^(?!.*tried)/],
-      ['bash append.sh', /It was tried.*: it writes \/.*script\.sh\.$/],
-      ['bash touch.sh', /It was tried.*: it writes \/.*made\.$/],
-      ['bash rights.sh', /It was tried.*: it writes \/.*script\.sh\.$/],
-      ['bash left.sh', /It was tried.*: it left processes running\.$/],
-      ['bash end.sh', /It was tried.*: it ended its own shell\.$/],
+      ['bash append.sh', /A trial without effects did not settle it.*: it writes \/.*script\.sh\.$/],
+      ['bash touch.sh', /A trial without effects did not settle it.*: it writes \/.*made\.$/],
+      ['bash rights.sh', /A trial without effects did not settle it.*: it writes \/.*script\.sh\.$/],
+      ['bash left.sh', /A trial without effects did not settle it.*: it left processes running\.$/],
+      ['bash end.sh', /A trial without effects did not settle it.*: it ended its own shell\.$/],
       [
         'python3 -c "import socket; socket.create_connection((\'192.0.2.1\', 80), 1)"',
-        /It was tried.*: it needs the network\.$/,
+        /A trial without effects did not settle it.*: it needs the network\.$/,
       ],
     ])('asks when %s has, or may have, effects, and leaves nothing of them', async (command, message) => {
       const session = openSession()
@@ -207,7 +207,7 @@ describe.skipIf(means === undefined)(
       const line = "python3 -c \"print(open('secr' + 'et').read())\""
       expect(await session.decide(line)).toMatchObject({
         behavior: 'ask',
-        message: expect.stringMatching(/It was tried .*refused/),
+        message: expect.stringMatching(/A trial without effects did not settle it.*refused/),
       })
     })
 

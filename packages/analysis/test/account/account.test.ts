@@ -413,5 +413,5 @@ test('counts a turn against its limit once the model was asked', async () => {
 })
 
 test('a value that is not a record is rejected', () => {
-  expect(() => accountOf([])).toThrow('The record has no beginning')
+  expect(() => accountOf([])).toThrow('The record has no start')
 })

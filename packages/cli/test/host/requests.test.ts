@@ -93,7 +93,7 @@ test('invalid settings are rejected, and change nothing', async () => {
       { settings: { permissions: { defaultMode: 'bypassPermissions' } } },
       'without --allow-dangerously-skip-permissions',
     ],
-    ['set_permission_mode', { mode: 'auto' }, 'There is no permission mode auto'],
+    ['set_permission_mode', { mode: 'auto' }, 'Unknown permission mode auto'],
     ['set_permission_mode', {}, 'The request needs "mode", a string.'],
     ['set_model', { model: 'nonsense' }, 'nonsense'],
     ['set_max_thinking_tokens', { max_thinking_tokens: 'many' }, 'must be a whole number, or null'],

@@ -85,7 +85,7 @@ test('/compact reports that there is nothing to compact, without an error', asyn
 test('built-in instructions for the model are hidden; the same text from a hook is shown', async () => {
   const first = await startApp({ files: { 'AGENTS.md': 'Be brief.' } })
   execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd: first.cwd })
-  const says = 'Mine (reported by halting, not by the user): hooked'
+  const says = 'Mine (from halting, not by the user): hooked'
   const hooks = { UserPromptSubmit: [{ hooks: [{ type: 'command', command: `echo "${says}"` }] }] }
   const {
     terminal,

@@ -161,7 +161,7 @@ describe.skipIf(!isChromiumInstalled)('a session on the page (needs chromium)', 
       },
       { fragment },
     )
-    await page.getByText('Until all of it is read').waitFor()
+    await page.getByText('until all of it has been read').waitFor()
     await page.getByText('40 turns').waitFor()
     const numbers = async (): Promise<string> => (await page.locator('.numbers').first().textContent()) ?? ''
     expect(await numbers()).not.toMatch(/tokens|\$|call/)
@@ -182,7 +182,7 @@ describe.skipIf(!isChromiumInstalled)('a session on the page (needs chromium)', 
       })
     await expect.poll(ofEnding).toBe(true)
     await expect.poll(() => barsOn(page)).toBeGreaterThan(before * 3)
-    expect(await page.getByText('Until all of it is read').count()).toBe(0)
+    expect(await page.getByText('until all of it has been read').count()).toBe(0)
     expect(await numbers()).toMatch(/tokens, \$/)
   })
 
