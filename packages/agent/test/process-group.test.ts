@@ -59,7 +59,7 @@ describe.runIf(process.platform === 'linux')('ending a command', () => {
     expect(await Promise.race([end, Promise.resolve('still running')])).toBe('SIGKILL')
   })
 
-  test('kills it even while the program exits', async () => {
+  test('kills these processes even while the program exits', async () => {
     const group = await stubborn()
     const end = startsBeforeKill(group.mark)
     killGroup(group)
