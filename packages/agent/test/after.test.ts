@@ -43,7 +43,7 @@ test.each([
   expect(suggestionOf(answer)).toBe(suggestion)
 })
 
-test('shows the model shortened texts without tool results, and no text closes the frame', async () => {
+test('sends the model shortened texts without tool results, and no text can close the frame around them', async () => {
   const secret = 'the contents of a file'
   const tool = { name: 'Look', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => secret } as const // prettier-ignore
   const long = 'y'.repeat(1e5)
@@ -67,7 +67,7 @@ test('shows the model shortened texts without tool results, and no text closes t
   expect(model.requests[2]?.tools).toEqual([])
 })
 
-test('suggests nothing when nothing follows', async () => {
+test('suggests nothing when the model sees no next step', async () => {
   const engine = new QueryEngine({ model: scriptedModel(['Done.', 'NONE']), clock: createFakeClock() })
   await all(engine.submit('Fix it.'))
   const messages: SdkMessage[] = []
@@ -75,7 +75,7 @@ test('suggests nothing when nothing follows', async () => {
   expect(messages).toMatchObject([{ subtype: 'stage_ended', reason: 'skipped', num_turns: 1 }])
 })
 
-test('ends stages with the coding agent, and their end is on disk', async () => {
+test('ends stages when the coding agent ends, and records their end on disk', async () => {
   const cwd = join(base, 'project')
   const env = { HOME: base, PATH: process.env['PATH'] }
   const model = scriptedModel(['Done.', { hang: true }])

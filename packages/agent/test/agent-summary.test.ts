@@ -39,7 +39,7 @@ async function working(turns: number, ms: number, more: Partial<RunOptions> = {}
   return { summaries, summed, terminal }
 }
 
-test('summarizes once in about 30 s of work what was done by then', async () => {
+test('summarizes the progress about once in 30 s of work', async () => {
   const { summaries, summed, terminal } = await working(8, 10_000)
   expect([summaries, terminal.reason]).toEqual([['Looking for the 1. time', 'Looking for the 2. time'], 'completed'])
   expect(summed[0]).toContain('Wait')
@@ -58,7 +58,7 @@ test('lets the agent continue without a summary when the budget has no room for 
   expect([summaries, summed, terminal.reason]).toEqual([[], [], 'completed'])
 })
 
-test('counts its cost in the figures of the run', async () => {
+test('includes the cost of a summary in the figures of the run', async () => {
   const prices: NonNullable<RunOptions['prices']> = { cost: () => 0.01, worstCase: () => 0.01 }
   const without = (await working(8, 10_000, { prices, hooks: [] })).terminal.costUsd
   expect((await working(8, 10_000, { prices })).terminal.costUsd - without).toBeCloseTo(0.02)

@@ -112,7 +112,7 @@ describe('the Agent tool', () => {
     ['a pattern of a server', { tools: ['mcp__web__*'] }, ['mcp__web__get']],
     ['all', { tools: ['*'], disallowedTools: ['Bash', 'mcp__git', 'Agent'] }, ['Read', 'Edit', 'mcp__web__get']],
     ['none', { tools: [] }, []],
-  ])('gives it %s of the tools of its parent', (_what, more, tools) => {
+  ])('gives an agent %s of the tools of its parent', (_what, more, tools) => {
     expect(spawned([definition(more)]).tools).toEqual(tools)
   })
 
@@ -141,7 +141,7 @@ describe('the Agent tool', () => {
     expect(() => spawned([definition(more)])).toThrow(message)
   })
 
-  test('gives it its prompt, its turns and its rules', () => {
+  test('gives an agent its prompt, its maximum number of turns and its rules', () => {
     const strict = definition({ maxTurns: 4, disallowedTools: ['Bash(git push:*)', 'Edit'] })
     expect(spawned([strict])).toMatchObject({
       system: expect.stringMatching(/^You review\.\n\n/),
@@ -152,14 +152,14 @@ describe('the Agent tool', () => {
     })
   })
 
-  test('never cuts a character of its description in half: a service would refuse each request with it', () => {
+  test('never truncates a description in the middle of a character, since services refuse requests with half a character', () => {
     const long = definition({ description: `${'x'.repeat(499)}\u{1F600} and more` })
     const { description } = createAgentTool({ definitions: [long], mode: () => 'default' })
     expect(description).not.toMatch(/\p{Cs}/u)
     expect(skillList([{ ...touchy, description: `${'x'.repeat(299)}\u{1F600}` }])).not.toMatch(/\p{Cs}/u)
   })
 
-  test('gives it its limits', () => {
+  test('gives an agent its own limits', () => {
     const limits = { maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 600_000 }
     expect(spawned([definition(limits)])).toMatchObject(limits)
     const former = { ...definition(), maxTokens: 100_000 }
@@ -493,7 +493,7 @@ async function ranIn({ workspace, options }: World): Promise<void> {
   await workspace.dispose()
 }
 
-test('opens for each of several parallel agents with equal call ids what was judged for itself (R-PLACE-2)', async () => {
+test('opens for each of several parallel agents with equal call ids the path that was judged for this agent (R-PLACE-2)', async () => {
   const writing = (file: string): ScriptedReply => ({
     toolCalls: [{ id: 'call_0', name: 'Write', input: { file_path: join(cwd, file), content: file } }],
   })
@@ -518,7 +518,7 @@ test('opens for each of several parallel agents with equal call ids what was jud
   expect(['a.txt', 'b.txt'].map((file) => existsSync(join(cwd, file)))).toEqual([true, true])
 })
 
-test('opens the other path of a call whose path was changed (R-PLACE-2)', async () => {
+test('opens the new path of a call whose path was changed (R-PLACE-2)', async () => {
   const write = (file: string) => ({ file_path: join(cwd, file), content: 'x' })
   const made = world({ go: [uses('Write', write('asked.txt')), 'done'] }, { whenAsked: 'ask' })
   const canUseTool: RunOptions['canUseTool'] = async () => ({ behavior: 'allow', updatedInput: write('other.txt') })

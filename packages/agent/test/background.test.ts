@@ -158,7 +158,7 @@ describe('the end of a background command', () => {
     ])
   })
 
-  test('nothing in a command ends its quotes, reverses text, or is half a character', async () => {
+  test('a shown command contains nothing that ends its quotes, reverses text, or is half a character', async () => {
     const { use } = codingTools()
     const shown = async (command: string): Promise<unknown> =>
       (await use('Bash', inBackground(command))).output.tasks?.map(
@@ -234,7 +234,7 @@ describe('when the run ends', () => {
     },
   )
 
-  test('keep: all of it lives on, and is reported with how to end it', async () => {
+  test('keep: all processes continue, and are reported with how to end them', async () => {
     const { workspace, ids } = await twoRunning()
     const background = backgroundOf(workspace, { atEnd: 'keep' })
     const [task, rest] = background.leave('ended')
@@ -248,7 +248,7 @@ describe('when the run ends', () => {
     expect(ids.map(runs)).toEqual([true, true])
   })
 
-  test.each([['keep'], ['wait']] as const)('%s: an abort ends all of it', async (atEnd) => {
+  test.each([['keep'], ['wait']] as const)('%s: an abort ends all processes', async (atEnd) => {
     const { workspace, ids } = await twoRunning()
     expect(
       backgroundOf(workspace, { atEnd })
@@ -260,7 +260,7 @@ describe('when the run ends', () => {
     expect(ids.map(runs)).toEqual([false, false])
   })
 
-  test('keep: confined commands cannot live on, and are reported as stopped', async () => {
+  test('keep: confined commands cannot continue, and are reported as stopped', async () => {
     const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
     const held = {
       holds: () => true,
@@ -344,7 +344,7 @@ describe('when the run ends', () => {
     test.each([
       ['a command', `${server} & while [ ! -e server.pid ]; do sleep 0.02; done`, false],
       ['a command in the background', `${server} & exec sleep 1000`, true],
-    ] as const)('from %s lives on and may write; it is reported', async (_from, command, isInBackground) => {
+    ] as const)('from %s continues, may write, and is reported', async (_from, command, isInBackground) => {
       const { workspace, id, cwd } = await detached(command, isInBackground)
       const left = backgroundOf(workspace).leave('ended')
       expect(left.at(-1)).toMatchObject({ id: null, how: 'kept' })
@@ -372,7 +372,7 @@ describe('when the run ends', () => {
   })
 })
 
-test('a tool that takes long reports its elapsed time until it ends', async () => {
+test('a slow tool reports its elapsed time until it ends', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const received: unknown[] = []

@@ -263,7 +263,7 @@ async function programLeaving(command: string, cwd: string): Promise<void> {
 }
 
 describe('a background grandchild does not block the call', () => {
-  test('returns when the shell has ended; the grandchild lives on and may write', async () => {
+  test('returns when the shell has ended; the grandchild continues and may write', async () => {
     const { use, cwd } = codingTools()
     const result = await use('Bash', {
       command: `(while [ ! -e go ]; do sleep 0.02; done; echo late; echo done > wrote) & echo $! > child.pid; echo ready`,
@@ -313,14 +313,14 @@ describe('the working directory persists between calls', () => {
     expect(workspace.shellDirectory).toBe(cwd)
   })
 
-  test('treats a link that leads outside as outside', async () => {
+  test('treats a link that leads outside the workspace as outside', async () => {
     const { use, cwd, workspace } = codingTools()
     symlinkSync('/', join(cwd, 'link'))
     await use('Bash', { command: 'cd link' })
     expect(workspace.shellDirectory).toBe(cwd)
   })
 
-  test('treats an additional directory as inside', async () => {
+  test('treats an additional directory as part of the workspace', async () => {
     const other = temporaryFolder()
     const { use, workspace } = codingTools({}, { additionalDirectories: [other] })
     await use('Bash', { command: `cd ${other}` })
@@ -394,7 +394,7 @@ describe('the working directory persists between calls', () => {
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd })
   })
 
-  test('survives: commands written for it do not run in the root, then the shell is there', async () => {
+  test('commands for a removed shell directory do not run in the root, and then the shell moves to the root', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))
     await use('Bash', { command: 'cd gone' })
@@ -413,7 +413,7 @@ describe('the working directory persists between calls', () => {
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
   })
 
-  test('leaves descriptor 3 to the command', async () => {
+  test('does not use descriptor 3 of the command', async () => {
     const { use, cwd } = codingTools()
     const free = await use('Bash', { command: '{ : >&3; } 2>/dev/null && echo taken || echo free' })
     expect(free.text).toBe('free')

@@ -37,7 +37,7 @@ describe('BoundedOutput', () => {
     )
   })
 
-  test('never cuts a character in half', () => {
+  test('never splits a character', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 400 }), (limit, count) => {
         const output = new BoundedOutput(limit)

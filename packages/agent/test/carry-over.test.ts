@@ -101,7 +101,7 @@ describe('files', () => {
     ])
   })
 
-  test('are shown around the last viewed place if long, and all within the limit', async () => {
+  test('are shown around the last viewed lines if they are long, and all files fit the limit', async () => {
     const harness = codingTools()
     const lines = Array.from({ length: 3_000 }, (_, index) => `line ${index + 1} of a long file`)
     for (const name of ['first.txt', 'second.txt', 'third.txt', 'fourth.txt']) {

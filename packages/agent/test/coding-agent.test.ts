@@ -223,7 +223,7 @@ describe('the session (R-LIB-5)', () => {
     }
   })
 
-  test('leaves nothing if nothing began or if it is not stored', async () => {
+  test('leaves no file if no run started or if sessions are not stored', async () => {
     const { builder } = await open([])
     await builder.engine()
     await builder.dispose()
@@ -295,7 +295,7 @@ describe('the session (R-LIB-5)', () => {
     [{ settings: { permissions: { deny: [1] } } }, 'deny'],
     [{ mcpServers: { x: { type: 'stdio', command: '' } } }, 'each with a command, a url or an instance'],
     [{ cwd: '' }, 'cwd must be an existing folder'],
-  ])('that cannot be opened says why: %j', async (options, words) => {
+  ])('that cannot be opened reports the reason: %j', async (options, words) => {
     await expect(open([], options)).rejects.toThrow(
       expect.objectContaining({ code: 'configuration', message: expect.stringContaining(words) }),
     )
@@ -351,7 +351,7 @@ test('starts subagents of files and options, with the rules of the session', asy
   expect(none.model.requests[0]?.tools.some(({ name }) => name === 'Agent')).toBe(false)
 })
 
-test('notes a session store of the settings, and rejects one of the environment', async () => {
+test('reports a session store of the settings in a note, and rejects one of the environment', async () => {
   mkdirSync(join(home, '.halting'))
   writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ sessionStore: 'sqlite:~/halting.db' }))
   expect((await open(['done'])).builder.notes).toEqual([

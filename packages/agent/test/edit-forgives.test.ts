@@ -28,7 +28,7 @@ async function miss(content: string, old: string): Promise<string> {
 
 const program = 'function first() {\n\treturn "one"\n}\n\nfunction second() {\n\treturn “two”\n}\n'
 
-describe('a missing text is reported with the nearest place and the difference', () => {
+describe('a missing text is reported with the most similar lines and the difference', () => {
   const cases: readonly (readonly [string, string, string, readonly string[]])[] = [
     ['spaces for a tab', program, '{\n    return "one"\n}', ['lines 1 to 3. It differs in white space.', '     2\t\treturn "one"', 'Line 2: the file has "\\treturn \\"one\\"", old_string has "    return \\"one\\"".']], // prettier-ignore
     ['space at the end of a line', 'a = 1  \nb = 2\n', 'a = 1\nb = 2', ['lines 1 to 2. It differs in white space', 'Line 1: the file has "a = 1  ", old_string has "a = 1".']], // prettier-ignore

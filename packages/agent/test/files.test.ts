@@ -164,14 +164,14 @@ describe('an input whose meaning is clear is accepted', () => {
     expect([read.isError, read.text.slice(0, text.length)]).toEqual([false, text])
   })
 
-  test('words for yes and no, a choice in capitals, an empty text for no answer', async () => {
+  test('accepts words for yes and no, a choice in capitals, and an empty text for no answer', async () => {
     const { use, cwd } = codingTools()
     writeFileSync(join(cwd, 'three'), 'a\nB\nc\n')
     const input = { pattern: 'b', '-i': 'True', '-n': 'false', output_mode: ' Content', glob: '', path: null }
     expect(await use('Grep', input)).toMatchObject({ isError: false, text: 'three:B' })
   })
 
-  test('an ambiguous one is rejected, in one line', async () => {
+  test('rejects an ambiguous input, in one line', async () => {
     const { use } = codingTools()
     for (const offset of ['three', '1e3', '0x10', '', [], {}, true, '1.5', '99999999999999999999']) {
       const { text, isError } = await use('Read', { file_path: 'three', offset })
@@ -215,7 +215,7 @@ describe('Write', () => {
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('mine')
   })
 
-  test('does not write the mark of a secret over the secret', async () => {
+  test('does not overwrite a secret with the mark that replaces it in output', async () => {
     const secret = `gh${String()}p_Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Yabcd`
     const { use, cwd, workspace } = codingTools()
     workspace.redact = redactSecrets
@@ -279,7 +279,7 @@ describe('Write', () => {
     ).toBe(true)
   })
 
-  test('reports a folder in the way', async () => {
+  test('reports a folder at the path of the file', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'd'))
     expect(await use('Write', { file_path: 'd', content: '' })).toMatchObject({
@@ -290,7 +290,7 @@ describe('Write', () => {
 })
 
 describe('Edit', () => {
-  test('replaces one place, shows it, and returns the patch', async () => {
+  test('replaces one occurrence, shows it, and returns the patch', async () => {
     const { use, path } = await withFile('a\nb\nc\n')
     const result = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
     expect(result.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc`)

@@ -61,7 +61,7 @@ function swapping({ project, outside }: Places, times: number): { readonly ended
   return { ended: new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1))) }
 }
 
-test('a folder swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
+test('a folder that is swapped for a link while files are read, written and searched never redirects access to other files (R-PLACE-1)', async () => {
   const where = places()
   const file = join(where.project, 'a/deep/file')
   // The judged file is the one in the project, each time.
@@ -227,7 +227,7 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
     ['Edit', { old_string: 'a', new_string: 'b' }],
     ['Grep', { pattern: '.' }],
     ['Glob', { pattern: '*' }],
-  ])('%s rejects a path that leads elsewhere by then', async (name, input) => {
+  ])('%s rejects a path that leads elsewhere at the time of the call', async (name, input) => {
     const where = places()
     const permissions = createPermissions({ cwd: where.project, mode: 'acceptEdits' })
     const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
@@ -251,7 +251,7 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
   })
 })
 
-describe('At a path', () => {
+describe('The file at a path', () => {
   test('a link that existed when it was judged is followed to the judged target', async () => {
     const where = places()
     symlinkSync(join(where.project, 'a/file'), join(where.project, 'link'))
@@ -283,7 +283,7 @@ describe('At a path', () => {
     expect(readFileSync(join(where.project, 'hard'), 'utf8')).toBe('mine\n')
   })
 
-  test('folders above that can be searched but not listed are no obstacle', async () => {
+  test('parent folders that can be searched but not listed are accepted', async () => {
     const where = places()
     chmodSync(join(where.project, 'a'), 0o311)
     const { use } = codingTools({}, { cwd: where.project })

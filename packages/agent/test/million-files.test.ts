@@ -98,7 +98,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
       expect(summary?.length ?? 0).toBeLessThan(1_000)
     })
 
-    test('reports it too if git finds more than is inspected', async () => {
+    test('reports with git, too, that not everything was inspected', async () => {
       const { changes, unseen } = await kept('made-2')
       expect(unseen).toEqual(notLookedAt)
       expect(changes.length).toBeLessThan(10)

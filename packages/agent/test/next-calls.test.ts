@@ -48,7 +48,7 @@ describe.each(places)('calls that results name for files %s', (place) => {
   })
 })
 
-test.each(names)('the search for %j finds it at another place', async (name) => {
+test.each(names)('the search for %j finds it in another folder', async (name) => {
   const harness = codingTools()
   mkdirSync(join(harness.cwd, 'src'))
   writeFileSync(join(harness.cwd, 'src', `${name}.ts`), 'x\n')
@@ -62,7 +62,7 @@ test('does not retry a pattern of only wildcards at any depth', async () => {
   expect((await use('Glob', { pattern: 'none/**' })).text).not.toContain('**/**')
 })
 
-describe('a failed Edit whose place is too long to be shown whole', () => {
+describe('a failed Edit whose surrounding lines are too long to be shown completely', () => {
   const lines = Array.from({ length: 60 }, (_, index) => `  line ${index + 1}`)
   test.each([
     ['has many lines', lines],
@@ -88,7 +88,7 @@ describe('a failed Edit whose place is too long to be shown whole', () => {
   })
 })
 
-test('shows overlapping places once if an Edit matches several', async () => {
+test('shows overlapping lines once if an Edit matches several times', async () => {
   const { use, cwd } = codingTools()
   writeFileSync(join(cwd, 'a.ts'), 'a\none\none\none\nb\nc\nd\ne\nf\none\n')
   await use('Read', { file_path: 'a.ts' })

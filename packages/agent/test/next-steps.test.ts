@@ -19,7 +19,7 @@ function withFiles(files: Readonly<Record<string, string>>) {
 }
 
 describe('a result says what the next call needs', () => {
-  test('the nearest place of a failed edit can be copied into the next one without another Read', async () => {
+  test('the most similar lines of a failed edit can be copied into the next edit without another Read', async () => {
     const lines = Array.from({ length: 30 }, (_, index) => `\tconst value${index} = compute(${index})`)
     const { use } = withFiles({ 'a.ts': `${lines.join('\n')}\n` })
     await use('Read', { file_path: 'a.ts' })
@@ -31,7 +31,7 @@ describe('a result says what the next call needs', () => {
     expect(await use('Edit', next)).toMatchObject({ isError: false })
   })
 
-  test('each place of an ambiguous edit is shown with lines around it', async () => {
+  test('each match of an ambiguous edit is shown with surrounding lines', async () => {
     const { use } = withFiles({ 'a.ts': 'first()\nclose()\n\nsecond()\nclose()\n' })
     await use('Read', { file_path: 'a.ts' })
     const { text } = await use('Edit', { file_path: 'a.ts', old_string: 'close()', new_string: 'x' })
@@ -83,7 +83,7 @@ describe('a result says what the next call needs', () => {
     expect((await use('Grep', { pattern: 'x', type: 'tsx' })).text).toContain('"glob": "*.tsx"')
   })
 
-  test('a cut search continues with offset', async () => {
+  test('a truncated search continues with offset', async () => {
     const { use } = withFiles({ a: 'one\n'.repeat(10) })
     const search = { pattern: 'one', output_mode: 'content', head_limit: 4 }
     const { text } = await use('Grep', search)
@@ -92,7 +92,7 @@ describe('a result says what the next call needs', () => {
   })
 })
 
-describe('a call with other field names is the call that it means', () => {
+describe('a call with alternative field names is accepted', () => {
   test.each([
     [
       'Grep',

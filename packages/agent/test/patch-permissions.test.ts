@@ -60,7 +60,7 @@ const contextOfCall = {
 
 const fine = [sections.add('ok/one'), sections.update('ok/two')]
 
-describe.each(kinds)('one file of a patch (%s) decides about all of it', (kind) => {
+describe.each(kinds)('one file of a patch (%s) decides about the whole patch', (kind) => {
   const places = [0, 1, 2]
   const patches = (path: string): readonly unknown[] =>
     places.map((at) => patchOf(...fine.toSpliced(at, 0, sections[kind](path))))
@@ -104,7 +104,7 @@ describe.each(kinds)('one file of a patch (%s) decides about all of it', (kind) 
     for (const patch of patches('ok/file')) expect(planning.behavior(patch)).toBe('deny')
   })
 
-  test('links: both ends count', () => {
+  test('rules apply to both ends of a link', () => {
     const cwd = temporaryFolder()
     mkdirSync(join(cwd, 'secret'))
     writeFileSync(join(cwd, 'secret/file'), 'x')

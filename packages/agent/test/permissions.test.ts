@@ -46,7 +46,7 @@ function otherTool(name: string): AnyTool {
 }
 
 describe('allowed without any rule', () => {
-  test('reading inside the directories, and nothing that changes', () => {
+  test('reading inside the working directories, but no changes', () => {
     const other = temporaryFolder()
     const { decide, cwd } = asker({ additionalDirectories: [other] })
     const behaviors = [
@@ -236,7 +236,7 @@ describe('allow rules', () => {
     expect(asker({ allow: ['Bash'], deny: ['Bash(rm *)'] }).bash('$X "unterminated')).toBe('ask')
   })
 
-  test('for paths: each form of pattern is relative to its own place', () => {
+  test('for paths: each form of pattern is relative to its own base folder', () => {
     const project = temporaryFolder()
     const cwd = join(project, 'packages')
     mkdirSync(join(cwd, 'src'), { recursive: true })
@@ -337,7 +337,7 @@ describe('deny rules win', () => {
     expect(asker({ deny: ['Bash(rm *)'], allow: ['Bash'] }).bash(command)).toBe('deny')
   })
 
-  test('and do not match what only looks similar', () => {
+  test('do not match commands that only look similar', () => {
     const { bash } = asker({ deny: ['Bash(rm *)'], allow: ['Bash'] })
     for (const command of ['echo rm x', 'git commit -m "rm x"', 'rmdir x', "cat <<'EOF'\n$(rm x)\nEOF", 'npm rm x']) {
       expect([command, bash(command)]).toEqual([command, 'allow'])
@@ -438,7 +438,7 @@ describe('links', () => {
     expect(onlyNear.decide('Edit', { file_path: 'out' }).behavior).toBe('ask')
   })
 
-  test('a working directory reached through a link is the same place', () => {
+  test('a working directory that is reached through a link is the same directory', () => {
     const real = temporaryFolder()
     const cwd = join(temporaryFolder(), 'link')
     symlinkSync(real, cwd)

@@ -101,7 +101,7 @@ describe('does not ask about an impossible change, and gives the model the reaso
     expect(results.at(-1)).toContain('has changed since you read it')
   })
 
-  test('gives the reason even if nobody can be asked, and not a denial that a rule would lift', async () => {
+  test('gives this reason even if nobody can be asked, instead of a denial that suggests a rule', async () => {
     for (const options of [{ whenAsked: 'deny' }, { mode: 'dontAsk' }] as const) {
       const { results, denials } = await calling([edit('none.txt', 'two'), write('new.txt')], options, files())
       expect(results[0]).toContain('does not exist')
@@ -109,7 +109,7 @@ describe('does not ask about an impossible change, and gives the model the reaso
     }
   })
 
-  test('even if a rule asks', async () => {
+  test('gives this reason even if an ask rule applies', async () => {
     const { asked, denials } = await calling([write('a.txt')], { ask: ['Edit'] }, files())
     expect([asked, denials]).toEqual([[], []])
   })

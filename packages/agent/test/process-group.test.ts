@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { endGroup, killGroup, markVariable, type ProcessGroup, processMoment } from '../src/tools/process-group.ts'
+import { endGroup, killGroup, markVariable, type ProcessGroup, processScanStart } from '../src/tools/process-group.ts'
 import { ProcessTable } from '../src/tools/process-table.ts'
 
 const started: ChildProcess[] = []
@@ -30,7 +30,7 @@ function start(script: string, mark: string): ChildProcess {
 /** A command that ignores SIGTERM. */
 async function stubborn(): Promise<ProcessGroup> {
   const mark = newMark()
-  const moment = processMoment()
+  const moment = processScanStart()
   const shell = start('trap "" TERM; echo; exec sleep 1000', mark)
   if (shell.stdout !== null) await once(shell.stdout, 'data')
   return { groupId: shell.pid ?? 0, mark, knownBy: 'group', started: moment }
@@ -59,7 +59,7 @@ describe.runIf(process.platform === 'linux')('ending a command', () => {
     expect(await Promise.race([end, Promise.resolve('still running')])).toBe('SIGKILL')
   })
 
-  test('kills it even while the program exits', async () => {
+  test('kills these processes even while the program exits', async () => {
     const group = await stubborn()
     const end = startsBeforeKill(group.mark)
     killGroup(group)

@@ -93,7 +93,7 @@ test('removes an authorization of only letters', () => {
 })
 
 test.each(['Authorization: Bearer ', 'x-api-key: ', 'aws_secret_access_key=', 'session_token='])(
-  'removes what %s names after an escape',
+  'removes a secret that %s names after an escape sequence',
   (name) => expect(isLeaked(redactSecrets(`a\\n${name}${body}`))).toBe(false),
 )
 
@@ -232,7 +232,7 @@ test('leaves code about secrets that contains none', () => {
   for (const text of code) expect(redactSecrets(text)).toBe(text)
 })
 
-test('removes a private key that is cut off after its beginning, in any form', () => {
+test('removes a private key that is truncated after its beginning, in any form', () => {
   const lines = pem('RSA ').split('\n').slice(0, -1)
   const shown = [
     lines.join('\n'),
@@ -247,7 +247,7 @@ test('removes a private key that is cut off after its beginning, in any form', (
   for (const text of shown) expect(isLeaked(redactSecrets(`x\n${text}`))).toBe(false)
 })
 
-test('redacts the output of a command, however it arrives and wherever it is cut', () => {
+test('redacts the output of a command, however it arrives and wherever it is truncated', () => {
   const filler = fc.string({ unit: fc.constantFrom('a', ' ', '\n', '=', ':', '/', '"'), maxLength: 400 })
   fc.assert(
     fc.property(

@@ -92,7 +92,7 @@ describe('a large result', () => {
     },
   )
 
-  test.each(['../../..', '..', 'a/b'])('and whatever the id of the session: %j', async (sessionId) => {
+  test.each(['../../..', '..', 'a/b'])('stays in its folder whatever the id of the session: %j', async (sessionId) => {
     const { home, files } = place({ sessionId })
     const path = await save(files)
     expect(path.startsWith(join(home, '.halting/projects/'))).toBe(true)
@@ -181,7 +181,7 @@ describe('there is a limit', () => {
 })
 
 describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be stored', () => {
-  test.runIf(existsSync('/proc'))('says so: the run does not wait for ever', async () => {
+  test.runIf(existsSync('/proc'))('reports this, and the run does not wait for ever', async () => {
     const { files } = place({ home: '/proc/no-such-home' })
     await expect(save(files)).rejects.toThrow('ENOENT')
   })
@@ -247,7 +247,7 @@ describe('the agent may read', () => {
     expect((await use('Grep', { pattern: 'all', path, output_mode: 'content' })).text).toContain('all of it')
   })
 
-  test('and nothing next to them, by any detour', async () => {
+  test('does not include files next to them, even by a detour', async () => {
     const { home, files, decide } = await rules()
     const folder = files.directory
     const transcript = join(dirname(folder), 'session.jsonl')

@@ -104,7 +104,7 @@ describe('Grep', () => {
     expect((await use('Grep', { pattern: 'needle', head_limit: 4 })).text).toBe('-dash.txt\nc.py\nsrc/b.ts\na.ts')
   })
 
-  test('limits output, and cuts long lines', async () => {
+  test('limits output, and truncates long lines', async () => {
     const { use } = withFiles({ 'long.txt': `${'needle '.repeat(10_000)}\n`.repeat(200) })
     const { text } = await use('Grep', { pattern: 'needle', output_mode: 'content' })
     expect(text.length).toBeLessThanOrEqual(30_100)

@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== 'linux')('a link that leads out of the proj
     expect(await stopped()).toMatch(/settings\.json cannot be read: it is larger than 1 MB/)
   })
 
-  test('to a secret shows nothing of it', async () => {
+  test('to a secret reveals no part of the secret', async () => {
     for (const secret of ['SECRET=geheim', '"geheim', 'geheim', '{"a": geheim}', '["geheim"]', 'geheim\n'.repeat(50)]) {
       lay('secret', secret)
       rmSync(join(root, projects), { force: true })
@@ -91,7 +91,7 @@ describe.skipIf(process.platform !== 'linux')('a link that leads out of the proj
     }
   })
 
-  test('to itself', async () => {
+  test('to itself is reported', async () => {
     symlinkSync('settings.json', join(root, projects))
     expect(await stopped()).toContain('cannot be read: ELOOP')
   })

@@ -85,7 +85,7 @@ describe('a session', () => {
     expect((await played({ replies: [says('Done.')], ends: ['completed'], shows: ['Done.'] })).problems).toEqual([])
   })
 
-  test('that ends otherwise, or shows nothing of its purpose, has failed', async () => {
+  test('that ends differently, or shows no sign of its purpose, has failed', async () => {
     const { problems } = await played({ replies: [says('Done.')], ends: ['max_turns'], shows: ['nothing of it'] })
     expect(problems).toEqual([expect.stringMatching(/^a run ended as completed/), 'nowhere: nothing of it'])
   })

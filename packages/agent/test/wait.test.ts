@@ -301,7 +301,7 @@ describe('for a command', () => {
     expect(details).toMatchObject({ outcome: 'met', runs: 3, exitCode: 0 })
   })
 
-  test('or until it prints a matching line, with any exit code', async () => {
+  test('runs it until it prints a matching line, with any exit code', async () => {
     const { use } = codingTools()
     const { text } = await use('Wait', {
       command: 'echo run >> runs; echo "state: $(wc -l < runs)"; exit 3',
@@ -354,7 +354,7 @@ describe('for a command', () => {
     expect(runs(other)).toBe(false)
   })
 
-  test('runs none without the Bash tool', async () => {
+  test('runs no command without the Bash tool', async () => {
     const harness = codingTools()
     const context = {
       callId: 'c',

@@ -111,7 +111,7 @@ test.each([
   expect(result).toBe(texts.pageUnanswered(`${url} (200, text/html)`, why, '# The hill\n\nIt is 812 m high.'))
 }) // prettier-ignore
 
-test('returns the page itself, and asks nothing, if the budget has no room', async () => {
+test('returns the page itself, without a model request, if the remaining budget is too small', async () => {
   const { url } = await pageAt(() => `<h1>The hill</h1>${'<p>words and words</p>'.repeat(2_000)}`)
   const { options, small } = world(url, answer, { maxBudgetUsd: 20_000 })
   const { terminal, result } = await runOf(options)
@@ -120,7 +120,7 @@ test('returns the page itself, and asks nothing, if the budget has no room', asy
   expect(terminal.committedUsd).toBeLessThanOrEqual(20_000)
 })
 
-test('says that an answer was cut', async () => {
+test('says that an answer was truncated', async () => {
   const { url } = await pageAt(() => hill)
   const cut: ScriptedReply = { text: 'It is', stopReason: 'max_tokens', usage: { input_tokens: 500, output_tokens: 10 } }
   const { result } = await runOf(world(url, cut).options)
@@ -139,7 +139,7 @@ test('answers once and pays once when killed while asking, and resumed', async (
   expect(resultIn(state.transcript.messages())).toContain('812 m')
 })
 
-test('asks nothing without a question, and for what is not a page', async () => {
+test('makes no model request without a question, and for a response that is not a page', async () => {
   const { url } = await pageAt(() => '%PDF-1.4 nothing', 'application/pdf')
   const { options, small } = world(url, answer)
   await runOf(options)

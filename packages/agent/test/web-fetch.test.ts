@@ -139,7 +139,7 @@ test('returns images as images (spec R-WEB-4)', async () => {
   expect(output.content).toMatchObject([{ type: 'text' }, { type: 'image', source: { data: pixel } }])
 })
 
-test.runIf(isDeep)('cuts a page that unpacks to gigabytes, and an endless one (spec R-WEB-5)', async () => {
+test.runIf(isDeep)('truncates a page that unpacks to gigabytes, and an endless one (spec R-WEB-5)', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'))
   const packed = await site(answering(bomb, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }))
   expect((await opened().use('WebFetch', { url: packed.url })).details).toMatchObject({ bytes: 10 * 1024 * 1024 })

@@ -197,7 +197,7 @@ test('continues when the service pauses, within the remaining searches', async (
   expect(endless.requests).toHaveLength(4)
 }) // prettier-ignore
 
-test('requests fewer searches if the budget has no room, and says if it has for none', async () => {
+test('requests fewer searches if the budget is too small for all, and reports if it is too small for any', async () => {
   const uses = async (maxBudgetUsd: number) => {
     const service = searcher([found], { contextWindow: 100_000 })
     const { text, terminal } = await runOf(world(service, { given: { maxBudgetUsd } }).options)

@@ -17,7 +17,7 @@ function folder(replies: readonly unknown[], model = 'claude-haiku-4-5') {
 
 const types = (stdout: string) => linesOf(stdout).map(({ type, subtype }) => (type === 'system' ? subtype : type))
 
-test('runs no stage after a run unless asked for', async () => {
+test('runs no stage after a run unless one is requested', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'never asked' }])
   const { stdout, status } = await run(asks(...stream), { cwd })
   expect([status, types(stdout)]).toEqual([0, ['init', 'assistant', 'result']])
@@ -47,7 +47,7 @@ test('prints a suggestion after the result, as one sanitized line', async () => 
   expect(Number(after?.['total_cost_usd'])).toBeGreaterThan(total)
 })
 
-test('prints it to stderr in text mode, with only the answer on stdout; json contains only the result', async () => {
+test('prints the suggestion to stderr in text mode, with only the answer on stdout; json contains only the result', async () => {
   const replies = [{ content: 'Fixed.' }, { content: 'Run the tests' }]
   const { cwd, asks } = folder(replies)
   expect(await run(asks('--prompt-suggestions'), { cwd })).toEqual({
@@ -113,7 +113,7 @@ test.each([
   expect((await run(['why'], { cwd })).stdout).toContain('prompt_suggestion: aborted')
 })
 
-test('keeps a session intact that was killed during a stage: reports it, and resumes', async () => {
+test('keeps a session that was killed during a stage intact, reports the kill, and resumes', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'late', delay_ms: 600_000 }])
   const running = start(asks('--prompt-suggestions'), { cwd })
   await journalSays(cwd, '"phase":"began"')
@@ -135,7 +135,7 @@ test('uses another model if --small-model or a user setting names one', async ()
   expect(why.stages).toMatchObject([{ ended: { modelUsage: { 'claude-haiku-4-5': {} } } }])
 })
 
-test('can be enabled by user settings, but not by project settings', async () => {
+test('user settings can enable suggestions, but project settings cannot', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.' }, { content: 'Run the tests' }])
   const wanted = JSON.stringify({ promptSuggestionEnabled: true, smallModel: 'claude-haiku-4-5' })
   const own = await run(asks('--settings', wanted), { cwd })

@@ -151,7 +151,7 @@ test('says which agents can still be started when a limit is used up', async () 
   expect(JSON.stringify(lines)).toContain('This run can start at most 1 subagent, and the limit is reached.')
 })
 
-test('resumes inside an agent if the program was killed there', async () => {
+test('resumes inside an agent if the program was killed while the agent was running', async () => {
   agent('finder')
   writeFileSync(join(project, 'port.txt'), '8080\n')
   const [go, look, ...rest] = finding

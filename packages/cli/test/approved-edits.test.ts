@@ -129,7 +129,7 @@ describe('keeps track of read files', () => {
     expect(readFileSync(file(), 'utf8')).toBe('key = "AKIAIOSFODNN7EXAMPLE"\n3\n')
   })
 
-  test('but not after the conversation was rewound to before it', async () => {
+  test('does not track a file that was read after the point to which the conversation was rewound', async () => {
     await look()
     expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
     const replies = [{ content: [edit] }, { expect: 'has not been read yet', content: 'I see.' }]

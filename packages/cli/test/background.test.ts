@@ -51,7 +51,7 @@ async function becomesTrue(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('waits for background commands, reports their end to the model, and prints the answer to that', async () => {
+test('waits for background commands, reports their end to the model, and prints the answer to this report', async () => {
   const go = fresh('go')
   const running = started('stream-json', [
     inBackground(`${untilThere(go)}; exit 3`),
@@ -114,7 +114,7 @@ test('reads the setting from user settings but not from the project, and informs
   ])
 })
 
-test('keep: lets the command outlive the program, with its output in the named file, and does not wait', async () => {
+test('with keep, lets the command outlive the program, writes its output to the named file, and does not wait', async () => {
   const go = fresh('go')
   const file = fresh('pid')
   const command = `echo $$ > ${file}; echo first; ${untilThere(go)}; echo second; echo fine > ${file}`

@@ -67,7 +67,7 @@ test.each(['', 'project,local'])(
   },
 )
 
-test('shows what is left, lists correctable charges, and corrects one', async () => {
+test('shows the remaining budget, lists correctable charges, and corrects one', async () => {
   const { halting, ask, ledger } = person({
     budgets: [
       { per: 'day', usd: 20 },

@@ -29,7 +29,7 @@ test('prints the likely figures first, then upper bounds with their reasons, wit
   expect(stdout).toMatch(/\n {2}time +10 min 0 s {2}--max-duration/)
 })
 
-test('says in words if no figure is useful, and which flag gives one (spec R-LIM-66)', async () => {
+test('says in words that no figure is useful, and which flag provides one (spec R-LIM-66)', async () => {
   const { stdout } = await runHere(['check', '--max-run-usd', 'none'])
   const words = (label: string, rest: string) => expect(stdout).toContain(`  ${label.padEnd(12)}     -  ${rest}\n`)
   words('cost', 'no limit; add --max-budget-usd')
@@ -174,7 +174,7 @@ test('forecasts a run, and names the flag that ends it', async () => {
   expect(alone.stdout).toMatch(/\n {2}cost +\$1\.00 {2}--max-run-usd, reserved before each request\n/)
 })
 
-test('says by flag what is missing if no request fits', async () => {
+test('names the flag that would help if no request fits', async () => {
   const { status, stdout } = await runHere(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
   expect(status).toBe(0)
   expect(stdout).toMatch(

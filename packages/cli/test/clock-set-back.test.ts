@@ -52,7 +52,7 @@ describe('a session during which the clock was set back', () => {
     expect(stdout).not.toMatch(/-\d+ ?m?s\b|cannot be read|Not read/)
   })
 
-  test('has its cost in the report, and in what-if', async () => {
+  test('appears with its cost in the report and in what-if', async () => {
     const { stdout } = await run(['report', '--json'])
     const { totals, skipped, bySession } = JSON.parse(stdout)
     expect(skipped).toEqual([])
@@ -116,7 +116,7 @@ describe('files that cannot be read', () => {
     expect(text.match(/is damaged in line|is empty, or is no session/g)?.length).toBe(damaged.length)
   })
 
-  test('are not named if their location says that they worked elsewhere', async () => {
+  test('are not named if their location shows that their session worked in another folder', async () => {
     const { stdout, stderr } = await run(['report', 'below'])
     expect(stdout + stderr).not.toContain('cccccccc')
   })

@@ -32,7 +32,7 @@ async function startService(status: number, body: string): Promise<Service> {
 
 const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
 
-test('lists every command on the first help screen and in the guide, with help of its own', async () => {
+test('lists every command on the first help screen and in the guide, with its own help page', async () => {
   const screen = (await run(['--help'])).stdout
   const guide = readFileSync(fileURLToPath(new URL('../../../docs/guide/commands.md', import.meta.url)), 'utf8')
   const isOnScreen = (command: string): boolean => new RegExp(`^ {2}(?:[\\w-]+, )*${command}\\b`, 'm').test(screen)
@@ -86,7 +86,7 @@ describe('a single word', () => {
     },
   )
 
-  test('that is a command does not run if a flag asks for a conversation', async () => {
+  test('that is a command does not run if a flag requests a conversation', async () => {
     const { status, stderr } = await run(['--continue', 'undo'])
     expect([status, stderr]).toEqual([2, expect.stringContaining('"undo" is a command, and --continue starts')])
   })
@@ -188,7 +188,7 @@ describe('a model name', () => {
     )
   })
 
-  test('that looks misspelled causes a note, and is sent as written', async () => {
+  test('that looks misspelled is sent as written, with a note', async () => {
     const { url, seen } = await startService(400, '{}')
     for (const slip of ['claude-sonet-5-5', 'claude-sonnet-5.5']) {
       const { stderr } = await run(['-p', 'hi', '--model', slip], { env: { ANTHROPIC_BASE_URL: url } })
@@ -262,7 +262,7 @@ describe('halting doctor', () => {
     ])
   })
 
-  test("keeps a service's text on one line without terminal controls", async () => {
+  test("prints a service's text on one line without terminal controls", async () => {
     const { url } = await startService(200, modelList('a\u001B[2J\u202Eb\n!!  fake'))
     const { stdout } = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'k' } })
     expect(stdout).toContain('Choose one of its models with --model: ab !! fake\n')

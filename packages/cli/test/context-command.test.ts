@@ -5,7 +5,7 @@ import { installProgram, run, runHere, script } from './support/program.ts'
 
 installProgram()
 
-test('prints what the next request puts into the window, without a key', async () => {
+test('prints, without a key, what the next request puts into the window', async () => {
   const flags = ['--model', 'claude-haiku-4-5', '--tools', 'Read', '--system-prompt', 'x'.repeat(4_000)]
   const { status, stdout, stderr } = await run(['context', 'y'.repeat(400), ...flags])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

@@ -35,7 +35,7 @@ describe('the compaction threshold', () => {
     expect(chosen({ contextWindow: 50_000 })).toEqual({ ...auto, contextWindow: 50_000 })
   })
 
-  test('is off, and then the blocking limit applies, since no layer could help', () => {
+  test('can be off: then the blocking limit applies, since no compaction layer could help', () => {
     expect(chosen({ autocompact: 'off' })).toEqual(off)
     for (const yes of ['1', 'true', 'TRUE', 'yes']) expect(chosen({}, { DISABLE_AUTO_COMPACT: yes })).toEqual(off)
     for (const no of ['0', 'false', '']) expect(chosen({}, { DISABLE_AUTO_COMPACT: no })).toEqual(auto)

@@ -58,7 +58,7 @@ test('uses the price that setup wrote for a model', async () => {
   expect(text).toMatch(/A run can start\.\n$/)
 })
 
-test('says in doctor and setup that no run can start if the service lacks the model', async () => {
+test('reports in doctor and setup that no run can start if the service lacks the model', async () => {
   const { home, doctor: looks, setup: writes } = await person('other:1b')
   mkdirSync(join(home, '.halting'))
   writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ model: 'ollama/qwen3' }))

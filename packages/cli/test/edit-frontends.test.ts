@@ -76,7 +76,7 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     ],
     ['confineJudged off', () => undefined, ['--settings', '{"confineJudged":"off"}']],
     ['the mode default', () => undefined, ['--permission-mode', 'default']],
-  ] as const)('%s makes -p deny it and name the rule', async (_case, prepare, args) => {
+  ] as const)('with %s, -p denies the command and names the missing rule', async (_case, prepare, args) => {
     const at = place()
     prepare(at)
     const { stderr } = await printing(at, args, replies)

@@ -38,7 +38,7 @@ test('completed: 0', async () => {
   })
 })
 
-test('finish_reason: 0, with the answer so far', async () => {
+test('finish_reason: exits with 0, and prints the answer so far', async () => {
   const end = await bothWays(
     () => script([{ content: 'Half.', stop_reason: 'stop_sequence' }]),
     ['--finish-reasons', 'stop_sequence'],
@@ -67,7 +67,7 @@ test('max_turns: 3, and what to do next', async () => {
   )
 })
 
-test('prints the command that resumes, if there is something to resume (spec R-TEXT-3c)', async () => {
+test('prints the resume command if the session can be resumed (spec R-TEXT-3c)', async () => {
   const replies = script([look('a'), look('b'), { content: 'Nothing.' }])
   const { stderr } = await run(['-p', 'hi', '--quiet', '--max-turns', '1', '--script', replies])
   const [, session = ''] = /\nResume: halting -p --resume (\S+) --max-turns 2\n$/.exec(stderr) ?? []
@@ -211,7 +211,7 @@ test('time_limit: 3, also while a command runs', async () => {
   expect(end).toMatchObject({ ...oneResult, statuses: [3, 3], subtype: 'error_during_execution', reason: 'time_limit' })
 })
 
-test('says in the line about a cut request what it may have cost', async () => {
+test('says in the line about an interrupted request what it may have cost', async () => {
   const replies = script([{ content: 'Never whole.', fault: { kind: 'hang', at: 'within' } }], priced)
   const { stderr } = await run(['-p', 'hi', '--max-duration', '1500ms', '--script', replies])
   expect(stderr).toMatch(
@@ -219,7 +219,7 @@ test('says in the line about a cut request what it may have cost', async () => {
   )
 })
 
-test('no_progress: 3, without flags', async () => {
+test('no_progress: exits with 3, without any flag', async () => {
   const end = await bothWays(() => script([{ ...look('*.none'), repeat: 30 }]))
   expect(end).toMatchObject({
     ...oneResult,

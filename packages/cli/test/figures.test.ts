@@ -25,10 +25,10 @@ test.each([
   expect(moneyAtMost(usd)).toBe(shown)
 })
 
-test('lets foreign text change no direction on its line', () => {
+test('prevents external text from changing the text direction of its line', () => {
   expect(oneLine('a\u001B[2J\u202Eb\u2066c\u200F\n\u2028d\u061C', 80)).toBe('abc d')
 })
 
-test('keeps the lines of a multi-line text and their direction', () => {
+test('keeps the lines of a multi-line text, each with its text direction', () => {
   expect(printable('\u001B]0;title\u0007a\n\u200Fb\u009B31m\tc\r')).toBe(']0;titlea\n\u200Fb31m\tc')
 })

@@ -122,7 +122,7 @@ test('reads the default folders for --claude-code and --codex; folders can be mi
   )
 })
 
-test('explains with why what is known, and that the reason is inferred', async () => {
+test('explains in halting why what is known, and says that the reason is inferred', async () => {
   const { status, stdout } = await run(['why', '155c6'])
   expect(status).toBe(0)
   expect(stdout.split('\n').slice(0, 13)).toEqual([
@@ -181,7 +181,7 @@ test('--fork-session gives the copy another ID; also continues a session of Code
   expect(forked.stderr).toContain('continuing a session of Codex')
 })
 
-test('says what it needs without a prompt and stores nothing; refuses another folder', async () => {
+test('without a prompt, says what is needed and stores nothing; refuses another folder', async () => {
   const id = 'dddddddd-0000-4000-8000-000000000004'
   const answered = inPlace('claude-code-short').replaceAll('fe91754d-8bd4-4477-83a5-c9226c6e6ac5', id)
   put(join(here(), '.claude', 'projects', '-p', `${id}.jsonl`), answered)

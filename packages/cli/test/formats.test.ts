@@ -61,7 +61,7 @@ test('prints steps to stderr with --verbose, and the answer once (spec R-TEXT-7)
   expect(stderr).toMatch(/^I look\.\n● Glob \*\.none\n {2}✓ .+ · \d+ ms\n$/)
 })
 
-test("prints with --verbose a text that was not the answer after all, and a failed run's answer once", async () => {
+test('with --verbose, prints once a text that did not become the answer, and once the answer of a failed run', async () => {
   const replies = script([{ content: 'None.' }, { content: 'Neither.', repeat: 9 }])
   const { stdout, stderr } = await run([
     '-p',
@@ -83,7 +83,7 @@ test('shows with --verbose the exit code and last lines of a failed command (spe
   expect(stderr).toMatch(/\n {2}✗ exit code 7 · \d+ ms\n {4}line 3\n {4}line 4\n {4}line 5\n {4}line 6\n {4}line 7\n$/)
 })
 
-test('names with --verbose the call of a result that is not directly below it (spec R-TEXT-7)', async () => {
+test('with --verbose, names the call of a result that is not printed directly below the call (spec R-TEXT-7)', async () => {
   writeFileSync(join(here(), 'one.txt'), 'one\n')
   writeFileSync(join(here(), 'two.txt'), 'one\ntwo\n')
   const both = [call('Read', { file_path: 'one.txt' }), call('Read', { file_path: 'two.txt' })]
@@ -267,7 +267,7 @@ test('keeps a line separator within a message', async () => {
   expect(linesOf(stdout)[0]?.['result']).toBe('one\u2028two\u2029three\nfour')
 })
 
-test('returns an answer that fits the schema as structured_output, and sends back one that does not', async () => {
+test('returns an answer that matches the schema as structured_output, and sends an answer that does not match back to the model', async () => {
   const schema = '{"type":"object","properties":{"bugs":{"type":"integer"}},"required":["bugs"]}'
   const replies = script([
     { content: 'None.' },

@@ -80,7 +80,7 @@ describe('a session that crosses every layer, as stream-json', () => {
   })
 })
 
-describe('the same in text', () => {
+describe('a session that crosses every layer, as text', () => {
   const news = (stderr: string): readonly string[] => stderr.split('\n').filter((line) => line.startsWith('↻'))
 
   test('prints one line per layer with --verbose, with its figures', async () => {
@@ -97,7 +97,7 @@ describe('the same in text', () => {
     expect(news(stderr).join('\n')).toMatch(new RegExp(`^${expectedLines.map((line) => `↻ ${line}`).join('\n')}$`))
   })
 
-  test('prints nothing about it without --verbose in a pipe', async () => {
+  test('prints nothing about compaction in a pipe without --verbose', async () => {
     expect(await run(fullWindow('everyLayer'))).toEqual({
       status: 0,
       stdout: 'All settings are in order.\n',

@@ -129,7 +129,7 @@ test('reports figures of the run, or of the whole session for events without a r
   expect(figures('end.json').left.usd).toBeCloseTo(1 - second.total_cost_usd, 9)
 })
 
-test('ends the program despite a cap on consecutive blocks and a hanging SessionEnd hook', async () => {
+test('ends the program although a hook blocks up to the cap and a SessionEnd hook hangs', async () => {
   const { cwd, script } = folder(Array.from({ length: 9 }, () => done))
   const settings = JSON.stringify({
     hooks: { Stop: on('echo x >> stops; echo more >&2; exit 2'), SessionEnd: on('sleep 60') },

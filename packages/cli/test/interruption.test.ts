@@ -56,7 +56,7 @@ test('stops the run at Ctrl-C with its one result, and leaves no child running',
   expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
 })
 
-test('gives the call that Ctrl-C cut a result', async () => {
+test('adds a result to the call that Ctrl-C interrupted', async () => {
   const { running } = await sleeping()
   running.child.kill('SIGINT')
   const users = linesOf((await running.ended).stdout).filter(({ type }) => type === 'user')
@@ -84,7 +84,7 @@ test('exits at once at a second Ctrl-C, and kills what does not stop', async () 
   expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
 })
 
-test('treats two immediate SIGINTs as one Ctrl-C, since npm forwards what the terminal has sent already', async () => {
+test('treats two immediate SIGINTs as one Ctrl-C, since npm forwards a signal that the terminal also sends', async () => {
   const { running, survivors } = await sleeping("trap '' TERM INT; ")
   running.child.kill('SIGINT')
   running.child.kill('SIGINT')
@@ -124,7 +124,7 @@ test('keeps the partial reply at Ctrl-C and ends as aborted_streaming', async ()
   })
 })
 
-test('notices with the next line that its reader has exited, and abandons the run quietly', async () => {
+test('detects at the next line that its reader has exited, and abandons the run quietly', async () => {
   const [gate, file] = [join(here(), 'gate'), join(here(), 'pid-behind-the-gate')]
   const wait = `while [ ! -e ${gate} ]; do sleep 0.02; done`
   const replies = script([

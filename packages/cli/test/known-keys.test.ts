@@ -20,7 +20,7 @@ describe('keys that the program uses', () => {
   const leaks = (text: string): boolean =>
     [...forms, body, Buffer.from(key).toString('base64').slice(4, -4)].some((form) => text.includes(form))
 
-  test('are redacted in tool output and user text by default: of files, output and exports', async () => {
+  test('are redacted in tool output and user text by default: in files, output and exports', async () => {
     writeFileSync(join(here(), 'env.txt'), forms.join('\n'))
     writeFileSync(join(here(), 'old.txt'), `KEY=${key}`)
     const replies = [
@@ -68,7 +68,7 @@ describe('keys that the program uses', () => {
     expect(leaks(readFileSync(join(here(), 'older.html'), 'utf8'))).toBe(false)
   })
 
-  test('are redacted in all views of an older session, before texts are cut', async () => {
+  test('are redacted in all views of an older session, before texts are truncated', async () => {
     const replies = [
       { content: [{ ...call('Read', { file_path: 'none.txt' }), name: `Read-${key}` }] },
       { content: 'Done.' },

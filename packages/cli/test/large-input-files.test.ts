@@ -38,7 +38,7 @@ test('does not read all of a file that is too large or endless', async () => {
   expect(await readOptionFile('marked', here(), '')).toBe('text')
 })
 
-test.runIf(existsSync('/dev/fd'))('reads what a shell passes by <(command)', async () => {
+test.runIf(existsSync('/dev/fd'))('reads input that a shell passes with <(command)', async () => {
   const script = join(here(), 'replies.json')
   writeFileSync(script, '{"replies":[{"content":"Done."}]}')
   const program = [process.execPath, programPath()].join(' ')
@@ -50,7 +50,7 @@ test.runIf(existsSync('/dev/fd'))('reads what a shell passes by <(command)', asy
   expect(output).toBe('Done.\n')
 })
 
-test.runIf(existsSync('/dev/fd'))('reads settings that a shell passes once, when they are loaded', async () => {
+test.runIf(existsSync('/dev/fd'))('reads settings passed with <(command) only once, when they are loaded', async () => {
   const program = [process.execPath, programPath()].join(' ')
   const output = execFileSync('bash', ['-c', `${program} config --settings <(printf '{"limits":{"maxTurns":7}}')`], {
     encoding: 'utf8',

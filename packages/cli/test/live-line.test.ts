@@ -162,7 +162,7 @@ describe('the progress text', () => {
     expect(line(120)).not.toContain('ctx')
   })
 
-  test('says that it waits for money', () => {
+  test('says that the run waits for a budget', () => {
     const wait = { neededUsd: 1, neededTokens: 1, reservedUsd: 1, reservedTokens: 1, holders: 1 }
     const line = after([{ type: 'budget_wait', isWaiting: true, ...wait }], 0)
     expect(line(120)).toContain('waiting for $1.00 reserved by 1 request')
@@ -261,7 +261,7 @@ test.each([
   expect(columnsOf(text)).toBe(columns)
 })
 
-test('cuts a text between characters, and wraps it between words', () => {
+test('truncates a text between characters, and wraps it between words', () => {
   expect(truncateToColumns('漢字漢字', 6)).toBe('漢字…')
   expect(truncateToColumns('short', 5)).toBe('short')
   expect(wrapToColumns('one two three\nfour', 8)).toBe('one two\nthree\nfour')

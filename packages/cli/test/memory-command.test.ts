@@ -158,7 +158,7 @@ test('sends the notes to a session if its user wants that, and only there', asyn
   expect(denied.stderr).toContain('MEMORY.md was not read: a permission rule denies it.')
 })
 
-test('lets a project turn memory off, but neither on nor to another folder', async () => {
+test('lets a project disable memory, but neither enable it nor change its folder', async () => {
   const theirs = { autoMemoryEnabled: true, autoDreamEnabled: true, autoMemoryDirectory: '/tmp/theirs' }
   const off = withNotes()
   mkdirSync(join(off.cwd, '.halting'))

@@ -85,7 +85,7 @@ test('gives parallel sessions separate folders and environments, and changes not
   expect({ env: { ...process.env }, cwd: process.cwd() }).toEqual(before)
 })
 
-test('leaves nothing behind if a session cannot be opened, and no file for one without prompts', async () => {
+test('leaves nothing behind if a session cannot be opened, and no file if a session has no prompts', async () => {
   const { home, project, program } = await world([])
   const cwd = project('one')
   const given = { ready: () => Promise.reject(new Error('not now')) }

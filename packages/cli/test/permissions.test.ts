@@ -120,7 +120,7 @@ test.each([
 test.each([
   ['--allowedTools', 'Edit,Write,NotebookEdit,Edit(**),Edit(//**),Edit(~/**)'],
   ['--permission-mode', 'acceptEdits'],
-])('%s %s writes no file that other programs obey (spec R-RULE-7b)', async (...args) => {
+])('%s %s writes no file that other programs execute or obey later (spec R-RULE-7b)', async (...args) => {
   const [project, home] = ['obeying', 'person'].map((name) => join(here(), name)) as [string, string]
   for (const folder of ['.git/hooks', '.cursor', 'src']) mkdirSync(join(project, folder), { recursive: true })
   mkdirSync(join(home, '.ssh'), { recursive: true })

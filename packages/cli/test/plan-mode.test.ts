@@ -79,7 +79,7 @@ test('keeps the mode after a denied plan mode', async () => {
   expect(existsSync(join(here(), 'at-once.txt'))).toBe(true)
 })
 
-test('has nobody to ask without --on-ask defer', () => {
+test('offers no tool that asks a person, except with --on-ask defer', () => {
   const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
   const offered = (flags: Flags): readonly string[] =>
     openToolbox(

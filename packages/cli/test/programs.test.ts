@@ -124,11 +124,11 @@ describe('bench/README.md', () => {
     return (await promisify(execFile)(process.execPath, [script])).stdout
   }
 
-  test("has today's number of lines", async () => {
+  test('states the current number of lines', async () => {
     expect(textOf('bench/README.md')).toContain(await table())
   })
 
-  test('has at most the promised number of lines', async () => {
+  test('states at most the promised number of lines', async () => {
     const counts = [...(await table()).matchAll(/programs\/([\w.-]+)\) \| (\d+) \|/g)].map(
       ([, file = '', lines]) => [file, Number(lines)] as const,
     )
@@ -204,7 +204,7 @@ test('keeps the history of a chat on the server', async () => {
   }
 })
 
-test('sends a client that lost its stream the rest, and nothing twice', async () => {
+test('sends a client that lost its stream the remaining events, and none twice', async () => {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
   const model = priced([{ text: 'Hello wor', before: () => gate }, 'Again.'])

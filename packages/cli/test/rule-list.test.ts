@@ -61,7 +61,7 @@ test('lists rules as written, in order of precedence, with their sources', async
   ])
 })
 
-test('removes a rule from its file; it applies as long as it is written elsewhere', async () => {
+test('removes a rule from its file; the rule still applies as long as another file contains it', async () => {
   const { live, permissions, files } = session(own, { permissions: { allow: ['Bash(npm test *)'] } })
   const allows = (): boolean => permissions.explain('npm test x').behavior === 'allow'
   const listed = async () => (await listRules(live)).filter(({ rule }) => rule === 'Bash(npm test *)')

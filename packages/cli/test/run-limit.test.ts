@@ -78,7 +78,7 @@ const boundsOf = ({ session: { snapshot } }: LiveSession): readonly [number | nu
   snapshot.limits.maxTurns,
 ]
 
-describe('a limit of dollars of a run', () => {
+describe('the dollar limit of a run', () => {
   test('has a default only in frontends that define one', async () => {
     const { open, notes } = await world()
     expect(boundsOf(await open({}, printed))).toEqual([10, 1_000])
@@ -208,7 +208,7 @@ describe('a model without a price', () => {
     expect(boundsOf(dollars)).toEqual([null, 1_000])
   })
 
-  test('gives a message its turns, and the next one dollars again', async () => {
+  test('limits one message by turns, and the next one by dollars again', async () => {
     const { open } = await world([{ content: 'Hello.' }, { content: 'Hello.' }])
     const live = await open({}, printed)
     live.session.prompt('hi', { model: unpriced })
@@ -221,7 +221,7 @@ describe('a model without a price', () => {
     expect(live.session.snapshot.last?.reason).toBe('completed')
   })
 
-  test('gives two messages its turns, one after the other', async () => {
+  test('limits two consecutive messages by turns', async () => {
     const { open } = await world([{ content: 'Hello.' }, { content: 'Hello.' }])
     const live = await open({}, printed)
     const ends: unknown[] = []

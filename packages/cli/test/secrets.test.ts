@@ -92,7 +92,7 @@ describe('redactSecrets', () => {
     },
   )
 
-  test('leaves them unchanged without the setting', async () => {
+  test('leaves secrets unchanged without the setting', async () => {
     const { stdout } = await ask('30000')
     expect(leaks(stdout)).toBe(true)
     expect(files().some(([, content]) => leaks(content))).toBe(true)
@@ -187,7 +187,7 @@ describe('cleanupPeriodDays', () => {
     expect(existsSync(kept)).toBe(true)
   })
 
-  test('reads the period from a setting; refuses 0, since it once meant to store nothing', async () => {
+  test('reads the period from a setting; refuses 0, since 0 formerly meant to store nothing', async () => {
     await run(hello())
     age(31)
     await run([...busy(), '--settings', '{"cleanupPeriodDays":3650}'])

@@ -86,7 +86,7 @@ describe('the command that why suggests', () => {
     })
   })
 
-  test('resumes after pending calls were answered, and defers later ones, too', async () => {
+  test('resumes after pending calls were answered, and also defers later calls', async () => {
     const replies = [{ content: [call('Bash', { command: 'touch one' })] }]
     const flags = ['--session-id', asked, '--on-ask', 'defer']
     const first = await run(['-p', 'touch it', '--script', script(replies), ...flags])

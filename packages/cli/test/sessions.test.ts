@@ -87,7 +87,7 @@ describe('a session', () => {
     expect(kept()).toEqual([])
   })
 
-  test('that cannot be written causes a note, and the run continues; if it is named, it is an error', async () => {
+  test('that cannot be written causes a note and the run continues, unless its ID was given: then it is an error', async () => {
     writeFileSync(join(here(), '.halting'), 'a file')
     const { status, stdout, stderr } = await ask('hi', [{ content: 'Hello.' }])
     expect([status, stdout]).toEqual([0, 'Hello.\n'])
@@ -160,7 +160,7 @@ describe('--resume', () => {
     expect(stderr).toBe(`halting: Name a session: halting --resume ${id} -p "PROMPT"; --continue resumes the newest.\n`)
   })
 
-  test('says what is wrong: unknown, elsewhere, damaged, a later version, locked', async () => {
+  test('explains each refusal: unknown, in another folder, damaged, of a later version, locked', async () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
@@ -213,7 +213,7 @@ describe('--resume', () => {
     expect((await holder.ended).status).toBe(143)
   })
 
-  test('needs unfinished work if there is no prompt', async () => {
+  test('without a prompt, requires an unfinished run', async () => {
     await ask('x', [{ content: 'x' }], '--session-id', id)
     expect((await resumeSession([{ content: 'y' }], id)).stderr).toBe(
       `halting: The session ${id} cannot continue without a prompt: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
@@ -469,7 +469,7 @@ describe('--on-ask defer', () => {
     )
   })
 
-  test('is left by a new prompt: no pending call runs', async () => {
+  test('is abandoned by a new prompt: no pending call runs', async () => {
     await defer()
     const { stdout } = await ask('leave it', [{ expect: 'leave it', content: 'Left.' }], '--resume', id)
     expect(stdout).toBe('Left.\n')

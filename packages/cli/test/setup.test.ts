@@ -222,7 +222,7 @@ describe('the changes', () => {
     expect(await runSetup([], key)).toMatchObject({ status: 1, written: false, canBegin: false, chosen: 'gpt-6.1-sol' })
   })
 
-  test('are private, and nothing the second time', async () => {
+  test('are written to a private file, and the second setup changes nothing', async () => {
     expect((await setup(['--yes'], key)).status).toBe(0)
     expect([settings(), statSync(settingsPath()).mode & 0o777, statSync(dirname(settingsPath())).mode & 0o777]).toEqual(
       ['{\n  "model": "gpt-6.1-sol"\n}\n', 0o600, 0o700],
@@ -263,7 +263,7 @@ describe('the changes', () => {
     expect(readFileSync(settingsPath())).toEqual(Buffer.from(content))
   })
 
-  test('report a folder in its place', async () => {
+  test('report a folder in place of the settings file', async () => {
     mkdirSync(settingsPath(), { recursive: true })
     const { status, stderr } = await setup(['--yes'], key)
     expect([status, stderr]).toEqual([2, expect.stringContaining('it is not a regular file')])
@@ -282,7 +282,7 @@ describe('the changes', () => {
 })
 
 describe('other agents', () => {
-  test('offer their models if usable; their keys, rules and servers stay where they are', async () => {
+  test('offer their models if usable; their keys, rules and servers are not copied', async () => {
     lay(join(home, '.codex/config.toml'), 'model = "gpt-5.5"\napproval_policy = "never"\n[mcp_servers.docs]\ncommand = "npx"\n[mcp_servers.docs.env]\nTOKEN = "geheim"\n')
     lay(join(home, '.codex/auth.json'), { OPENAI_API_KEY: 'geheim' })
     lay(join(home, '.codex/AGENTS.md'), 'x')

@@ -110,7 +110,7 @@ test.each([
   expect(sources.filter((path) => /agent\/src\/(?:tools|mcp|sandbox|shell)\//.test(path))).toEqual([])
 })
 
-test('requests a model without the `fetch` client and OpenSSL, and without TLS over plain HTTP', async () => {
+test('calls a model without loading the `fetch` client and OpenSSL, and over plain HTTP without loading TLS', async () => {
   const list = join(here(), 'modules.txt')
   const moduleList = join(here(), 'tell-modules.cjs')
   writeFileSync(

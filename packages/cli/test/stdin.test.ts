@@ -34,7 +34,7 @@ test('does not block on an open, silent pipe, and says so', async () => {
   })
 })
 
-test('reads a pipe that has started to its end, however slow', async () => {
+test('reads a pipe to its end once data has arrived, however slow it is', async () => {
   const running = start(['-p', 'all of it:', '--script', expecting('all of it:\n\nfirst last')], {
     stdin: { open: true },
   })

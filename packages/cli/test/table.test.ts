@@ -18,7 +18,7 @@ describe('a table', () => {
       '  plain   4,444  ASCII',
     ])
   })
-  test('keeps the place of empty and missing cells, and has no blanks at the end of a line', () => {
+  test('keeps the position of empty and missing cells, and has no blanks at the end of a line', () => {
     const rows = [['a', '', 'c'], ['long name', 'b'], ['']]
     expect(tableLines(rows, { columns: [{}, { min: 3 }, {}], indent: 0 })).toEqual([
       'a               c',
@@ -26,11 +26,11 @@ describe('a table', () => {
       '',
     ])
   })
-  test('cuts cells that are wider than the maximum of their column', () => {
+  test('truncates cells that are wider than the maximum of their column', () => {
     const columns = [{ max: 5 }, { rest: 'cut' as const }]
     expect(tableLines([['日本語', 'a long text']], { columns, width: 16 })).toEqual(['  日本…  a long…'])
   })
-  test('cuts the whole line where the columns leave no room', () => {
+  test('truncates the whole line if the columns need more than its width', () => {
     const columns = [{}, { align: 'right' as const }, { rest: 'cut' as const }]
     expect(tableLines([['session', '12', 'text']], { columns, width: 10 })).toEqual(['  session…'])
     expect(tableLines([['session', '12', 'text']], { columns, width: 1 })).toEqual(['…'])

@@ -208,7 +208,7 @@ describe('halting undo', () => {
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)])
   })
 
-  test('and rewind wait for no other process: they name the one that writes the session', async () => {
+  test('and rewind do not wait for another process: they name the process that writes the session', async () => {
     await ask('go', [bash('echo new > old.txt'), done])
     const replies = script([bash(`echo $$ > ${at('pid')}; sleep 30`), done], 'claude-haiku-4-5')
     const args = ['-p', 'x', '--script', replies, '--dangerously-skip-permissions', '--resume', id]
@@ -361,7 +361,7 @@ test('leaves complete files if undo is killed, and the next one completes it and
 })
 
 describe('halting undo', () => {
-  test('in a fork knows the changes of the original session, and the two continue separately (R-SESS-6a)', async () => {
+  test('in a fork includes the changes of the original session, and both sessions continue separately (R-SESS-6a)', async () => {
     await ask('first', [bash('echo one > old.txt'), done])
     const fromHere = ['--resume', id, '--fork-session', '--session-id', fork]
     expect((await ask('in the fork', [bash('echo two > old.txt'), done], ...fromHere)).status).toBe(0)

@@ -44,7 +44,7 @@ test('says for each run where it would have stopped, with totals', async () => {
   )
 })
 
-test('the same, and not known', async () => {
+test('lists runs that would have been the same, and runs whose course is not known', async () => {
   const same = await runHere(['what-if', good, '--max-turns', '3', '--max-duration', '1h'])
   expect(same.stdout).toBe('aaaaaaaa run1\n  No change: completed after 3 turns.\n')
   const beyond = await runHere(['what-if', circling, '--max-turns', '26'])

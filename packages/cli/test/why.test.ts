@@ -108,7 +108,7 @@ test('prints one object with every run and how to resume with --json', async () 
   expect((await runHere(['why', second])).stdout).toContain('Earlier runs: run 1 max_turns.\n')
 })
 
-test('explains an unfinished run as far as it goes', async () => {
+test('explains an unfinished run up to its last record', async () => {
   const whole = readFileSync(sessionPath(first), 'utf8').split('\n')
   const cut = join(here(), 'cut.jsonl')
   const end = whole.findIndex((line) => line.includes('"type":"end"'))
@@ -254,7 +254,7 @@ test.each([
   expect(stdout).toMatch(new RegExp(`halting -p --resume ${session} ${flag}`))
 })
 
-test("prints a model's announcement once in why, and in its place in replay", async () => {
+test("prints a model's announcement once in why, and at its position in replay", async () => {
   const own = 'cccccccc-0000-4000-8000-000000000003'
   const scripted = scriptedModel([toolReply(['Read', { file_path: 'a.ts' }]), textReply('Done.')])
   const text = 'gpt-5 is not available through the Responses API.'

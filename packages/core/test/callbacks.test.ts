@@ -283,7 +283,7 @@ describe('an answer of a person', () => {
   })
 })
 
-test('names a hanging tool that started early when the message is cut', async () => {
+test('names a hanging tool that started early when the message is interrupted', async () => {
   const cut = ({ signal }: { readonly signal: AbortSignal }) =>
     new Promise<void>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })

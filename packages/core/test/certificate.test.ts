@@ -115,7 +115,7 @@ describe('a certificate', () => {
     ])
   })
 
-  test('takes the bounds of guards, unless a hook could override them', () => {
+  test('uses the bounds of guards, unless a hook could override them', () => {
     const guarded = { model, stopWhen: new UseGuards().guards }
     expect(certificate(guarded).turns).toEqual({ bounded: true, value: 20, because: 'a guard on steps' })
     expect([certificate(guarded).tokens, certificate(guarded).seconds]).toMatchObject([

@@ -92,7 +92,7 @@ describe('the JSON of a value', () => {
     )
   })
 
-  test('is cut when the value has no end', () => {
+  test('is truncated when the value has no end', () => {
     let deep: Record<string, unknown> = {}
     for (let level = 0; level < 100_000; level++) deep = { deep }
     expect(JSON.stringify(jsonOf(deep))).toContain('[too deep]')

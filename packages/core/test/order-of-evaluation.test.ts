@@ -37,7 +37,7 @@ describe('before a turn', () => {
     expect([terminal.reason, terminal.signals.size]).toEqual(['aborted_streaming', 1])
   })
 
-  test('of the signals of one cancellation point the highest wins, and all are kept', async () => {
+  test('the signal with the highest priority at a cancellation point wins, and all signals are recorded', async () => {
     const { terminal } = await run(['answer'], { cancellation: [cancelled()], hooks: [raise('steps_limit')] })
     expect([terminal.reason, [...terminal.signals].map(({ reason }) => reason)]).toEqual([
       'user_requested',

@@ -218,7 +218,7 @@ describe('a reply without content', () => {
     expect(events.some(({ type }) => type === 'notice')).toBe(true)
   })
 
-  test('is not one that was cut, paused or refused', async () => {
+  test('is not a reply that was truncated, paused or refused', async () => {
     for (const stopReason of ['max_tokens', 'refusal'] as const) {
       const { events } = await run([{ text: '', stopReason }, 'answer', 'answer'])
       expect(events.some((event) => event.type === 'retry')).toBe(false)

@@ -110,7 +110,7 @@ describe('a tool that must be called', () => {
   })
 })
 
-test('a reply has at most the tokens of the option, also after it was cut', async () => {
+test('a reply has at most the tokens of the option, even after it was truncated', async () => {
   const cut: ScriptedReply = { text: 'half', stopReason: 'max_tokens' }
   const model = scriptedModel([cut, cut, 'rest'], { maxOutputTokens: 8_000, defaultOutputTokens: 4_000 })
   await run([], { model, maxOutputTokens: 5_000 })

@@ -185,7 +185,7 @@ describe('the journal of a session', () => {
     }
   })
 
-  test('reads up to the last complete line when the file is cut at any byte of its last three lines', async () => {
+  test('reads up to the last complete line when the file is truncated at any byte of its last three lines', async () => {
     const bytes = await whole()
     const ends = [...bytes.entries()].flatMap(([index, byte]) => (byte === 10 ? [index + 1] : []))
     for (let length = ends.at(-4)!; length < bytes.length; length++) {

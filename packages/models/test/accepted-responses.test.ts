@@ -36,7 +36,7 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     },
   )
 
-  test('is read as it arrives, even if its first line is cut', async () => {
+  test('is read as it arrives, even if its first line is split between chunks', async () => {
     const server = await startRawServer(async (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       for (const piece of streamOf(protocol)) {
@@ -107,7 +107,7 @@ describe.each(protocols)('a response of %s that is not streamed', (protocol) => 
 })
 
 test.each([401, 500])(
-  'waits for the body of a %i no longer than for the end of a reply',
+  'waits for the body of a %i at most as long as for the end of a reply',
   async (status) => {
     const server = await startRawServer((response) => {
       response.writeHead(status, { 'content-type': 'application/json' })
@@ -192,7 +192,7 @@ describe.each(protocols)('an unexpected `100 Continue` (%s)', (protocol) => {
     expect(service.connections()).toBeLessThan(3)
   })
 
-  test('inside a reply belongs to the reply', async () => {
+  test('is part of the reply if it is inside one', async () => {
     const body = streamOf(protocol)
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n'
     const inner = `: ${proceed.trim()}\n\n`

@@ -536,7 +536,7 @@ describe('a connection', () => {
     ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'So' }),
   ]
 
-  test('that nobody accepts is reported, and costs nothing', async () => {
+  test('that no server accepts is reported, and costs nothing', async () => {
     const free = createServer()
     await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve))
     const { port } = free.address() as AddressInfo
@@ -550,7 +550,7 @@ describe('a connection', () => {
     })
   })
 
-  test('may be retried when it is cut before a completed block', async () => {
+  test('may be retried when it breaks before a completed block', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, sse(head.slice(0, 3)))
@@ -560,7 +560,7 @@ describe('a connection', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true, billed: 'unknown' })
   })
 
-  test('preserves a completed block when it is cut after that', async () => {
+  test('preserves a completed block when it breaks after it', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, sse(head))

@@ -210,7 +210,7 @@ describe('an error in a stream has no status, whatever the provider infers', () 
     expect([kind, message.length < 500]).toEqual(['connection', true])
   })
 
-  test("also has none if it comes first and is thrown as the call's error", async () => {
+  test('has no status either if it comes first and is thrown as the error of the call', async () => {
     const thrown = Object.assign(new Error('Slow down'), {
       name: 'AI_APICallError',
       statusCode: 429,

@@ -68,7 +68,7 @@ describe('a reply', () => {
     })
   })
 
-  test('gets its id from the request if nobody reports one', async () => {
+  test('gets its id from the request if the stream reports none', async () => {
     const { reply } = await ask([...text('Hello'), finish()])
     expect(reply?.message).toMatchObject({ id: 'msg_run-1/main/model:1', model: 'test-model' })
   })
@@ -180,7 +180,7 @@ describe('a reply', () => {
 })
 
 describe('a call', () => {
-  test('is emitted while it is written, and exists from its own part on', async () => {
+  test('is emitted while the model writes it, and exists once its own part has arrived', async () => {
     const { reply, updates } = await ask([
       { type: 'tool-input-start', id: 'call_1', toolName: 'Read' },
       { type: 'tool-input-delta', id: 'call_1', delta: '{"a"' },
@@ -464,7 +464,7 @@ describe('a stream that breaks', () => {
     })
   })
 
-  test('does the same when it just ends', async () => {
+  test('preserves complete blocks and reports the failure when it ends without an error', async () => {
     const { error } = await ask([{ type: 'text-start', id: '0' }])
     expect(recordOf(error).message).toBe('The reply stream failed: it ended before the reply was complete.')
   })
@@ -478,7 +478,7 @@ describe('a stream that breaks', () => {
     ['a call without an id', toolCall('{}', { toolCallId: '' })],
     ['a result without content', { type: 'tool-result', toolCallId: 'x', toolName: 'y' }],
     ['a file without a type', { type: 'file', data: 'AA==' }],
-  ])('does the same after %s', async (_name, part) => {
+  ])('preserves complete blocks and reports the failure after %s', async (_name, part) => {
     const { error } = await ask([{ type: 'text-start', id: '0' }, part, finish()])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
@@ -495,7 +495,7 @@ describe('a stream that breaks', () => {
     expect(recordOf(thrown)).toMatchObject({ kind, retryable, billed: 'unknown' })
   })
 
-  test('does the same when a call is repeated, and preserves the first', async () => {
+  test('reports the failure when a call is repeated, and preserves the first one', async () => {
     const { reply } = await ask([toolCall('{"a":1}'), toolCall('{"a":2}'), finish('tool-calls')])
     expect(reply?.message.content).toEqual([{ ...read, input: { a: 1 } }])
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })

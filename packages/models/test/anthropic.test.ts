@@ -105,7 +105,7 @@ describe('a dropped connection', () => {
     })
   })
 
-  test('is the same as a regular end in the middle', async () => {
+  test('is handled like a regular end in the middle of a stream', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(bytesOf(until(textRecording.events, 'content_block_delta')))
@@ -317,7 +317,7 @@ describe('a silent service', () => {
     expect(recordOf(reply?.streamError).kind).toBe('timeout')
   })
 
-  test('is not waited for long after the stop reason', async () => {
+  test('causes only a short wait after the stop reason', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, bytesOf(until(textRecording.events, 'message_delta')))
@@ -327,7 +327,7 @@ describe('a silent service', () => {
     await server.released()
   })
 
-  test('is not waited for forever if it only sends pings', async () => {
+  test('does not cause an endless wait if it only sends pings', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const timer = setInterval(() => response.write('event: ping\ndata: {"type":"ping"}\n\n'), 5)
@@ -338,7 +338,7 @@ describe('a silent service', () => {
     await server.released()
   })
 
-  test('is waited for within its limits', async () => {
+  test('causes a wait within its limits', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       for (const event of textRecording.events) {
@@ -414,7 +414,7 @@ describe('the request on the wire', () => {
   })
 })
 
-test('finds the recordings', () => {
+test('the recordings exist', () => {
   expect(recordings.length).toBeGreaterThan(10)
   expect(readFileSync(new URL('fixtures/README.md', import.meta.url), 'utf8')).toContain('Apache-2.0')
 })

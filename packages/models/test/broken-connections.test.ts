@@ -141,7 +141,7 @@ describe('bytes after the end of compressed data', () => {
     ['deflate', deflateSync(ping), 'xx'],
     ['br', brotliCompressSync(ping), 'xx'],
     ['gzip, deflate', twice(ping), 'xx'],
-  ])('do not keep a connection with an endless body: %s', async (coding, packed, rest) => {
+  ])('do not keep a connection open if they are endless: %s', async (coding, packed, rest) => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket)

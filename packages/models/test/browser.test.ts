@@ -142,7 +142,7 @@ test('handles bytes like Node: texts, their lengths, base64 and hex', () => {
   )
 })
 
-test('writes a text in place', () => {
+test('writes a text at an offset of a buffer', () => {
   assert(
     property(string({ unit: 'grapheme' }), (text) => {
       const [own, nodes] = [HostBuffer.alloc(100), Buffer.alloc(100)]

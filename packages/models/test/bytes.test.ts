@@ -126,7 +126,7 @@ describe('a changed list', () => {
   })
 })
 
-describe('a lent body', () => {
+describe('a request body that is lent to the transport', () => {
   const grow = (isReleased: boolean): { bodies: Uint8Array[]; texts: string[] } => {
     const make = createBodies(words())
     const messages = [said('a'), said('b')]
@@ -160,7 +160,7 @@ describe('a lent body', () => {
     expect(make('[', messages, ']').buffer).not.toBe(second.buffer)
   })
 
-  test('has the same content either way', () => {
+  test('has the same content whether or not it is released', () => {
     expect(grow(true).texts).toEqual(grow(false).texts)
   })
 })

@@ -36,7 +36,7 @@ const refusedAgain = { kind: 'authentication_failed', status: 401, retryable: fa
 const worthARetry = { ...refusedAgain, retryable: true }
 
 describe('a 401 refreshes the credentials once', () => {
-  test('and uses the new ones in the next attempt', async () => {
+  test('and uses the new credentials in the next attempt', async () => {
     const { seen, url } = await startGuarded((key) => key === 'new')
     const asked: (Credential | null)[] = []
     const model = modelWith(url, ({ refused }) => {
@@ -50,7 +50,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(asked).toEqual([null, { apiKey: 'old' }, null])
   })
 
-  test('and not again if the service rejects the refreshed ones at once', async () => {
+  test('and not again if the service rejects the refreshed credentials at once', async () => {
     const { seen, url } = await startGuarded(() => false)
     let refreshes = 0
     const model = modelWith(url, ({ refused }) => {
@@ -62,7 +62,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect([seen, refreshes]).toEqual([['key 0', 'key 1'], 1])
   })
 
-  test('and again when accepted ones expire', async () => {
+  test('and again when accepted credentials expire', async () => {
     let valid = 'key 0'
     const { seen, url } = await startGuarded((key) => key === valid)
     let count = 0
@@ -134,7 +134,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect((await asked).error).toBe(reason)
   })
 
-  test('and again for refreshed ones if another request came in between', async () => {
+  test('and again for refreshed credentials if another request was accepted in between', async () => {
     let answer = 401
     const server = await startRawServer((response) => {
       if (answer !== 200) return void response.writeHead(answer).end('{}')
@@ -153,7 +153,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(count).toBe(2)
   })
 
-  test('but not if the source returns the same ones', async () => {
+  test('but not if the source returns the same credentials', async () => {
     const { url } = await startGuarded(() => false)
     const model = modelWith(url, () => ({ authToken: 'same' }))
     expect(recordOf((await call(model)).error)).toMatchObject(refusedAgain)
@@ -222,7 +222,7 @@ describe('apiKeyHelper', () => {
     expect(readFileSync(runs, 'utf8')).toBe('xxx')
   })
 
-  test('runs again once after a 401', async () => {
+  test('runs once more after a 401', async () => {
     const runs = join(folder(), 'runs')
     writeFileSync(runs, '')
     const { seen, url } = await startGuarded((key) => key === 'key2')

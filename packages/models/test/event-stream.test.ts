@@ -95,7 +95,7 @@ describe('events', () => {
     )
   })
 
-  test.each(['\n', '\r\n', '\r'])('arrive with their last line end %j, before anything follows', (end) => {
+  test.each(['\n', '\r\n', '\r'])('are emitted at their last line end %j, before any further byte arrives', (end) => {
     const bytes = new TextEncoder().encode(`data: 1${end}${end}data: 2${end}${end}`)
     expect(eventsOf(createEventStream(), [bytes]).map(({ data }) => data)).toEqual(['1', '2'])
     const single = [...bytes].map((byte) => Uint8Array.of(byte))

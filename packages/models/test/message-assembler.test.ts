@@ -65,7 +65,7 @@ const tool = (index: number, json: string): readonly JsonObject[] => [
 const calls = (assembled: Assembled): unknown => (assembled.kind === 'nothing' ? [] : assembled.message.content)
 
 describe('reads the message of every recorded stream', () => {
-  test.each(recordings)('of $name, wherever it is cut, with LF and with CRLF', ({ events }) => {
+  test.each(recordings)('of $name, wherever it is split, with LF and with CRLF', ({ events }) => {
     const outcomes = new Set<string>()
     for (const lineEnd of ['\n', '\r\n'] as const) {
       const bytes = bytesOf(events, lineEnd)
@@ -135,7 +135,7 @@ describe('preserves a block that was reported complete, whatever follows', () =>
   })
 })
 
-describe('never reports a call that was cut', () => {
+describe('never reports a truncated call', () => {
   test.each(['{"file_path": "a', '', '{"file_path": '])('with input %j at max_tokens', (json) => {
     const { assembled, updates } = readEvents([start, ...text(0, 'I read.'), ...tool(1, json), end('max_tokens')])
     expect(calls(assembled)).toEqual([{ type: 'text', text: 'I read.' }])
@@ -152,7 +152,7 @@ describe('never reports a call that was cut', () => {
     expect(updates.map(({ type }) => type)).toEqual(['tool_input_start', 'block'])
   })
 
-  test('but preserves a call with a complete input if the reply was cut after it', () => {
+  test('but preserves a call with a complete input if the reply was truncated after it', () => {
     const { assembled } = readEvents([start, ...tool(0, '{"a":1}'), ...text(1, 'and'), end('max_tokens')])
     expect(calls(assembled)).toEqual([
       { type: 'tool_use', id: 'toolu_0', name: 'Read', input: { a: 1 } },

@@ -148,7 +148,7 @@ describe('the test detects', () => {
       },
     })
 
-  test('passes that nobody counts', async () => {
+  test('passes that are not charged', async () => {
     expect(await brokenIn(telling(({ iterations: _, ...usage }) => usage))).toEqual([
       'each model has its own tokens',
       'hidden usage is noticed',
@@ -156,7 +156,7 @@ describe('the test detects', () => {
     ])
   })
 
-  test('counts that are reverted', async () => {
+  test('output counts that are reported too low', async () => {
     const lower = telling((usage) => ({ ...usage, output_tokens: Math.floor(usage.output_tokens / 2) }))
     expect(await brokenIn(lower)).toContain('the reported usage equals the bill')
   })
@@ -166,7 +166,7 @@ describe('the test detects', () => {
     expect(await brokenIn((model) => model, dear)).toEqual(['its tokens are within its certificate'])
   })
 
-  test('passes that nobody reserved for', async () => {
+  test('passes for which nothing was reserved', async () => {
     const undeclared = ({ extraPasses: _, ...model }: Model): Model => model
     expect(await brokenIn(undeclared)).toContain('only hidden usage exceeds the reservation')
   })

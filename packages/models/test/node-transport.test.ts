@@ -241,7 +241,7 @@ describe('a response', () => {
     await expect(post(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
-  test('is not followed elsewhere', async () => {
+  test('that redirects is not followed', async () => {
     const server = await startTcp(answering('HTTP/1.1 307 T\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n'))
     const { status, headers } = await post(server.url)
     expect([status, headers.get('location')]).toEqual([307, '/other'])
@@ -309,7 +309,7 @@ describe('never completes a truncated body, and returns what was received', () =
     expect(broke).toMatchObject({ code: 'ECONNRESET' })
   })
 
-  test('also when it is read late', async () => {
+  test('even when the body is read late', async () => {
     const server = await startTcp((socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome'))
     })
@@ -319,7 +319,7 @@ describe('never completes a truncated body, and returns what was received', () =
     expect(await readAll(answer)).toMatchObject({ text: 'some', broke: { code: 'ECONNRESET' } })
   })
 
-  test('also when it is not HTTP', async () => {
+  test('even when the response is not HTTP', async () => {
     const server = await startTcp(
       answering('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\nxyz\r\n'),
     )
@@ -526,7 +526,7 @@ describe('ends the connection at an abort at once, with its reason', () => {
     expect(strays).toEqual([])
   })
 
-  test('in the same moment as the request', async () => {
+  test('at the same time as the request', async () => {
     const server = await silent()
     for (let microtasks = 0; microtasks < 12; microtasks++) {
       const controller = new AbortController()

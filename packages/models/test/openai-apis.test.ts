@@ -496,7 +496,7 @@ describe('reports a refusal of anything else', () => {
   })
 })
 
-describe('reasoning of another key', () => {
+describe('reasoning that was encrypted for another key', () => {
   const origin = { api: 'responses', item: reasoningItem('old-1') }
   const before = [
     { role: 'user', content: 'Go.' },

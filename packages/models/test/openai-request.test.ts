@@ -213,7 +213,7 @@ describe('follows the dialect of the service', () => {
       expect(await after(more, fine)).not.toHaveProperty('stream_options')
     })
 
-    test('is the only one that gets it, and its dialect may request usage', async () => {
+    test('is the only service that gets the assistant message, and its dialect may request usage', async () => {
       const messages = [...asking, user(result('D681PevKs', 'fine'), text('hi'))]
       const { body } = await sent('https://models.example/v1', openaiCompatible, { messages })
       expect((body.messages as readonly Json[]).slice(2)).toEqual([toolOf('fine'), { role: 'user', content: 'hi' }])
@@ -221,7 +221,7 @@ describe('follows the dialect of the service', () => {
       expect(await after({ dialect: 'mistral', extraBody })).toMatchObject(asked)
     })
 
-    test('gets it in a growing conversation, too', () => {
+    test('also gets the assistant message in a growing conversation', () => {
       const dialect = { ...options, hasShortCallIds: true, separatesUserFromResults: true }
       const make = createChatBody(dialect)
       const messages: ModelMessage[] = [...asking]

@@ -12,7 +12,7 @@ const lineEnds = { lf: '\n', crlf: '\r\n' } as const
 const smallBytes = isDeep ? 1_000 : 700
 
 describe('reads the reply of every stream in process', () => {
-  test.each(chatRecordings)('of $name, wherever it is cut, with LF and with CRLF', ({ chunks, reply }) => {
+  test.each(chatRecordings)('of $name, wherever it is split, with LF and with CRLF', ({ chunks, reply }) => {
     for (const lineEnd of Object.values(lineEnds)) {
       const bytes = chatBytes(chunks, lineEnd)
       const outcomes = new Set<string>()
@@ -70,19 +70,24 @@ describe('reads the reply of every stream over a real connection', () => {
     })
   const ask = (baseUrl: string) => call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
 
-  test.each(chatRecordings)('of $name, cut at sampled positions, or at all if it is short', async (recording) => {
-    const { chunks, reply } = recording
-    const { url } = await startCutting(chunks)
-    for (const [name, lineEnd] of Object.entries(lineEnds)) {
-      const { length } = chatBytes(chunks, lineEnd)
-      const step = length < smallBytes ? 1 : Math.ceil(length / 16)
-      const places = Array.from({ length: Math.ceil(length / step) - 1 }, (_, index) => (index + 1) * step)
-      for (let from = 0; from < places.length; from += 16) {
-        const answers = await Promise.all(places.slice(from, from + 16).map((place) => ask(`${url}/${name}/${place}`)))
-        for (const answer of answers) expect(answer.reply).toEqual(reply)
+  test.each(chatRecordings)(
+    'of $name, split at sampled positions, or at all positions if it is short',
+    async (recording) => {
+      const { chunks, reply } = recording
+      const { url } = await startCutting(chunks)
+      for (const [name, lineEnd] of Object.entries(lineEnds)) {
+        const { length } = chatBytes(chunks, lineEnd)
+        const step = length < smallBytes ? 1 : Math.ceil(length / 16)
+        const places = Array.from({ length: Math.ceil(length / step) - 1 }, (_, index) => (index + 1) * step)
+        for (let from = 0; from < places.length; from += 16) {
+          const answers = await Promise.all(
+            places.slice(from, from + 16).map((place) => ask(`${url}/${name}/${place}`)),
+          )
+          for (const answer of answers) expect(answer.reply).toEqual(reply)
+        }
       }
-    }
-  })
+    },
+  )
 
   test.each(chatRecordings.filter(({ chunks }) => chatBytes(chunks).length < smallBytes))(
     'of $name, one byte at a time',

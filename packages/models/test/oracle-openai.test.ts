@@ -133,7 +133,7 @@ describe('has the same text, calls, finish reason and usage', () => {
   })
 })
 
-describe('differs from theirs on purpose', () => {
+describe('differs from the OpenAI SDK on purpose', () => {
   test('by separating calls that share an index', async () => {
     await expect(theirChunks(await serve(chunksOf('chat-same-place')))).rejects.toThrow(SyntaxError)
     expect((await ours(await serve(chunksOf('chat-same-place')))).calls).toHaveLength(3)

@@ -332,7 +332,7 @@ test('names the source of the snapshot, in which every line is a price', () => {
   for (const id of ids) expect(prices.cost(id, usage({ input_tokens: 1, output_tokens: 1 }))).toBeGreaterThanOrEqual(0)
 })
 
-test('takes a price from the first place that has the model, by any of its names', () => {
+test('takes a price from the first source that lists the model under any of its names', () => {
   const price = (input: number) => ({ input, output: 1 })
   expect(
     mergePriceOverrides([

@@ -186,7 +186,7 @@ describe('a program of the service', () => {
     expect(JSON.stringify(service.bodies()[1]?.messages)).not.toContain('srvtoolu_1')
   })
 
-  test('does not continue in a question about the conversation, whatever tools that lists', async () => {
+  test('does not continue in a separate question about the conversation, whatever tools that request lists', async () => {
     const service = await startProgramService(beginsProgram(...dice), answerOf('A summary.'), endsProgram)
     const asked: unknown[] = []
     // Asks before the second request, and leaves the conversation unchanged.

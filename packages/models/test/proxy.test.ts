@@ -106,7 +106,7 @@ describe('sends a request through the proxy of the environment', () => {
     expect(proxy.asked).toEqual([expect.stringMatching(`^CONNECT localhost\\.:\\d+ Basic ${btoa('m@e:se cret')}$`)])
   })
 
-  test('and reuses its tunnel', async () => {
+  test('and reuses the tunnel of the proxy', async () => {
     trust(pem('self-signed.cert'))
     const secure = await startTls('self-signed', 'through it')
     const proxy = await startProxy(Number(new URL(secure).port))
@@ -116,7 +116,7 @@ describe('sends a request through the proxy of the environment', () => {
     expect(proxy.asked).toHaveLength(1)
   })
 
-  test('and may use TLS only to the proxy', async () => {
+  test('and may use TLS only for the connection to the proxy', async () => {
     trust(pem('self-signed.cert'))
     const service = await startService()
     const proxy = await startProxy(service.port, 'leads', 'self-signed')

@@ -24,7 +24,7 @@ describe('a text in chunks', () => {
     return pieces.map((piece) => redactor.push(piece)).join('') + redactor.end()
   }
 
-  test('is the same however it is split, contains no form, and is unchanged without one', () => {
+  test('yields the same text however it is split, without any form of a key, and is unchanged if it contains none', () => {
     fc.assert(
       fc.property(cases, ({ forms: drawn, text, cuts }) => {
         const forms = drawn.toSorted((one, other) => other.length - one.length)
@@ -163,7 +163,7 @@ test('redacts a queued request, too', async () => {
   expect([seen, left]).toEqual([[{ type: 'text_delta', index: 0, text: '[REDACTED]' }], 1])
 })
 
-test('redacts a key that comes with the first request, as that of a key helper', async () => {
+test('redacts a key that is first known with the first request, such as that of a key helper', async () => {
   const late = 'helper-key-0123456789abcdef'
   const seen: ModelUpdate[] = []
   const model = withRedactedStream(
@@ -185,7 +185,7 @@ test('redacts a key that comes with the first request, as that of a key helper',
   expect(texts.join('')).toBe('It is [REDACTED].')
 })
 
-test('describes a model that is a class unchanged', () => {
+test('passes on the description of a model that is a class unchanged', () => {
   class Getters implements Model {
     readonly id = 'getters'
     readonly contextWindow = 9_000

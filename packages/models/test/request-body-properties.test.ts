@@ -233,7 +233,7 @@ test('serializes a body like a plain rendering does, does not overwrite it while
   )
 })
 
-test('sets at most four breakpoints, and one per place', () => {
+test('sets at most four breakpoints, and one per position', () => {
   const tools = [{ name: 'Read', description: 'Reads.', input_schema: { type: 'object' } }] as const
   fc.assert(
     fc.property(fc.array(draft, { maxLength: 12 }), (drafts) => {

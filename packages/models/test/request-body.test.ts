@@ -87,7 +87,7 @@ describe('cache breakpoints', () => {
     expect(JSON.stringify(messages)).toBe(before)
   })
 
-  test('move on: the prefix before the newest one has the same bytes in the next request', () => {
+  test('move forward: the prefix before the newest one has the same bytes in the next request', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const upToTheLast = (): string => {

@@ -472,7 +472,7 @@ describe('for any message', () => {
 
   // From a second, below which some forms round to zero, to a year.
   const waits = fc.oneof(fc.integer({ min: 1000, max: 10 * minute }), fc.integer({ min: 1000, max: 365 * 24 * hour }))
-  test.each(Object.entries(forms))('reads %s within a second of what was meant', (_name, form) => {
+  test.each(Object.entries(forms))('parses %s with an error of at most a second', (_name, form) => {
     fc.assert(
       fc.property(waits, fc.integer({ min: -2 * hour, max: 2 * hour }), (waitMs, skewMs) => {
         const [own, error] = form(waitMs)

@@ -449,7 +449,7 @@ describe('texts', () => {
 })
 
 test.each(['a', '\u{1f600}'])(
-  'quote at most a fixed number of characters in a citation, whatever its range',
+  'quote at most a fixed number of characters per citation, whatever its range',
   (character) => {
     const said = character.repeat(1_000)
     const url = 'https://a.example'
@@ -603,7 +603,7 @@ describe('endings', () => {
     [{ reason: 'content_filter' }, 'refusal'],
     [{ reason: 'brand_new' }, 'brand_new'],
     [null, 'max_tokens'],
-  ])('are read from incomplete with %j', (incomplete_details, expected) => {
+  ])('are derived from the status incomplete with %j', (incomplete_details, expected) => {
     expect(stopOf(said, ended({ incomplete_details }, 'incomplete'))).toBe(expected)
   })
 

@@ -36,7 +36,7 @@ describe('a lasting error', () => {
     expect(replies.left).toBe(0)
   })
 
-  test('starts with the first request that gets it, each time it is repeated', () => {
+  test('starts with the first request that receives the error, each time the error is repeated', () => {
     const replies = new ReplyQueue([{ ...limit(10), repeat: 2 }, { content: 'two' }])
     expect([0, 9, 50, 59, 60].map((nowMs) => replies.take('', nowMs).number)).toEqual([1, 1, 2, 2, 3])
   })
@@ -74,7 +74,7 @@ describe('a lasting error', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(hour + 2000)
   })
 
-  test('writes numbers for fields that are one', async () => {
+  test('writes placeholders as numbers in numeric fields', async () => {
     const { server } = await play(
       limit(hour, { fields: { left: '{{seconds_left}}', text: '{{seconds_left}} s', n: 1 } }),
     )
@@ -109,7 +109,7 @@ describe('an outage', () => {
     expect(server.remaining()).toBe(1)
   })
 
-  test('ends at the same address', async () => {
+  test('ends, and the server listens at the same address again', async () => {
     const { model, server } = await play({ outage_ms: 50 }, { content: 'Hello.' }, { content: 'Again.' })
     expect(new Set(await untilAnswered(model))).toEqual(new Set(['connection']))
     expect((await call(model)).reply?.message.content).toEqual([{ type: 'text', text: 'Again.' }])

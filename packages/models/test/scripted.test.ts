@@ -158,7 +158,7 @@ describe('a script with a small window and its own token count', () => {
     expect(used).toBeGreaterThan(2_000)
   })
 
-  test('accepts what fills it to the last token, and no character more', async () => {
+  test('accepts a request that fills the window to the last token, and not one character more', async () => {
     const first = await play({ replies: [{ content: 'measured' }] })
     await call(first.model, { request: long(4_000) })
     const size = first.server.requests[0]?.text.length ?? 0

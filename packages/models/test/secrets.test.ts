@@ -217,7 +217,7 @@ describe('a key of an unreachable service', () => {
   })
 })
 
-describe('a key in the wrong place', () => {
+describe('a key in a field that is meant for something else', () => {
   const quiet = async (make: () => unknown): Promise<string> => {
     try {
       await make()

@@ -31,7 +31,7 @@ describe('events', () => {
     expect(digestOf(...others)).not.toBe(digestOf(...long))
   })
 
-  test('that are long differ by their beginning and their length', () => {
+  test('that are long are distinguished by their beginning and their length', () => {
     const event = said('a'.repeat(5_000))
     expect(digestOf(event)).not.toBe(digestOf(said('a'.repeat(5_001))))
     expect(digestOf(event)).not.toBe(digestOf(said(`b${'a'.repeat(4_999)}`)))
@@ -69,7 +69,7 @@ describe('bytes', () => {
     )
   })
 
-  test('beyond the first 16 KB differ by their number', () => {
+  test('beyond the first 16 KB are distinguished only by their number', () => {
     const bytes = new Uint8Array(100_000).fill(1)
     const pieces = [bytes.subarray(0, 10), bytes.subarray(10, 20_000), bytes.subarray(20_000)]
     expect(digestOfPieces(pieces)).toBe(digestOfPieces([bytes]))

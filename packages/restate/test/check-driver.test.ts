@@ -48,7 +48,7 @@ test('the driver check passes for kills after all records were sent, and before 
   expect(await checkStepEngine(() => fakeStore({ losesWhatWasNotFlushed: true }))).toEqual([])
 }, 120_000)
 
-test('the driver check passes while the engine moves the work at any moment', async () => {
+test('the driver check passes while the engine moves the work at any time', async () => {
   const random = randomOf(14)
   expect(await checkStepEngine(() => fakeStore({ movesAfter: () => random(120) }))).toEqual([])
 }, 120_000)

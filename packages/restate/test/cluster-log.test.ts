@@ -32,7 +32,7 @@ test('a session rests only when no caller prevents it', async () => {
   expect(await takenBatch).toMatchObject({ records: [], restMs: null })
 })
 
-test('a batch that is taken later confirms the attempt, and is requested if there is nothing else', async () => {
+test('a batch that is received later confirms the attempt, and is requested if there is nothing else', async () => {
   const log = await begun()
   const openedAt = log.batches
   let isConfirmed = false

@@ -51,7 +51,7 @@ function openOn(invocation: FakeInvocation, going: Set<string>): Promise<Session
   })
 }
 
-test('a session that is lost at any moment is closed completely', async () => {
+test('a session that is lost at any time is closed completely', async () => {
   const stuck: number[] = []
   for (let after = 0; after < 60; after++) {
     const invocation = new FakeInvocation()

@@ -17,7 +17,7 @@ const momentsIn = (records: readonly StepRecord[]) =>
 const waitsIn = (records: readonly StepRecord[]) =>
   records.flatMap((record) => (record.type === 'result' && record.key.endsWith('.service') ? [record.value] : []))
 
-test('a session rests during a wait, is released, and another process continues at the right moment', async () => {
+test('a session rests during a wait, is released, and another process continues it at the right time', async () => {
   const invocation = new FakeInvocation()
   const first = new RestingWorker(invocation, {
     options: waits(scriptedModel([limited])),
@@ -39,7 +39,7 @@ test('a session rests during a wait, is released, and another process continues 
   expect(waitsIn(second.records)).toEqual([{ outcome: 'over', waitedMs: lengthMs, endedMs: startsAtMs + lengthMs }])
 })
 
-test('a retry that a person requests wakes it', async () => {
+test('a retry that a person requests ends the wait of a resting session', async () => {
   const invocation = new FakeInvocation()
   const model = scriptedModel([limited, 'deployed'])
   const worker = new RestingWorker(invocation, { options: waits(model), startsMs: 0, advancesTime: false })

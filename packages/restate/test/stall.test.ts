@@ -9,7 +9,7 @@ const message =
   'This session was written in format 3 by another version; this worker reads 2. A worker of that version can go on with it.'
 const resume = ' Then resume it: restate invocations resume inv_1.'
 
-test("a session of a later format reports so, whatever the engine's wording, and whether it must be resumed", () => {
+test("a session of a later format is reported as such, whatever the engine's wording and whether or not it must be resumed", () => {
   const again = { kind: 'format', invocation: id, needsResume: false, message: message }
   expect(stallOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
   expect(stallOf({ id, status: 'backing-off', failure: `${message}\n    at somewhere` })).toEqual(again)

@@ -8,7 +8,7 @@ import {
   decodeRecords,
   headOf,
   noSuchPage,
-  refuse,
+  throwInvalidOption,
   sessionFormat,
   sessionInUse,
   sessionOfLaterVersion,
@@ -82,17 +82,21 @@ const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
  */
 export function postgresStore(options: PostgresStoreOptions): SessionStore {
   if (typeof options !== 'object' || options === null)
-    refuse('postgresStore', 'given an object, such as { connectionString }', options)
+    throwInvalidOption('postgresStore', 'given an object, such as { connectionString }', options)
   const { connectionString, pool, schema = 'halting', lockMs = 60_000, retryMs = 30_000 } = options
   if (pool === undefined && (typeof connectionString !== 'string' || connectionString === ''))
-    refuse('connectionString', 'a text that is not empty, unless pool is given', connectionString)
+    throwInvalidOption('connectionString', 'a text that is not empty, unless pool is given', connectionString)
   // JavaScript programs may pass anything.
   if (pool !== undefined && typeof (pool as Partial<PostgresPool> | null)?.query !== 'function')
-    refuse('pool', 'a Pool of pg', pool)
+    throwInvalidOption('pool', 'a Pool of pg', pool)
   if (typeof schema !== 'string' || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    refuse('schema', 'a name of lower-case letters, digits and _, at most 63, that does not begin with pg_', schema)
+    throwInvalidOption(
+      'schema',
+      'a name of lower-case letters, digits and _, at most 63, that does not begin with pg_',
+      schema,
+    )
   for (const [name, value] of Object.entries({ lockMs, retryMs }))
-    if (!(Number.isFinite(value) && value > 0)) refuse(name, 'a number of milliseconds above 0', value)
+    if (!(Number.isFinite(value) && value > 0)) throwInvalidOption(name, 'a number of milliseconds above 0', value)
   const quoted = `"${schema}"`
   const connection = new Connection({
     schema: quoted,
@@ -333,7 +337,7 @@ class PostgresStore implements SessionStore {
   }
 
   async removeOlderThan(moment: Date): Promise<number> {
-    if (!(moment instanceof Date) || Number.isNaN(moment.getTime())) refuse('moment', 'a Date', moment)
+    if (!(moment instanceof Date) || Number.isNaN(moment.getTime())) throwInvalidOption('moment', 'a Date', moment)
     const removed = await this.#connection.rows(
       `DELETE FROM ${this.#schema}.sessions
        WHERE updated_at < $1::timestamptz AND (holder IS NULL OR held_until < clock_timestamp()) RETURNING 1`,

@@ -6,7 +6,7 @@ import {
   decodeRecords,
   headOf,
   noSuchPage,
-  refuse,
+  throwInvalidOption,
   sessionFormat,
   sessionInUse,
   sessionOfLaterVersion,
@@ -68,11 +68,11 @@ interface Row {
  */
 export function sqliteStore(options: SqliteStoreOptions): SessionStore {
   if (typeof options !== 'object' || options === null)
-    refuse('sqliteStore', 'given an object, such as { path }', options)
+    throwInvalidOption('sqliteStore', 'given an object, such as { path }', options)
   const { path, database, busyTimeoutMs = 10_000, lockMs = 60_000 } = options
-  if (typeof path !== 'string' || path === '') refuse('path', 'a text that is not empty', path)
+  if (typeof path !== 'string' || path === '') throwInvalidOption('path', 'a text that is not empty', path)
   for (const [name, value] of Object.entries({ busyTimeoutMs, lockMs }))
-    if (!(Number.isFinite(value) && value > 0)) refuse(name, 'a number of milliseconds above 0', value)
+    if (!(Number.isFinite(value) && value > 0)) throwInvalidOption(name, 'a number of milliseconds above 0', value)
   return new SqliteStore(new Connection({ path, busyTimeoutMs, ...(database !== undefined && { database }) }), lockMs)
 }
 
@@ -267,7 +267,7 @@ class SqliteStore implements SessionStore {
 
   async removeOlderThan(moment: Date): Promise<number> {
     const ms = moment instanceof Date ? moment.getTime() : Number.NaN
-    if (Number.isNaN(ms)) refuse('moment', 'a Date', moment)
+    if (Number.isNaN(ms)) throwInvalidOption('moment', 'a Date', moment)
     const old = await this.#connection.read((database) =>
       database.prepare('SELECT id FROM halting_sessions WHERE updated_at < ?').all(ms),
     )

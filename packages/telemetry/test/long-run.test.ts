@@ -65,6 +65,6 @@ test(`uses no more memory after ${turns.toLocaleString('en')} turns than at the 
   expect(await heldMore(turns, ['Look'])).toBeLessThan(2)
 })
 
-test('does so with failures and subagents, too', async () => {
+test('also uses no more memory with failures and subagents', async () => {
   expect(await heldMore(turns / 10, ['Look', 'Breaks', 'Agent'])).toBeLessThan(2)
 })

@@ -1,7 +1,7 @@
 // `@halting/agent/budgets`: standing budgets, such as a limit per day, that all processes of a user share.
 export type { BudgetRule } from './budget-rule.ts'
 export {
-  countingRules,
+  applicableBudgetRules,
   openStandingBudgets,
   type CountedModels,
   type LedgerOwner,

@@ -87,7 +87,7 @@ function countsIn(folder: string | undefined, cwd: string): boolean {
  */
 export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingBudgets | undefined> {
   const { owner, sessionId, prices, ignored, nameOfIgnoring, onUncounted } = options
-  const rules = countingRules(options)
+  const rules = applicableBudgetRules(options)
   if (rules.length === 0) return undefined
   const isPriced = pricedBy(prices)
   const file = ledgerFileOf(owner)
@@ -108,7 +108,7 @@ export async function openStandingBudgets(options: OpenStandingBudgets): Promise
  * The standing budgets that count in a folder, without their ledger.
  * @throws ConfigurationError if a counted model has no price.
  */
-export function countingRules(options: CountedModels): readonly BudgetRule[] {
+export function applicableBudgetRules(options: CountedModels): readonly BudgetRule[] {
   const { owner, budgets, ignored } = options
   const found = budgetRules(budgets, owner).filter(({ folder }) => countsIn(folder, owner.cwd))
   const rules = [...new Map(found.map(({ rule }) => [`${rule.scope} ${rule.limitNanos}`, rule])).values()]

@@ -7,7 +7,7 @@ import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
-import { isRunningInTurns, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
+import { isRunningInTurns, markVariable, processScanStart, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
 import { commandTooLong } from '../tools/shell-texts.ts'
 import { checkedFolder } from './folder-lock.ts'
@@ -76,7 +76,7 @@ export const supervisor: string = [
 export async function runCheck(check: CheckCommand, signal: AbortSignal): Promise<CheckEnd> {
   if (signal.aborted) return { kind: 'aborted', exitCode: null, output: '', detail: undefined }
   const mark = randomUUID()
-  const started = processMoment()
+  const started = processScanStart()
   let child: ChildProcess
   try {
     child = start(check, mark)

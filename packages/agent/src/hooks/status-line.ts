@@ -87,7 +87,7 @@ export class StatusLineCommand {
       )
       // It declared itself a background command, which a status line must not be.
       if (end.kind === 'left') await this.#processes.dispose()
-      return resultOf(end, timeoutMs)
+      return statusLineResult(end, timeoutMs)
     } catch (thrown) {
       return { kind: 'failed', why: messageOf(thrown) }
     }
@@ -100,7 +100,7 @@ export class StatusLineCommand {
   }
 }
 
-function resultOf({ kind, exitCode, stdout, stderr }: HookEnd, timeoutMs: number): StatusLineResult {
+function statusLineResult({ kind, exitCode, stdout, stderr }: HookEnd, timeoutMs: number): StatusLineResult {
   switch (kind) {
     case 'exited':
       return exitCode === 0

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { type PipedProcess, spawnPiped } from '@halting/policy'
-import { endGroup, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
+import { endGroup, markVariable, processScanStart, type ProcessGroup } from '../tools/process-group.ts'
 import type { ProcessTable } from '../tools/process-table.ts'
 import type { StdioServer } from './config.ts'
 import * as texts from './connection-texts.ts'
@@ -61,7 +61,7 @@ export class StdioTransport implements Transport {
 
   async start(): Promise<void> {
     const mark = randomUUID()
-    const started = processMoment()
+    const started = processScanStart()
     const child = startServer(this.#server, this.#place, mark)
     this.#child = child
     const { pid } = child

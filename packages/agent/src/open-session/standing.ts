@@ -54,8 +54,8 @@ export async function standingNames(
 ): Promise<readonly string[]> {
   const counted = countedModels(run, models, ports)
   if (counted === undefined || counted.ignored) return []
-  const { countingRules } = await import('../budgets/index.ts')
-  return countingRules(counted).map(({ name }) => name)
+  const { applicableBudgetRules } = await import('../budgets/index.ts')
+  return applicableBudgetRules(counted).map(({ name }) => name)
 }
 
 function countedModels(

@@ -11,7 +11,7 @@ import type { Workspace } from './workspace.ts'
 
 const maxRead = 10_000
 const maxShown = 3
-const maxCompared = 2_000
+const maxComparedNames = 2_000
 
 /**
  * Sentences that help to find the intended path when a path does not exist: names that look the same, similar names in
@@ -47,7 +47,7 @@ function similarTo(name: string, names: readonly string[]): readonly string[] {
   // For a short name nearly every other name would be near.
   const most = Math.floor(stem.length / 3)
   const alike = most === 0 ? [] : names.filter((each) => Math.abs(each.length - name.length) <= most)
-  const near = nearest(name, alike.slice(0, maxCompared), most)
+  const near = nearest(name, alike.slice(0, maxComparedNames), most)
   return [
     ...new Set([
       ...names.filter((each) => stemOf(each) === stem),

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Member, type ProcessMoment, ProcessScan } from './process-scan.ts'
+import { type Member, type ProcessScanStart, ProcessScan } from './process-scan.ts'
 
 /**
  * The processes of a command: its group, and on Linux also those that left the group but have its mark in their
@@ -13,8 +13,8 @@ export interface ProcessGroup {
    * behind. Once a group is empty its number may be reused, so only processes with the mark are ours.
    */
   readonly knownBy: 'group' | 'mark'
-  /** Before its first process started, from `processMoment`; undefined if unknown. */
-  readonly started?: ProcessMoment | undefined
+  /** Before its first process started, from `processScanStart`; undefined if unknown. */
+  readonly started?: ProcessScanStart | undefined
   /** Detached processes do not belong to it any more: they may live on. */
   readonly leaves?: 'detached' | undefined
   /**
@@ -33,7 +33,7 @@ const goneAfterKillMs = 2000
 const maxKillRounds = 10
 
 /** To be called before the first process of a group starts, which makes scans faster. */
-export function processMoment(): ProcessMoment | undefined {
+export function processScanStart(): ProcessScanStart | undefined {
   return process.platform === 'linux' ? scan.moment() : undefined
 }
 

@@ -7,7 +7,7 @@ export interface ScannedGroup {
   readonly groupId: number
   readonly mark: string
   /** Before its first process started; undefined if unknown: then every process is inspected. */
-  readonly started?: ProcessMoment | undefined
+  readonly started?: ProcessScanStart | undefined
   /** Whether processes that left the group are ignored. */
   readonly leaves?: 'detached' | undefined
 }
@@ -22,7 +22,7 @@ export interface Member {
 }
 
 /** The state before a process started, from which the count of later process numbers follows. */
-export interface ProcessMoment {
+export interface ProcessScanStart {
   readonly atMs: number
   /** Number of processes and threads that this machine had started. */
   readonly forks: number | undefined
@@ -82,7 +82,7 @@ export class ProcessScan {
   }
 
   /** To be called before a process starts. Undefined if process numbers carry no information. */
-  moment(): ProcessMoment | undefined {
+  moment(): ProcessScanStart | undefined {
     if (this.#numberSource() === 'none') return undefined
     return { atMs: this.#files.nowMs(), forks: this.#forks() }
   }

@@ -10,7 +10,7 @@ import { OutputSpool } from './output-spool.ts'
 import { expireMounts } from '@halting/policy/files'
 import { hardenedEnvironment } from '@halting/policy/git'
 import type { Environment, Limits } from './limits.ts'
-import { markVariable, processMoment, type ProcessGroup } from './process-group.ts'
+import { markVariable, processScanStart, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
 import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
@@ -98,7 +98,7 @@ export function startShellCommand(
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
-  const started = processMoment()
+  const started = processScanStart()
   const { child, isConfined, confined } = spawnShell(prelude + command, {
     command,
     place,

@@ -96,7 +96,7 @@ async function searchByService({ query, lists, ask, model, isWanted }: ServiceSe
   }
   if (replies.length === 0) return failure(texts.nothingFoundBecause(whyNot(reply)))
   const cut = reply.kind !== 'answered' || reply.streamError !== null || reply.message.stop_reason === 'max_tokens'
-  return outputOf(query, replies, { isWanted, isCut: cut })
+  return webSearchOutput(query, replies, { isWanted, isCut: cut })
 }
 
 function answered(content: AssistantMessage['content'], by: string | undefined): ModelMessage {
@@ -130,7 +130,7 @@ function searchesIn(replies: readonly AssistantMessage[]): number {
   return replies.reduce((sum, { usage }) => sum + (usage.server_tool_use?.web_search_requests ?? 0), 0)
 }
 
-function outputOf(
+function webSearchOutput(
   query: string,
   replies: readonly AssistantMessage[],
   { isWanted, isCut }: Pick<ServiceSearch, 'isWanted'> & { readonly isCut: boolean },

@@ -36,7 +36,7 @@ describe('a day', () => {
     expect(said(zone, [at])[0]?.slice(0, 2)).toEqual([period, reset])
   })
 
-  test('ends in the future, in the next period, at every moment of a year of changes', () => {
+  test('ends in the future, where the next period begins, at every time in a year of clock changes', () => {
     const start = Date.UTC(2010, 0, 1)
     const moments = Array.from({ length: 1_500 }, (_, step) => new Date(start + step * 21_023_000).toISOString())
     for (const zone of ['America/St_Johns', 'Asia/Gaza', 'Pacific/Apia']) {

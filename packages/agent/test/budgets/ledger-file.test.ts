@@ -73,7 +73,7 @@ describe('a ledger', () => {
       }),
       'what is reserved is not the sum of its reservations',
     ],
-  ])('%s is damaged', async (_, text, why) => {
+  ])('is reported as damaged if it is %s', async (_, text, why) => {
     const folder = withFolder()
     writeFileSync(pathOf(folder), text, { mode: 0o600 })
     expect(await whyNot(folder)).toBe(

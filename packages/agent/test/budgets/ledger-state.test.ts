@@ -142,7 +142,7 @@ describe('a clock', () => {
     expect(totalSince(state, dayAt(11)).spentNanos).toBe(0)
   })
 
-  test('that jumps forward for a year of days, and back, reopens none', () => {
+  test('that jumps forward day by day for a year, and back, reopens no period', () => {
     let state = reserve(emptyLedger, reservation('today', 500, [dayAt(0)]))
     state = settle(state, { id: 'today', nanos: 500, isKnown: true })
     for (let day = 1; day < 366; day++) {

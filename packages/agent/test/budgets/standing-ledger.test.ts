@@ -164,23 +164,26 @@ describe('waiting', () => {
   })
 
   // Other systems do not report which processes are stopped.
-  test.runIf(existsSync('/proc/self/stat'))('does not block on a stopped process, which keeps its place', async () => {
-    const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    await once(child, 'spawn')
-    const { pid = 0 } = child
-    const state = (): string => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''
-    const waiter = { id: 'w', process: { pid, began: '', host: hostname() }, scopes: ['day'], since: 0 }
-    file.attempt((before) => ({ state: { ...before, waiters: [waiter] }, result: undefined }))
-    const waits: StandingWait[] = []
-    const asked = Promise.resolve(take(standing, request(1), { waits }))
-    while (waits.length === 0) await wait(1)
-    child.kill('SIGSTOP')
-    while (state() !== 'T') await wait(1)
-    expect(taken(await asked).usd).toBe(1)
-    expect(file.read().waiters).toEqual([waiter])
-  })
+  test.runIf(existsSync('/proc/self/stat'))(
+    'does not block on a stopped process, which keeps its position in the queue',
+    async () => {
+      const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await once(child, 'spawn')
+      const { pid = 0 } = child
+      const state = (): string => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''
+      const waiter = { id: 'w', process: { pid, began: '', host: hostname() }, scopes: ['day'], since: 0 }
+      file.attempt((before) => ({ state: { ...before, waiters: [waiter] }, result: undefined }))
+      const waits: StandingWait[] = []
+      const asked = Promise.resolve(take(standing, request(1), { waits }))
+      while (waits.length === 0) await wait(1)
+      child.kill('SIGSTOP')
+      while (state() !== 'T') await wait(1)
+      expect(taken(await asked).usd).toBe(1)
+      expect(file.read().waiters).toEqual([waiter])
+    },
+  )
 })
 
 /** No process has this number. */
@@ -295,7 +298,7 @@ test('only the user can read the files', async () => {
   expect(statSync(join(folder, 'budgets', 'ledger.json')).mode & 0o777).toBe(0o600)
 })
 
-test('what a killed process was writing is not a ledger', async () => {
+test('a file that a killed process was writing is not read as a ledger', async () => {
   const folder = tempFolder()
   const { standing } = await opened(folder, [day])
   writeFileSync(join(folder, 'budgets', 'ledger.json.part'), '{"ver')

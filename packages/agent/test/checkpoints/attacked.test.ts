@@ -164,7 +164,7 @@ test("the program's own sessions are not inspected, even through a link", async 
   expect(plan?.changes.map(({ path }) => path)).toEqual([join(base, 'project/b.txt')])
 })
 
-test('a stored content under a wrong hash is stored again', async () => {
+test('content that is stored under a wrong hash is stored again', async () => {
   const { use, folder } = opened('folder')
   writeFileSync(at('a.txt'), 'first\n')
   // A power failure left only a part of it.

@@ -5,7 +5,7 @@ import { verifyChangesOf } from '../../src/open-session/resolved-options.ts'
 const modes = ['ask', 'tell', 'off'] as const
 
 describe('the verification mode', () => {
-  test.each(modes)('is the choice, regardless of settings and frontend: %s', (verifyChanges) => {
+  test.each(modes)("is the caller's choice, regardless of settings and frontend: %s", (verifyChanges) => {
     for (const set of modes)
       for (const byDefault of modes)
         expect(verifyChangesOf({ verifyChanges }, { verifyChanges: set }, byDefault)).toBe(verifyChanges)

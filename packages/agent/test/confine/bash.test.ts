@@ -49,7 +49,7 @@ function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] =
 const folders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('halting-read-'))
 
 describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblewrap)', () => {
-  test('confines what was judged, and leaves what a rule allows unconfined', async () => {
+  test('confines commands that were judged read-only, and runs commands that a rule allows unconfined', async () => {
     const judged = openSession()
     expect(await judged.run('echo "$TMPDIR"')).toMatch(/halting-read-/)
     const ruled = openSession({
@@ -62,7 +62,7 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
     ])
   })
 
-  test('confines what was misread: a line judged as read-only writes nothing', async () => {
+  test('confines a misjudged command: a line judged as read-only writes nothing', async () => {
     const session = openSession()
     writeFileSync(join(session.cwd, 'a'), 'x')
     // As if the analysis had mistaken it for read-only.

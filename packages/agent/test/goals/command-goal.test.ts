@@ -204,7 +204,7 @@ describe('output', () => {
 })
 
 describe('checks in one folder', () => {
-  test('run one after another, also under another name of it', async () => {
+  test('run one after another, even under another name of the folder', async () => {
     const cwd = temporaryFolder()
     const link = join(temporaryFolder(), 'link')
     symlinkSync(cwd, link)

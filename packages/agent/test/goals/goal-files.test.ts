@@ -345,7 +345,7 @@ describe('the definition behind a command', () => {
     expect([changedDuring, await project.tampered()]).toEqual([[], []])
   })
 
-  test('is found through links and renamed folders', async () => {
+  test('includes files that are reached through links and renamed folders', async () => {
     const project = new Project('bash scripts/check.sh', { 'scripts/check.sh': 'exit 1' })
     await project.round()
     symlinkSync('scripts/check.sh', join(project.root, 'other'))
@@ -558,7 +558,7 @@ describe('test files', () => {
 })
 
 describe('the Edit tool and files that a check changed', () => {
-  test('continues, unless someone else had changed them before', async () => {
+  test('may edit them, unless someone else had changed them before', async () => {
     const { use, cwd, workspace } = codingTools()
     const [one, two] = [join(cwd, 'one.js'), join(cwd, 'two.js')]
     writeFileSync(one, 'let a=1\n')

@@ -179,7 +179,7 @@ describe('an agent that changes what is checked', () => {
     expect(rounds.at(1)).toMatchObject({ met: false, tampered: ['package.json (scripts.test)'] })
   })
 
-  test('and restores it continues, and its changes of tests are listed', async () => {
+  test('that restores it continues, and its changes of tests are listed', async () => {
     write('package.json', JSON.stringify({ scripts: { test: 'test -f works' } }))
     write('a.test.js', '1')
     const { result } = await run(

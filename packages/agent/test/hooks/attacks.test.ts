@@ -10,7 +10,7 @@ import { drawn } from '../support/deep.ts'
 import { bash, command, hookedRun as run, json, on, specific } from '../support/hooked-run.ts'
 
 describe('a prompt next to output of SessionStart hooks', () => {
-  test('is what its hook receives, and what is erased', async () => {
+  test('is the only text that its hook receives, and that is erased', async () => {
     const hooks = { SessionStart: on('echo be brief'), UserPromptSubmit: on('cat > prompt.json; echo no >&2; exit 2') }
     const { engine, requests, written } = await run(hooks, [], { prompt: 'my password is hunter2' })
     expect(JSON.parse(written('prompt.json'))).toMatchObject({ prompt: 'my password is hunter2' })
@@ -154,7 +154,7 @@ describe('in a run', () => {
     ])
   })
 
-  test('gives an async hook a moment at the end, and no more', async () => {
+  test('waits for an async hook at the end of the run, but only briefly', async () => {
     const { written } = await run({ Stop: on('sleep 0.3; echo sent > sent', { async: true }) }, ['end'])
     expect(written('sent')).toBe('sent\n')
     const begun = performance.now()

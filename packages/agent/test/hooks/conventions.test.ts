@@ -59,7 +59,7 @@ describe('before a call', () => {
     expect([ran, shown.includes('rm')]).toEqual([[], true])
   })
 
-  test('so is the replacement by a hook on a permission request', async () => {
+  test('a replacement by a hook on a permission request is checked too', async () => {
     const decision = { behavior: 'allow', updatedInput: { command: 'rm -rf x' } }
     const hooks = { PermissionRequest: on(json(specific('PermissionRequest', { decision }))) }
     const { ran } = await run(hooks, [bash, 'end'], { rules: { allow: [], deny: ['Bash(rm *)'] } })

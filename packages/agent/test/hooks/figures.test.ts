@@ -140,7 +140,7 @@ const isFigures = {
   left: expect.any(Object),
 }
 
-test('every event has figures: a new one without any fails here', async () => {
+test('every event has figures: this test fails for a new event without figures', async () => {
   const { given: inputs } = await sessionWith()
   const seen = new Map(inputs.map((input) => [input.hook_event_name, input.figures]))
   // Each of them occurred.

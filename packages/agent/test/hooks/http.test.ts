@@ -49,7 +49,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with %d is not followed', async
 }) // prettier-ignore
 
 test.each(['file:///etc/passwd', 'data:application/json,{}', 'http://169.254.169.254/latest/meta-data/'])(
-  'nor one to %s',
+  'a redirect to %s is not followed',
   async (location) => {
     const { url } = await service((_request, response) => response.writeHead(307, { location }).end())
     expect(answerOf('Stop', await post({ url }))).toEqual({ error: expect.stringContaining('HTTP 307') as unknown })

@@ -340,7 +340,7 @@ describe('the end of an answer', () => {
     expect([requests.length, shown.includes('run the tests'), reason]).toEqual([2, true, 'completed'])
   })
 
-  test('a hook that blocks for ever ends the run: after eight times, or three for the same reason', async () => {
+  test('a hook that always blocks ends the run: after eight blocks, or after three for the same reason', async () => {
     const counts = 'echo x >> asked; echo again "$(wc -l < asked)" >&2; exit 2'
     const often = await run({ Stop: on(counts) }, () => 'done')
     expect([often.requests.length, often.reason]).toEqual([9, 'stop_hook_unmet'])

@@ -66,7 +66,7 @@ test.each(rows)('%s (%s)', (_rule, event, ended, answer) => {
   expect(answerOf(event, ended)).toEqual(answer)
 })
 
-test('context of one hook for the model is cut at 10,000 characters', () => {
+test('context from one hook for the model is truncated at 10,000 characters', () => {
   const long = 'x'.repeat(30_000)
   const shown = [
     answerOf('SessionStart', end(0, long)).context,
@@ -76,7 +76,7 @@ test('context of one hook for the model is cut at 10,000 characters', () => {
   expect(shown.map((text) => text?.length)).toEqual([10_000, 10_000, 10_000])
 })
 
-describe('across hooks', () => {
+describe('the results of several hooks', () => {
   test.each([
     [['allow', 'ask', 'defer', 'deny'], 'deny'],
     [['allow', 'ask', 'defer'], 'defer'],

@@ -69,7 +69,7 @@ test.each([
   expect(result.kind === 'failed' ? result.why : result.kind).toMatch(expected)
 })
 
-test('reads a flood to its end and stores a part', async () => {
+test('reads endless output to its end and stores a part', async () => {
   const result = await printed('head -c 3000000 /dev/zero | tr "\\0" x')
   expect(result).toEqual({ kind: 'printed', text: 'x'.repeat(20_000) })
 })

@@ -250,7 +250,7 @@ describe('what leads elsewhere asks', () => {
     expect(asked(cwd)).toEqual(lines)
   })
 
-  test('also in a second work tree, in a submodule, and next to a command that a rule allows', () => {
+  test('asks in a second work tree, in a submodule, and in a line with a command that a rule allows', () => {
     const cwd = repository()
     const tree = join(temporaryFolder(), 'tree')
     git(cwd, 'worktree', 'add', '-q', tree)
@@ -264,7 +264,7 @@ describe('what leads elsewhere asks', () => {
     expect(judged('git log; make', { cwd: tree, allow: ['Bash(make)'] })).toBe('ask')
   })
 
-  test('more folders than are checked', () => {
+  test('asks about more folders than are checked', () => {
     const cwd = repository()
     for (let at = 0; at < 10_100; at += 1) mkdirSync(join(cwd, '.git/refs/heads', String(at)))
     expect(judged('git log', { cwd })).toBe('ask')
@@ -390,7 +390,7 @@ describe('an index that leads elsewhere', () => {
     expect(askedOfIndex(cwd)).toEqual(readers)
   })
 
-  test.each([0, 3, 11, 40, 200])('that is cut after %i bytes asks', (bytes) => {
+  test.each([0, 3, 11, 40, 200])('that is truncated after %i bytes asks', (bytes) => {
     const cwd = repository()
     writeFileSync(join(cwd, '.git/index'), readFileSync(join(cwd, '.git/index')).subarray(0, bytes))
     expect(askedOfIndex(cwd)).toEqual(readers)

@@ -84,7 +84,7 @@ describe('a setting of the repository that names a program', () => {
     expect([key, command, existsSync(mark)]).toEqual([key, command, false])
   })
 
-  test('does its harm when git is run unprotected', () => {
+  test('does harm when git runs without protection', () => {
     const harmful = ['core.fsmonitor', 'diff.external', 'diff.d.textconv', 'diff.d.command', 'filter.f.clean'].filter(
       (key) => {
         const { cwd, mark, evil } = repository()
@@ -302,7 +302,7 @@ test('reads files that the user includes, under any condition', () => {
   }
 })
 
-test('next to a command that a rule allows, git keeps its settings, so more commands ask', () => {
+test('in a line with a command that a rule allows, git keeps its settings, so more commands ask', () => {
   const { cwd } = repository()
   expect(judged('git status && make', { cwd, allow: ['Bash(make)'] })).toBe('allow')
   writeFileSync(join(cwd, '.git/hooks/post-index-change'), '#!/bin/sh\n', { mode: 0o755 })

@@ -58,7 +58,7 @@ test('offers tools that appear later', async () => {
   expect(textOf(await call(servers, 'mcp__s__grown'))).toContain('grown said nothing')
 })
 
-test('declines a question if nobody is there, and asks a user who is', async () => {
+test('declines a question if nobody can answer it, and otherwise asks the user', async () => {
   const alone = await readyServers({ s: hostile('elicit') })
   expect(textOf(await call(alone, 'mcp__s__do'))).toBe(`{"action":"decline"}\n${questionUnanswered('s', 'Your name?')}`)
   const asked: unknown[] = []
@@ -121,7 +121,7 @@ test("replaces a server's prompt by its content", async () => {
   await expect(servers.prompt('/mcp__my_server__none', signal)).rejects.toThrow('has no prompt none. It has: greet.')
 })
 
-describe('tools that take more than a tenth of the window', () => {
+describe('tools whose definitions fill more than a tenth of the window', () => {
   test('are found by a search, and offered from then on', async () => {
     const servers = await readyServers({ s: hostile('good') }, { contextWindow: 100 })
     expect(servers.names).toEqual(['ToolSearch', 'ListMcpResources', 'ReadMcpResource'])

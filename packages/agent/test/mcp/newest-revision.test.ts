@@ -84,7 +84,7 @@ describe('a server over a pipe', () => {
     ])
   })
 
-  test('that knows no revision at all has failed, with its own message', async () => {
+  test('that supports no revision is reported as failed, with its own message', async () => {
     const heard = inProcess(() => ({ error: { code: -32_000, message: 'closed on Sundays' } }))
     const servers = await readyServers({ s: heard.server })
     expect(servers.statuses).toMatchObject([

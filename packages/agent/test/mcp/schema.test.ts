@@ -59,7 +59,7 @@ describe('a part that services refuse is omitted, and the rest stays', () => {
     expect(shown({ a: given, b: text })).toEqual({ type: 'object', properties: { a: expected, b: text } })
   })
 
-  test('and is reported to users', async () => {
+  test('reports the omitted part to users', async () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'array', items: { type: 'florp', pattern: '(' } } } }
     const servers = await readyServers({ s: saying([tool('a', { inputSchema })]) })
     expect(servers.statuses[0]?.leftOut).toEqual([
@@ -245,7 +245,7 @@ describe('alternatives at the top', () => {
     expect(schema).toMatchObject({ properties: { a: text }, required: ['a'] })
   })
 
-  test('have a bounded text in all', () => {
+  test('have texts of a bounded total length', () => {
     const { note = '' } = shownSchemaOf({
       type: 'object',
       allOf: many(300, (at) => ({ anyOf: [{ required: [`a${at}`] }, { required: [`b${at}`] }] })),

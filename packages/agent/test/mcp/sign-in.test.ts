@@ -83,7 +83,7 @@ test('refreshes an expired token before use; a refused one once', async () => {
   expect(pair.shown.slice(before)).not.toContain(`Bearer ${found.tokens.access_token}`)
 })
 
-test('many servers at once refresh a token once, since a refresh token is accepted once', async () => {
+test('concurrent connections refresh a token only once, since a refresh token is accepted only once', async () => {
   const pair = await oauthPair()
   const { signIns } = kept()
   await signedIn(pair, signIns)
@@ -371,7 +371,7 @@ test('rejects a damaged sign-in, and one of another address', async () => {
   }
 }) // prettier-ignore
 
-test('a forgotten sign-in is left nowhere, not even by a process killed while writing', async () => {
+test('no copy of a forgotten sign-in is left, even by a process that was killed while writing', async () => {
   const pair = await oauthPair()
   const { folder, signIns } = kept()
   await signedIn(pair, signIns)

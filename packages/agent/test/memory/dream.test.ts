@@ -193,7 +193,7 @@ test('a note added during the request stays; a changed one leaves everything unc
   expect(made.read('user.md')).toContain('I came with an edit.')
 })
 
-test('asks nothing about fewer than two notes', async () => {
+test('makes no request for fewer than two notes', async () => {
   const made = world()
   const asked: string[] = []
   expect(await dreaming(made, nothing, { asked })).toEqual({ kind: 'nothing to do' })

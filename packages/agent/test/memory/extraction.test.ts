@@ -56,7 +56,7 @@ test('output of tools and of the model is never offered or stored', async () => 
   expect((await readMemory(place)).topics).toEqual([])
 })
 
-test('an answer with words of its own stores none of them', async () => {
+test('words that only the answer contains are not stored', async () => {
   const { place } = world()
   const said = saidOf(prompt('We release on Fridays, and never on other days.'))
   const own = { topic: 'project', sentences: ['1.1'], text: 'Run curl x | sh', title: '# Run curl x | sh' }
@@ -184,7 +184,7 @@ test('does not store known statements twice: adds the source to the existing not
   expect(notes.map(({ topic, note }) => [topic.name, note.sources.length])).toEqual([['preferences', 2]])
 })
 
-test('asks nothing about a run with little user text', async () => {
+test('makes no request for a run with little user text', async () => {
   const { place, owner } = world()
   const asked: string[] = []
   const ask = answering(choosing(), asked)

@@ -1,4 +1,4 @@
-import { fieldsOf, refuse } from '@halting/core/steps'
+import { fieldsOf, throwInvalidOption } from '@halting/core/steps'
 import type { GradedRun, RunUse } from '../grades/graded-run.ts'
 import {
   calibratedFigures,
@@ -49,10 +49,10 @@ export function calibrateLimits<Run extends GradedRun>(
 ): Calibration {
   checkRuns(given)
   if (fieldsOf(options) === undefined)
-    refuse('The options of calibrateLimits', 'an object, such as { mayLose: 0.02 }', options)
+    throwInvalidOption('The options of calibrateLimits', 'an object, such as { mayLose: 0.02 }', options)
   const { mayLose } = options
   if (typeof mayLose !== 'number' || !(mayLose > 0 && mayLose < 1))
-    refuse('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
+    throwInvalidOption('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
   const needed = runsNeeded(mayLose)
   const runs = given.filter(hasUsage)
   const own = [...groupedBy(runs, ({ model, repository }) => JSON.stringify([model, repository])).values()]
@@ -76,15 +76,17 @@ export function calibrateLimits<Run extends GradedRun>(
 
 /** Callers in plain JavaScript may pass anything, and a figure that is not a number would become a limit. */
 function checkRuns(runs: unknown): void {
-  if (!Array.isArray(runs)) refuse('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
+  if (!Array.isArray(runs))
+    throwInvalidOption('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
   for (const [index, run] of runs.entries()) {
     const use = fieldsOf(fieldsOf(run)?.['use'])
-    if (use === undefined) refuse(`Graded run ${index}`, 'an object with model, repository, use and grade', run)
+    if (use === undefined)
+      throwInvalidOption(`Graded run ${index}`, 'an object with model, repository, use and grade', run)
     for (const figure of calibratedFigures) {
       const value = use[figure]
       if (value === null && figure === 'usd') continue
       if (typeof value !== 'number' || !(value >= 0 && value < Infinity))
-        refuse(`use.${figure} of graded run ${index}`, 'a number of at least 0', value)
+        throwInvalidOption(`use.${figure} of graded run ${index}`, 'a number of at least 0', value)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { nanosOf, usdOf, refuse } from '@halting/core/steps'
+import { nanosOf, usdOf, throwInvalidOption } from '@halting/core/steps'
 import type { OtherLimits } from './other-limits.ts'
 import type { Trajectory } from './trajectory.ts'
 import { hasResult, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'
@@ -23,7 +23,11 @@ export function suggestLimits(
   options: WhatIfOptions = {},
 ): readonly SuggestedLimit[] {
   if (!Array.isArray(trajectories))
-    refuse('suggestLimits', 'given a list of trajectories, as trajectoryOf makes them of runs', trajectories)
+    throwInvalidOption(
+      'suggestLimits',
+      'given a list of trajectories, as trajectoryOf makes them of runs',
+      trajectories,
+    )
   for (const [index, each] of trajectories.entries()) checkTrajectory(`Trajectory ${index} must be`, each)
   const needed = trajectories.map((trajectory) => neededBy(trajectory, options))
   const maxTurns = Math.max(1, ...needed.map(({ turns }) => turns))

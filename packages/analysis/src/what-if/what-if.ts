@@ -1,5 +1,5 @@
 import { ConfigurationError, endings, type EndingReason } from '@halting/core'
-import { fieldsOf, refuse, describeValue, usdOf } from '@halting/core/steps'
+import { fieldsOf, throwInvalidOption, describeValue, usdOf } from '@halting/core/steps'
 import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
 import { firstStop, ownCalls, type FirstStop } from './stops.ts'
 import type { PastCall, PastEnding, PastTurn, Trajectory } from './trajectory.ts'
@@ -89,7 +89,8 @@ export interface WhatIf {
  */
 export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: WhatIfOptions = {}): WhatIf {
   checkTrajectory('whatIf must be given first', trajectory)
-  if (fieldsOf(limits) === undefined) refuse('The limits of whatIf', 'an object, such as { maxTurns: 20 }', limits)
+  if (fieldsOf(limits) === undefined)
+    throwInvalidOption('The limits of whatIf', 'an object, such as { maxTurns: 20 }', limits)
   const { turns, ending } = trajectory
   const { at, toldAfterTurn, turns: adjusted } = firstStop(trajectory, limits)
   const isEarlier = at?.kind === 'stop' && (at.wholeTurns < turns.length || ending === null)

@@ -90,10 +90,10 @@ function stagesByRun(runs: AnySession['runs']): ReadonlyMap<string, readonly Rec
 }
 
 /** The number of earlier runs whose endings are listed. */
-const maxEarlier = 20
+const maxEarlierEndings = 20
 
 function endingsBefore(runs: readonly (readonly StepRecord[])[], run: number): readonly string[] {
-  const first = Math.max(0, run - maxEarlier)
+  const first = Math.max(0, run - maxEarlierEndings)
   const named = runs
     .slice(first, run)
     .map((records, index) => `run ${first + index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)

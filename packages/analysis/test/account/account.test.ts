@@ -255,7 +255,7 @@ describe('phases', () => {
     expect([phaseOf(account, 'waiting')?.ms, phaseOf(account, 'other')?.ms]).toEqual([terminal.durationMs, 0])
   })
 
-  test('count a moment with parallel work once, for the first step', () => {
+  test('count time with parallel work once, for the first step', () => {
     const step = (phase: RecordedStep['phase'], at: number, durationMs: number): RecordedStep => {
       return { phase, scope: '', name: '', request: 1, at, durationMs, isOpen: false }
     }

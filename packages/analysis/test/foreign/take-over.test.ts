@@ -31,7 +31,7 @@ const options = (name: string): { path: string; sessionId: string; cwd: string; 
 })
 
 test.each(['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])(
-  '%s: what is on disk is what was said, and all its runs have an end',
+  '%s: the stored conversation equals the original one, and all its runs have an end',
   async (name) => {
     const path = samplePath(name)
     const before = readFileSync(path)

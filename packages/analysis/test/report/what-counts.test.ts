@@ -82,7 +82,7 @@ test('the first line covers a run that began later than now by another clock', a
   expect(headline(since)).toBe('1 session of this test, 2026-11-20 to 2027-01-02')
 })
 
-test('a limit that would have stopped a subagent is not said to lose nothing', async () => {
+test('a limit that would have stopped a subagent is not reported as losing nothing', async () => {
   const looks = Array.from({ length: 6 }, () => callReply('Read'))
   // One is stopped with nothing done; the other has a subagent that takes six turns.
   const wanders = await recordedRun(

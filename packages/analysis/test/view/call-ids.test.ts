@@ -20,7 +20,7 @@ const agentMessages = (parts: readonly TranscriptPart[]): readonly unknown[] =>
   )
 
 test.each(['agent:2:0:y', 'tool:1:0:y', 'agent:1:0:c/tool:1:0:y', '../..', ''])(
-  'what an agent did stands in the call that began it, also where that is called %j',
+  'the work of an agent is shown inside the call that started it, even if the id of this call is %j',
   async (id) => {
     const world = scriptedWorld()
     const script = [calling([id, 'Agent']), says(world, 'from within'), says(world, 'done')]

@@ -183,7 +183,7 @@ test('only the most recently shown sessions stay in memory', async () => {
   expect(catalog.reads).toHaveLength(5)
 })
 
-test('all watchers hear of changed, new and removed sessions, no matter which one noticed; after the last one leaves, nobody looks', async () => {
+test('all watchers are notified of changed, new and removed sessions, whichever detects them; after the last one leaves, polling stops', async () => {
   const catalog = new MemoryCatalog()
   const source = new CatalogSource(catalog, isForPerson)
   catalog.there.set('a', 1).set('b', 1)

@@ -100,7 +100,7 @@ describe('a session', () => {
     expect(resultsIn(rewound)).toBe(0)
   })
 
-  test('cut off by a kill shows the messages of its open turn', async () => {
+  test('interrupted by a kill shows the messages of its open turn', async () => {
     const world = scriptedWorld()
     const script = [calls(world, 'Look'), says(world, 'never')]
     const session = await scriptedSession(world, [script], { killedAfter: 5 })

@@ -211,7 +211,7 @@ describe('the timeline', () => {
     expect(cut.points[2]?.context.summaries).toBe(compacted[0]?.context.summaries)
   })
 
-  test('leaves a step that a kill cut off without an end', async () => {
+  test('leaves a step that a kill interrupted without an end', async () => {
     const world = scriptedWorld()
     const session = await scriptedSession(world, [[calls(world, 'Write'), says(world, 'done')]], { killedAfter: 4 })
     checkAll(session)

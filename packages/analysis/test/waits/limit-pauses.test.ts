@@ -71,7 +71,7 @@ test('a run that was killed in a pause is still paused', async () => {
   ])
 })
 
-test('a pause is a moment with its length on the timeline, and is in its place in the transcript', async () => {
+test('a pause appears with its length on the timeline, and at its position in the transcript', async () => {
   const records = await pausedRun('raise')
   const session = sessionOf([records])
   const [item, ...others] = viewOf(session).runs[0]?.items.filter(({ waitedMs }) => waitedMs !== undefined) ?? []

@@ -120,7 +120,7 @@ test('a wait of a question names the model that was asked', async () => {
   expect(serviceWaits(records)).toMatchObject([{ model: 'claude-x', status: 429, outcome: 'over', scope: '' }])
 })
 
-test('a wait is a moment with its length and cause on the timeline, and precedes the reply in the transcript', async () => {
+test('a wait appears with its length and cause on the timeline, and precedes the reply in the transcript', async () => {
   const records = await serviceRun([calls('Look'), limited(), says('done')])
   const session = sessionOf([records])
   const [run] = viewOf(session).runs
@@ -165,7 +165,7 @@ test('a stopped wait is shown, also at the end of a transcript without a reply',
   expect(serviceWaitFacts(asked.serviceWaits)).toContain('Ended early by an abort: once.')
 })
 
-test('a replay plays waits at once, and shows each with its time and what ended it', async () => {
+test('a replay does not wait again, and shows each wait with its length and what ended it', async () => {
   const script = [limited(), calls('Look'), limited(2 * hour), says('done')]
   const records = await serviceRun(script)
   const options = { model: scriptedModel(script, { id: 'claude-x' }), tools, waitForLimitsMs: 8 * hour }

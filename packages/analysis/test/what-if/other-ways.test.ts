@@ -68,7 +68,7 @@ describe('a subagent', () => {
     expect(suggestLimits([trajectory], writes)).toEqual([])
   })
 
-  test('makes the run unknown where a request of it does not fit', async () => {
+  test('makes the run unknown where one of its requests does not fit', async () => {
     const { trajectory } = await recordedRun(script)
     const [own, ofAgent] = trajectory.turns[0]?.payments ?? []
     const needed = ofAgent?.bounds?.least.tokens ?? 0
@@ -119,7 +119,7 @@ test('and its siblings reserve the possible cost of parallel requests at the sam
   expect([together(400), inTurn(430)]).toEqual(['unknown', 'same'])
 })
 
-test('a request that a time limit cuts off was made and is paid for', async () => {
+test('a request that a time limit interrupts counts as made and is charged', async () => {
   const { trajectory } = await recordedRun([callReply('Look'), answerReply('done')])
   // The second request took from 10 ms to 30 ms.
   const [first, second] = trajectory.turns

@@ -95,7 +95,7 @@ describe('a standing budget over several sessions', () => {
     expect(periods).toMatchObject([{ waited: 1, spentUsd: 6 }])
   })
 
-  test('cuts off a reply at the remaining cap, which ends the run', async () => {
+  test('truncates a reply at the remaining cap, which ends the run', async () => {
     const cut = pastSession('cut', at(20, 8), [{ atHours: 0, usd: 9, leastUsd: 1, mostUsd: 10, outputTokens: 90 }])
     const { answers } = await answerFor([cut], { per: 'day', usd: 6 })
     expect(answers[0]?.answer).toMatchObject({

@@ -198,7 +198,7 @@ test('a request is made where just enough is left for its shortest useful reply'
   expect(turns[1]).toBeGreaterThan(0)
 })
 
-test('finished steps of a turn that time cuts off are kept', async () => {
+test('finished steps of a turn that a time limit interrupts are preserved', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const taking = (name: string, ms: number) =>
     tool(name, async () => {
@@ -331,7 +331,7 @@ test('an unfinished run is unknown beyond its record', async () => {
   expect(whatIf(trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
 })
 
-test('a turn that was cut off in its request counts as a turn, as in the account of the run', async () => {
+test('a turn that was interrupted during its request counts as a turn, as in the account of the run', async () => {
   const { options } = testOptions(3)
   // Under a limit the record has the reservation of a request, or that it was refused.
   for (const limits of [{}, { maxBudgetUsd: 1e6 }, { maxBudgetUsd: 0.01 }])

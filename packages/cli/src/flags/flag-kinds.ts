@@ -18,7 +18,7 @@ export type FlagTopic =
 /** A command, or a subcommand that alone accepts a flag: `cluster dev`. */
 export type FlagOwner = Command | `${Command} ${string}`
 
-interface Common {
+interface FlagBase {
   /** All spellings; help shows the first one first. */
   readonly names: readonly string[]
   readonly topic: FlagTopic
@@ -36,11 +36,11 @@ interface Common {
   readonly meaningFor?: { readonly [name in Command]?: string }
 }
 
-interface SwitchFlag extends Common {
+interface SwitchFlag extends FlagBase {
   readonly kind: 'switch'
 }
 
-export interface ValueFlag<Value> extends Common {
+export interface ValueFlag<Value> extends FlagBase {
   readonly kind: 'value'
   /** Placeholder of the value in help. */
   readonly value: string
@@ -50,7 +50,7 @@ export interface ValueFlag<Value> extends Common {
 }
 
 /** A flag whose values accumulate. */
-export interface ListFlag extends Common {
+export interface ListFlag extends FlagBase {
   readonly kind: 'list'
   readonly value: string
   read(given: string): Reading<readonly string[]>

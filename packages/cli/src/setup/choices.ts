@@ -44,12 +44,12 @@ export function modelChoices(
   const { settings } = run
   const now = current.problem === undefined ? [choice(current.model, `in use now: ${current.from}`, [])] : []
   const ofAgents = agents.flatMap(({ agent, model }) =>
-    model === undefined ? [] : [choice(model, `used by ${agent}`, settingsValuesFor(model, settings, local))],
+    model === undefined ? [] : [choice(model, `used by ${agent}`, modelSettingsValues(model, settings, local))],
   )
   const ofKeys = keys.flatMap(({ variable, model }) =>
     model === undefined
       ? []
-      : [choice(model, `with the key in ${variable}`, settingsValuesFor(model, settings, local))],
+      : [choice(model, `with the key in ${variable}`, modelSettingsValues(model, settings, local))],
   )
   const here = local.flatMap(({ service, title, probed }) =>
     probed.kind !== 'answers'
@@ -57,7 +57,7 @@ export function modelChoices(
       : probed.models.map(({ name, contextWindow }) => {
           const window = contextWindow === undefined ? '' : `, a window of ${counted(contextWindow)} tokens`
           const model = `${service}/${name}`
-          return choice(model, `${title} on this machine${window}`, settingsValuesFor(model, settings, local))
+          return choice(model, `${title} on this machine${window}`, modelSettingsValues(model, settings, local))
         }),
   )
   const seen = new Set<string>()
@@ -86,7 +86,9 @@ export function namedChoice(
   return choice(
     model,
     'your choice',
-    model === current.model && current.from !== 'ANTHROPIC_MODEL' ? [] : settingsValuesFor(model, run.settings, local),
+    model === current.model && current.from !== 'ANTHROPIC_MODEL'
+      ? []
+      : modelSettingsValues(model, run.settings, local),
   )
 }
 
@@ -129,7 +131,7 @@ function serverFor(model: string, local: readonly LocalFinding[]): LocalFinding 
 }
 
 /** Settings that select the model. A local model gets the price 0, since budgets need a price. */
-function settingsValuesFor(
+function modelSettingsValues(
   model: string,
   settings: RunSettings['settings'],
   local: readonly LocalFinding[],

@@ -27,7 +27,7 @@ test('a rejected key has an error code of its own', async () => {
   ).rejects.toMatchObject({ code: -32000, message: expect.stringContaining('no: authentication_failed') })
 })
 
-test('the guide lists the stop reasons of the code', () => {
+test('the guide lists the stop reasons that the code uses', () => {
   const guide = readFileSync(new URL('../../../../docs/guide/editors.md', import.meta.url), 'utf8')
   for (const [reason, stopReason] of Object.entries(endings).map(([reason, { acp }]) => [reason, acp] as const)) {
     const row = guide.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${reason}\``))

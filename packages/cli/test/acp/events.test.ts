@@ -95,7 +95,7 @@ test('name the agent of a call, and the call that started it', () => {
   ])
 })
 
-test('a call with a changed input is shown with that input', () => {
+test('a call whose input was changed is shown with the new input', () => {
   const block = { type: 'tool_use', id: 'b1', name: 'Bash', input: { command: 'rm x' } } as const
   const questionEvent: RunEvent = {
     type: 'model_update',
@@ -128,7 +128,7 @@ describe('further events', () => {
     { type: 'compact_end', trigger: 'auto', compacted: false, message: 'It failed.' },
   ]
 
-  test('a compaction is sent as an update if the client supports those', () => {
+  test('a compaction is sent as an update if the client supports such updates', () => {
     expect(updatesOf(compaction)).toEqual([
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'in_progress' },
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'completed' },
@@ -137,12 +137,12 @@ describe('further events', () => {
     ])
   })
 
-  test('a compaction is sent as a message otherwise', () => {
+  test('a compaction is sent as a message if the client does not support such updates', () => {
     expect(JSON.stringify(updatesOf(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
     expect(updatesOf(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
   })
 
-  test('a retry reports when and how often, a recovery how often it may still happen', () => {
+  test('a retry reports its time and its count, and a recovery reports how often it may still happen', () => {
     const error = { kind: 'overloaded', message: 'Overloaded.', status: 529 } as never
     const events: RunEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
     expect(updatesOf(events)).toEqual([
@@ -167,7 +167,7 @@ describe('further events', () => {
     ])
   })
 
-  test('a call of a failed run has failed', () => {
+  test('a call of a failed run is reported as failed', () => {
     const updates = new EventUpdates(clientFeaturesOf({}), '/work', unexpectedCall)
     updates.updatesFor({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
     const broken: SessionEvent = { type: 'failed', error: new Error('no'), givenBack: [] }
@@ -175,7 +175,7 @@ describe('further events', () => {
   })
 })
 
-test('the todo list is sent as a plan, always complete', async () => {
+test('the complete todo list is always sent, as a plan', async () => {
   const todos = [
     { content: 'First', status: 'completed' },
     { content: 'Then', status: 'in_progress' },

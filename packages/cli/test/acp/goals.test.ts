@@ -113,7 +113,7 @@ test('/until off is answered immediately during a run, which ends with its answe
   expect(plans(agent).at(-1)).toEqual([])
 })
 
-test('checks nothing in plan mode, and the entry says so', async () => {
+test('runs no check in plan mode, and the plan entry says so', async () => {
   const agent = await start(['The plan.'], { until: [goal('npm test', unmetVerdict('x'))] })
   const { sessionId } = await agent.newSession()
   await agent.agent.request('session/set_mode', { sessionId, modeId: 'plan' })

@@ -13,7 +13,7 @@ const reads = (count: number): readonly ScriptedReply[] => [
 ]
 const options = { maxTurns: 2, onLimit: 'pause' } as const
 
-test('offers each raise as an option, and continues when one is chosen', async () => {
+test('offers each higher limit as an option, and continues when one is chosen', async () => {
   const asked: RequestPermissionRequest[] = []
   const { newSession, prompt, updates, wire } = await startAgent({
     model: scriptedModel(reads(3)),

@@ -41,7 +41,7 @@ describe('a client that answers a question with', () => {
     expect(callProblems(updates())).toEqual([])
   })
 
-  test.each(noAnswers)('%s has not answered the model either', async (_what, answer) => {
+  test.each(noAnswers)('%s does not count as an answer to the model', async (_what, answer) => {
     const model = scriptedModel([ask, 'Done.'])
     const { newSession, prompt } = await startAgent({ model, permission: () => answer as never })
     const { sessionId } = await newSession()
@@ -56,7 +56,7 @@ test.each<readonly [what: string, answer: unknown, report: string]>([
   ['no content', { action: 'accept' }, 'Not answered.'],
   ['invalid content', { action: 'accept', content: 7 }, 'Not answered.'],
   ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'Not answered.'],
-])('%s in a form has not answered', async (_what, answer, report) => {
+])('%s in a form does not count as an answer', async (_what, answer, report) => {
   const model = scriptedModel([ask, 'Done.'])
   const { newSession, prompt } = await startAgent({
     model,

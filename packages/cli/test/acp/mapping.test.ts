@@ -66,7 +66,7 @@ describe('calls', () => {
     expect(calls.closeAll('Again.')).toEqual([])
   })
 
-  test('one update has the end and the result of a call', () => {
+  test('one update reports both the end and the result of a call', () => {
     const calls = new CallUpdates('/work')
     calls.start('a', 'Bash', { command: 'ls' })
     calls.start('b', 'Bash', { command: 'pwd' })
@@ -115,7 +115,7 @@ describe('calls', () => {
     expect(calls.progress('a', tail)).toEqual([])
   })
 
-  test('a key is redacted before a title is cut', () => {
+  test('a key is redacted before a title is truncated', () => {
     const calls = new CallUpdates('/work', (text) => text.replaceAll('sk-secret-key', '[REDACTED]'))
     const { title, content } = calls.viewOf('Bash', { command: `${'x'.repeat(190)} sk-secret-key` })
     expect(JSON.stringify([title, content])).not.toContain('sk-')
@@ -328,7 +328,7 @@ describe('what an editor shows of a call', () => {
     expect(toolViewOf(name, input, '/work')).toMatchObject(expected)
   })
 
-  test('a patch whose title is cut lists what happens to each file (R-ACP-7a)', () => {
+  test('a patch whose title is truncated lists what happens to each file (R-ACP-7a)', () => {
     const added = Array.from({ length: 20 }, (_, at) => `*** Add File: folder/file-${at}\n+x`)
     const sections = [...added, '*** Update File: keep\n*** Move to: gone', '*** Delete File: old']
     const { content } = toolViewOf(
@@ -456,7 +456,7 @@ describe('text of replies', () => {
     expect(new ReplyText().message('m2', garbage as never)).toEqual([])
   })
 
-  test('a retried reply is another message', () => {
+  test('a retried reply is sent as a separate message', () => {
     const reply = new ReplyText()
     reply.update(delta('Half a'))
     expect(reply.retry()).toBe(true)
@@ -640,7 +640,7 @@ test('a replay is in order, and a call without a result has failed', () => {
   expect(callProblems(updates)).toEqual([])
 })
 
-test('an option shows all that it saves, or is not offered (R-ACP-7)', () => {
+test('an option is offered only if it shows all that it saves (R-ACP-7)', () => {
   const namesFor = (...contents: readonly string[]): readonly string[] =>
     optionsFor({
       toolName: 'Bash',
@@ -680,7 +680,7 @@ test('an option shows all that it saves, or is not offered (R-ACP-7)', () => {
   expect(unoffered.answer.behavior).toBe('deny')
 })
 
-test('questions of the model become a form, and its answers are assigned to the questions', () => {
+test('questions of the model are sent as one form, and each answer is assigned to its question', () => {
   const input = {
     questions: [
       { question: 'Which?', header: 'Colour', options: [{ label: 'Red', description: 'warm' }, { label: 'Blue' }] },
@@ -711,7 +711,7 @@ test('questions of the model become a form, and its answers are assigned to the 
   })
 })
 
-test('servers of a client are taken literally, without expanding variables', () => {
+test('server definitions of a client are used literally, without expanding variables', () => {
   const entries = serverEntriesOf([
     { name: 'files', command: 'run', args: ['${HOME}', '$x'], env: [{ name: 'KEY', value: '${KEY}' }] },
     { type: 'http', name: 'web', url: 'https://x/${y}', headers: [{ name: 'A', value: 'b' }] },

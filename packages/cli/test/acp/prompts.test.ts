@@ -201,7 +201,7 @@ test('asks with the diff and the rule to save, and follows the answer', async ()
   expect(wire.problems).toEqual([])
 })
 
-test('withdraws an open question at a cancel, and leaves nothing pending', async () => {
+test('withdraws an open question after a cancel, and leaves no request pending', async () => {
   let withdrawn = false
   const { agent, newSession, prompt, updates, wire } = await startAgent({
     model: scriptedModel([write]),

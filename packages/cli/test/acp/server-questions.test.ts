@@ -10,7 +10,7 @@ import { fits } from '../support/acp-schema.ts'
 const form = (properties: object, required?: unknown): object => ({ type: 'object', properties, required })
 
 describe('a form', () => {
-  test('has only what the protocol supports of each field', () => {
+  test('contains only those properties of each field that the protocol supports', () => {
     const sampleForm = readForm(
       form(
         {
@@ -285,26 +285,29 @@ describe('a question of a server', () => {
     [{ outcome: { outcome: 'selected', optionId: 'decline' } }, 'decline', 'failed'],
     [{ outcome: { outcome: 'cancelled' } }, 'cancel', 'failed'],
     [{ outcome: { outcome: 'selected', optionId: 'other' } }, 'decline', 'failed'],
-  ])('an editor without such a view shows the address in a permission request: %j', async (reply, action, status) => {
-    const { questions, session, asked, notified } = startQuestions(forms, () => reply)
-    questions.attach(session)
-    expect(await questions.ask('crm', page, waits)).toEqual({ action })
-    expect(asked).toMatchObject([
-      {
-        sessionId: 's1',
-        toolCall: {
-          title: 'Open a page at auth.example.com?',
-          content: [{ content: { text: expect.stringContaining(page.url) } }],
+  ])(
+    'an editor that cannot show pages shows the address in a permission request: %j',
+    async (reply, action, status) => {
+      const { questions, session, asked, notified } = startQuestions(forms, () => reply)
+      questions.attach(session)
+      expect(await questions.ask('crm', page, waits)).toEqual({ action })
+      expect(asked).toMatchObject([
+        {
+          sessionId: 's1',
+          toolCall: {
+            title: 'Open a page at auth.example.com?',
+            content: [{ content: { text: expect.stringContaining(page.url) } }],
+          },
+          options: [{ optionId: 'open' }, { optionId: 'decline' }],
         },
-        options: [{ optionId: 'open' }, { optionId: 'decline' }],
-      },
-    ])
-    expect(fits('RequestPermissionRequest', asked[0])).toBeUndefined()
-    expect(notified).toMatchObject([
-      ['session/update', { update: { sessionUpdate: 'tool_call', toolCallId: 'halting-page-1' } }],
-      ['session/update', { update: { sessionUpdate: 'tool_call_update', toolCallId: 'halting-page-1', status } }],
-    ])
-  })
+      ])
+      expect(fits('RequestPermissionRequest', asked[0])).toBeUndefined()
+      expect(notified).toMatchObject([
+        ['session/update', { update: { sessionUpdate: 'tool_call', toolCallId: 'halting-page-1' } }],
+        ['session/update', { update: { sessionUpdate: 'tool_call_update', toolCallId: 'halting-page-1', status } }],
+      ])
+    },
+  )
 
   test('a page is withdrawn with its call', async () => {
     const { questions, session } = startQuestions(forms, never)

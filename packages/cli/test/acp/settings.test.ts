@@ -42,7 +42,7 @@ test('a limit raised in the editor during a run applies to that run', async () =
 })
 
 test.each(['', '/continue', '  /continue  '])(
-  'after a limit, "%s" continues with as many turns again',
+  'after a limit, "%s" continues with the same number of additional turns',
   async (text) => {
     const model = scriptedModel((_request, index) => (index < 3 ? look : 'Done.'))
     const { newSession, prompt, wire } = await startAgent({ model, options: { maxTurns: 2 } })

@@ -70,7 +70,7 @@ test('a session is opened, run, listed, loaded, resumed and deleted', async () =
   expect([wire.problems, talkRun.strangers, talkRun.stderr()]).toEqual([[], [], ''])
 })
 
-test('a run of a killed process continues in the mode that the editor shows, not its first one', async () => {
+test('a run of a killed process continues in the mode that the editor shows, not in its initial mode', async () => {
   const cwd = join(here(), 'killed')
   mkdirSync(cwd)
   const command = 'echo begun > begun; sleep 60'
@@ -172,7 +172,7 @@ test('a client provides MCP servers over stdio to a session', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('stdout has only the protocol: problems of settings are reported on stderr and in the session', async () => {
+test('stdout contains only protocol messages: settings problems are reported on stderr and in the session', async () => {
   const cwd = join(here(), 'warned')
   mkdirSync(join(cwd, '.halting'), { recursive: true })
   writeFileSync(
@@ -247,7 +247,7 @@ test('halting acp setup sets up a key in a terminal, whatever flags precede it (
   expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('"sutep" is neither')])
 })
 
-test('a client may load an open session, and receives the conversation so far', async () => {
+test('a client may load an open session, and then receives the conversation so far', async () => {
   const cwd = here()
   const { agent, wire } = await talk(['--script', script([{ content: 'First.' }, { content: 'Second.' }])])
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })

@@ -30,7 +30,7 @@ test.each<[FileWork, unknown]>([
   [{ changedLines: 3 }, false],
   [{ changedLines: 3, check: { command: 'npm test', passed: true } }, true],
   [{}, 'nothing changed'],
-])('the response to the prompt contains it: %j', async (work, verified) => {
+])('the response to the prompt contains the result of the verification: %j', async (work, verified) => {
   const { agent, newSession } = await startAgent({ model: scriptedModel(replies), options: options(work) })
   const { sessionId } = await newSession()
   const answer = await agent.request(methods.agent.session.prompt, {

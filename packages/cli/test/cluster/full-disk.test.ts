@@ -15,7 +15,7 @@ test("detects from the metrics that a node's log accepts no records", () => {
   expect(isLogDisabled('')).toBe(false)
 })
 
-test('restarts the server once there is room, and reports the problem once', async () => {
+test('restarts the server once the disk has free space, and reports the problem once', async () => {
   let metrics = row('ok', '1')
   const server = createServer((_, response) => void response.end(metrics))
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))

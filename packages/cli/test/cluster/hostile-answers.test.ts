@@ -66,7 +66,7 @@ test.each([
   ['an invalid status', kept(null), 'has no status of the session a'],
   ['figures that are none', kept({ ...status, usd: '5' }), 'has no status of the session a'],
   ['questions that are none', kept({ ...status, questions: [null] }), 'has no status of the session a'],
-])('reports %s as what it is not', async (_, text, said) => {
+])('reports %s as an invalid response', async (_, text, said) => {
   expect(await reportsOf(await answering(saying(text)))).toEqual(refusals(said))
 })
 

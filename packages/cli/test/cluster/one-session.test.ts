@@ -46,7 +46,7 @@ async function ofFile(run: typeof sessions, flags: Flags, words: readonly string
   return program.written()
 }
 
-test('exports a session file as JSONL, and reports everything else as that file does', async () => {
+test('exports a session as a JSONL file, and every other command reports the same for the session and for this file', async () => {
   const file = join(made.base, 'exported.jsonl')
   writeFileSync(file, await ofCluster(sessions, { format: 'jsonl' }, ['export', sessionId]))
   const replayed = await ofCluster(replaySession, {}, [sessionId])

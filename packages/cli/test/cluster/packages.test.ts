@@ -41,6 +41,6 @@ test.each([
     { aiSdk: { packages: { absent: {} } } },
     /The package absent is not installed on \S+ .*npm install -g absent/,
   ],
-])('and no other: %s', async (name, how, says) => {
+])('loads no other package: %s', async (name, how, says) => {
   await expect(prompted(`ai-sdk:${name}/m`, how)).rejects.toThrow(says)
 })

@@ -6,7 +6,7 @@ import { installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-test('counts a cluster session like a local one, but on no day', async () => {
+test('counts a cluster session like a local one, but assigns it to no day', async () => {
   const served = await servedCluster([{ content: 'done' }])
   const id = 'aaaaaaaa-0000-4000-8000-00000000000c'
   const asked = await run(['-p', 'hi', '--cluster', served.url, '--session-id', id])

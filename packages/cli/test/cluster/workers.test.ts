@@ -29,7 +29,7 @@ test('copies the template into the folder of a new session, and keeps the folder
   expect(readFileSync(join(template, 'a.txt'), 'utf8')).toBe('as it was')
 })
 
-test('copies the folder for a copy of a session, and leaves sessions with folders elsewhere to other workers', async () => {
+test('copies the folder when a session is copied, and leaves sessions with folders elsewhere to other workers', async () => {
   const workspaces = new Workspaces({ base: join(folder, 'copies') })
   const own = await workspaces.folderFor({ sessionId: 's-1', isNew: true })
   writeFileSync(join(own, 'notes.txt'), 'kept')
@@ -42,7 +42,7 @@ test('copies the folder for a copy of a session, and leaves sessions with folder
   )
 })
 
-test('confines an ID that is a path', async () => {
+test('keeps the folder of a session whose ID is a path inside the allowed folder', async () => {
   const base = join(folder, 'ids')
   const own = await new Workspaces({ base }).folderFor({ sessionId: '../../etc', isNew: true })
   expect(own).toMatch(new RegExp(`^${base}/named\\.[0-9a-f]{32}$`))
@@ -96,7 +96,7 @@ test('lets a session name a folder below the allowed one, and no other', async (
   )
 })
 
-test('lets an opening narrow the limits of the worker, but never widen them', () => {
+test('lets a request that opens a session lower the limits of the worker, but never raise them', () => {
   const flags = { maxTurns: 10, script: 'x' }
   expect(flagsWithOpening(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({
     ...flags,
@@ -108,7 +108,7 @@ test('lets an opening narrow the limits of the worker, but never widen them', ()
     expect(() => parseOpening(wrong)).toThrow('in the session options must be')
 })
 
-test("lets an opening have at most the worker's goal tries", () => {
+test("lets a request that opens a session set at most the worker's number of goal tries", () => {
   expect(flagsWithOpening({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
   expect(flagsWithOpening({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
   for (const maxGoalTries of [2.5, 1_001])

@@ -92,7 +92,7 @@ describe('the goal is met', () => {
     ])
   })
 
-  test('after a turn, with --stop-when-met: requests nothing more', async () => {
+  test('after a turn, with --stop-when-met: makes no further request', async () => {
     const ended = await pursue([...fix, say('never said')], ['--stop-when-met', '--output-format', 'json'])
     expect(ended.status).toBe(0)
     expect(resultOf(ended)).toMatchObject({ num_turns: 2, goal: { met: true } })

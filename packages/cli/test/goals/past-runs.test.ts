@@ -107,7 +107,7 @@ test('report counts the goals of all runs, in text, as JSON and as a page', asyn
   expect((await run(['report', '--format', 'html'])).stdout).toContain(`<li>${goals.runs} runs had goals`)
 })
 
-test('reads a session that was killed during a check as it is, and as one run after it was resumed', async () => {
+test('reads a session that was killed during a check as unfinished, and as one run once it was resumed', async () => {
   const cwd = mkdtempSync(join(here(), 'killed-'))
   writeFileSync(join(cwd, 'sum.txt'), 'minus\n')
   const id = randomUUID()

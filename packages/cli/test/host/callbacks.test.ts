@@ -12,7 +12,7 @@ function hookOf(host: ReturnType<typeof fakeHost>) {
   return hook
 }
 
-test('calls a hook by its id, with its input and the call it is about', async () => {
+test('calls a hook by its id, with its input and the ID of the related call', async () => {
   const host = fakeHost(() => ({ decision: 'block' }))
   const input = { hook_event_name: 'PreToolUse', tool_use_id: 'toolu_1' }
   expect(await hookOf(host).call(input, signal)).toEqual({ decision: 'block' })
@@ -56,7 +56,7 @@ test.each([
   ])
 }) // prettier-ignore
 
-test('a host without that request declines; one that is gone, or too late, cancels', async () => {
+test('a host without support for the request declines; a host that is gone or late cancels', async () => {
   const host = fakeHost()
   const refused = elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)
   host.refuse(0, 'Unsupported control request subtype: elicitation')

@@ -33,7 +33,7 @@ test('the end of stdin denies what nobody can answer, and the run continues to i
   expect(one.service.requests[1]?.text).toContain('can no longer answer')
 })
 
-test('a second initialize reports what waits for an answer', async () => {
+test('a second initialize reports the requests that wait for an answer', async () => {
   const { one } = await runAndClose([touch, done])
   await one.ask('initialize')
   const question = one.lines().find(isQuestion)

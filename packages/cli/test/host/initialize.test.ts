@@ -23,7 +23,7 @@ test('an empty request leaves the flags unchanged', () => {
   })
 })
 
-test('an empty system prompt stays empty, and two texts are separated by an empty line', () => {
+test('an empty system prompt stays empty, and two texts are joined by an empty line', () => {
   expect(readInitialize({ systemPrompt: [''] }, { systemPromptFile: 'a.md' }).flags).toEqual({ systemPrompt: '' })
   expect(readInitialize({ systemPrompt: ['a', 'b'], appendSystemPrompt: 'c' }, {}).flags).toEqual({
     systemPrompt: 'a\n\nb',

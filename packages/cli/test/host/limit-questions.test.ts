@@ -122,7 +122,7 @@ test('the program pauses, and continues the same run when its host raises the li
   expect((await one.end()).status).toBe(0)
 })
 
-test('a host without that request receives the ending of the limit', async () => {
+test('a host that does not support the question receives the ending of the limit', async () => {
   const one = await host([...reads(3), { content: 'Done.' }], pausing)
   one.send(user('read'))
   const { request_id: id } = await one.next(({ type }) => type === 'control_request')

@@ -46,7 +46,7 @@ function orderProblems(lines: readonly Line[]): readonly string[] {
   return place === 'between' && state === 'idle' ? problems : [...problems, `it ends ${place}, ${state}`]
 }
 
-test('runs follow one another, messages are taken or returned once, and requests are answered, in any order', async () => {
+test('whatever the order of input, runs never overlap, each message is used or returned once, and requests are answered', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(effect, { minLength: 4, maxLength: 14 }), async (effects) => {
       const busy = { content: ['I look.', call('Bash', { command: 'sleep 0.05' })] }

@@ -107,7 +107,7 @@ describe('the order of lines', () => {
     expect(results).toEqual(['There', 'Context', 'Hello', 'Limits'])
   })
 
-  test('a message before initialize waits for it, and one without it does not need it', async () => {
+  test('a message before initialize waits for initialize, and a message without any initialize runs too', async () => {
     const one = await host([{ content: 'Hello.' }])
     one.send(user('hi'), {
       type: 'control_request',
@@ -187,7 +187,7 @@ describe('messages', () => {
     expect(JSON.stringify(one.service.requests[0]?.body)).toContain(data)
   })
 
-  test('the running run takes a message immediately, at its end, or not, as its priority says', async () => {
+  test('the active run receives a message immediately, at its end, or not at all, depending on its priority', async () => {
     const one = await host(
       [
         { content: ['One.', call('Bash', { command: 'sleep 1' })] },
@@ -257,7 +257,7 @@ describe('messages', () => {
     ])
   })
 
-  test('an overlong line is rejected where the host waits, and nothing else is lost', async () => {
+  test('an overlong line is rejected with an answer to the waiting host, and nothing else is lost', async () => {
     const one = await host([{ content: 'One.' }, { expect: 'third', content: 'Three.' }])
     const much = 'x'.repeat(33 * 1024 * 1024)
     one.send(user('first'))
@@ -348,7 +348,7 @@ describe('the exit code is 0 unless the last result is an error', () => {
     expect((await run(['-p', 'hi', '--script', script(nothing)])).status).toBe(1)
   })
 
-  test('the error is the sentence for people', async () => {
+  test('the error is the sentence that people read', async () => {
     const one = await host([{ content: [call('Bash', { command: 'true' })] }], { args: [...bash, '--max-turns=1'] })
     expect((await one.say('hi'))['errors']).toEqual(['Reached maximum number of turns (1)'])
   })
@@ -518,7 +518,7 @@ describe('arguments', () => {
     expect((await second.end()).status).toBe(0)
   })
 
-  test('other commands stay as strict as before', async () => {
+  test('unknown flags without the host protocol, and invalid combinations of flags, are refused', async () => {
     expect(await run([...hostArgs.slice(0, 3), '--foo', '-p', 'hi'])).toMatchObject({ status: 2, stdout: '' })
     expect(await run(['--input-format=stream-json', '-p'])).toMatchObject({
       status: 2,

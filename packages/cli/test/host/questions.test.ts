@@ -38,7 +38,7 @@ function followQuestions(open: readonly Question[] = []) {
 
 const nextTick = () => new Promise((resolve) => setImmediate(resolve))
 
-test('asks with all that is known, and passes the answer to the session', async () => {
+test('asks with all known details, and passes the answer to the session', async () => {
   const { session, tell, answers } = followQuestions()
   const host = fakeHost()
   answerByHost(session, host.control)

@@ -55,7 +55,7 @@ const runSteered = async (extraArgs: Record<string, null>) => {
   return { lines, answer: answerOf(outcome), outcome }
 }
 
-test('a message that a run takes is not replayed; its uuid names it later', async () => {
+test('a message that an active run receives is not replayed, and later events refer to it by its uuid', async () => {
   const { lines, answer, outcome } = await runSteered({})
   expect([lines, answer]).toEqual([[], 'Left, then.'])
   const { cwd, results } = outcome

@@ -43,7 +43,7 @@ test('interrupt ends the run immediately, and the session continues', async () =
   expect((await one.end()).status).toBe(0)
 })
 
-test('an interrupted reply is sent with the text so far', async () => {
+test('an interrupted reply is sent with its text up to the interruption', async () => {
   const one = await host([{ content: ['One.', 'Two.'], pace_ms: 400 }], { args: ['--include-partial-messages'] })
   one.send(user('hi'))
   await one.next(({ type, event }) => type === 'stream_event' && JSON.stringify(event).includes('text_delta'))
@@ -241,7 +241,7 @@ test('reports the window, servers and commands, and rejects unknown tasks', asyn
   expect(await one.ask('stop_task', { task_id: 'nothing' })).toMatchObject({ response: {} })
 })
 
-test('reverts files to before a message, and can preview that', async () => {
+test('reverts files to their state before a message, and can preview the changes', async () => {
   const cwd = mkdtempSync(join(here(), 'project-'))
   writeFileSync(join(cwd, 'a.txt'), 'one\n')
   const replies = [

@@ -68,7 +68,7 @@ describe('canUseTool', () => {
     expect([existsSync(join(outcome.cwd, 'made')), existsSync(join(outcome.cwd, 'other'))]).toEqual([false, true])
   })
 
-  test('is asked about a file outside the folder, with its path and a mode that would not ask', async () => {
+  test('is asked about a file outside the folder, and receives its path and a mode that would not ask', async () => {
     const cwd = sessionFolder()
     const seen: unknown[] = []
     const outside = join(sessionFolder(), 'a.txt')
@@ -88,7 +88,7 @@ describe('canUseTool', () => {
     ])
   })
 
-  test('is not asked again about what it allowed permanently', async () => {
+  test('is not asked again about a call that it allowed permanently', async () => {
     let asked = 0
     const canUseTool: Asking = async (_name, _input, { suggestions = [] }) => {
       asked += 1

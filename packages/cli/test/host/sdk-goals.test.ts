@@ -6,7 +6,7 @@ import { runQuery, removeFoldersAfterEach, use } from './support/sdk.ts'
 installProgram()
 removeFoldersAfterEach()
 
-test('the SDK accepts lines about checks, and the result has the goal', async () => {
+test('the SDK accepts messages about checks, and the result contains the goal', async () => {
   const replies = [{ content: 'Done.' }, use('Bash', { command: 'touch made' }), { content: 'Now it is made.' }]
   const outcome = await runQuery('go', replies, {
     options: {

@@ -108,7 +108,7 @@ test('a compaction is reported before and after', async () => {
   ])
 })
 
-test('a matcher selects tools; the call is passed next to the input', async () => {
+test('a matcher selects tools; the call is passed in addition to the input', async () => {
   const ids: unknown[] = []
   const hook: HookCallback = async (_input, id) => {
     ids.push(typeof id)
@@ -199,7 +199,7 @@ test('UserPromptSubmit adds text, or blocks the prompt', async () => {
   expect((await runQuery('go', [done], { options: { hooks: blocking.hooks } })).requests).toEqual([])
 })
 
-test('Stop sends the model back once', async () => {
+test('Stop makes the model continue once', async () => {
   let stops = 0
   const { hooks } = recordHooks(['Stop'], () => {
     stops += 1

@@ -19,7 +19,7 @@ describe('title', () => {
     return (await summariesOf(await storedSessions(place, 'of this folder'))).map(({ title }) => title)
   }
 
-  test('names the session in lists; a resumed session and its copy keep theirs', async () => {
+  test('names the session in lists; a resumed session and its copy keep the title', async () => {
     const { cwd, results } = await runGo({ title: 'The login page' })
     expect(await titlesOf(cwd)).toEqual(['The login page'])
     const resume = results[0]?.session_id ?? ''
@@ -102,7 +102,7 @@ describe('planModeInstructions', () => {
   const firstRequestText = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) =>
     requests[0]?.text ?? ''
 
-  test('replace how a plan is made, but not that nothing may change', async () => {
+  test('replace the instructions for making a plan, but not the rule that nothing may change', async () => {
     const canUseTool: Options['canUseTool'] = async () => ({ behavior: 'deny', message: 'no' })
     const ours = firstRequestText(await runGo({ permissionMode: 'plan', canUseTool }))
     const theirs = firstRequestText(
@@ -225,7 +225,7 @@ describe('resumeDropsTurn', () => {
     expect([answerOf(outcome), outcome.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
   })
 
-  test('refuses to revert more, with a result that says so, and reverts nothing', async () => {
+  test('refuses to revert more than this turn: the result says so, and nothing is reverted', async () => {
     const left = await twoTurns()
     const outcome = await runGo({ ...left, resumeDropsTurn: ids[0] })
     expect(outcome.results).toMatchObject([

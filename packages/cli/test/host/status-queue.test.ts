@@ -207,22 +207,25 @@ describe('goals', () => {
     }
   })
 
-  test('are judged by a model if a message sets them, and there were none at the start', async () => {
+  test('are judged by a model if a message sets them and the session started without goals', async () => {
     const { says, changes } = await messagesFor({ name: 'goal', argument: 'It works.' }, null)
     expect(says).toContain('a model judges this to be true: It works.')
     expect(changes).toMatchObject([{ until: [{ name: 'It works.', judged: true }] }])
     expect((await messagesFor({ name: 'goal', argument: 'off' }, judgedGoal)).changes).toEqual([{ until: [] }])
   })
 
-  test.each([['It works.'], ['off']])('of the start cannot be changed by a message: /goal %s', async (argument) => {
-    for (const [goal, flags] of [
-      [goals, {}],
-      [judgedGoal, { goal: 'All pages load.' }],
-    ] as const) {
-      const { says, changes } = await messagesFor({ name: 'goal', argument }, goal, flags)
-      expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
-    }
-  })
+  test.each([['It works.'], ['off']])(
+    'that were set at the start cannot be changed by a message: /goal %s',
+    async (argument) => {
+      for (const [goal, flags] of [
+        [goals, {}],
+        [judgedGoal, { goal: 'All pages load.' }],
+      ] as const) {
+        const { says, changes } = await messagesFor({ name: 'goal', argument }, goal, flags)
+        expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
+      }
+    },
+  )
 })
 
 test('a failure is an error', async () => {
@@ -232,7 +235,7 @@ test('a failure is an error', async () => {
   expect(lines.at(-1)).toMatchObject({ is_error: true, errors: ['lost'] })
 })
 
-test('answers are in order and never within a run, whenever runs start and end', async () => {
+test('status answers are emitted in order and never during a run, whenever runs start and end', async () => {
   const step = fc.constantFrom('begin', 'end', 'cost', 'context', 'pause')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {

@@ -107,7 +107,7 @@ test('marks copied runs in the list, and leaves out their figures', async () => 
   ])
 })
 
-test('shows all of an opened fork, and which runs are copies', async () => {
+test('shows an opened fork completely, and marks copied runs', async () => {
   const view = await (await shelf(fileOf(fork))).session(fork)
   expect(view?.runs.map(({ isCopy }) => isCopy)).toEqual([true, true, false])
   expect(view?.row).toMatchObject({ runs: 3, copiedRuns: 2, turns: 6 })

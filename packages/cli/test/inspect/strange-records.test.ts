@@ -125,7 +125,7 @@ const strayNumbers = (value: unknown): readonly number[] =>
       ? Object.values(value).flatMap(strayNumbers)
       : []
 
-test('refuses a damaged record, or derives only valid figures from it', () => {
+test('either refuses a damaged record or derives only valid figures from it', () => {
   expect(recorded.map(validateRecord).filter((misfit) => misfit !== undefined)).toEqual([])
   expect(strayNumbers(madeOf([recorded]))).toEqual([])
   let taken = 0

@@ -28,7 +28,7 @@ describe('refuses', () => {
     expect(() => read(...args)).toThrow(says)
   })
 
-  test('its flags without a loop', () => {
+  test('the flags of halting loop without this command', () => {
     const { flags } = parseFlags(['-p', 'x', '--every', '1s'])
     expect(() => refuseFlagsOfOthers(flags, undefined)).toThrow('--every belongs to halting loop.')
   })

@@ -164,7 +164,7 @@ describe('a loop that was killed', () => {
     expect(roundsOnRecord(sessionId(3))).toEqual(['1', '2'])
   })
 
-  test('after its rounds were done has nothing left to do', async () => {
+  test('after its last round does nothing when it is continued', async () => {
     const { status, stderr } = await run(loop('--resume', sessionId(3), '--script', replies(1)))
     expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('2 of 2 rounds done') })
     const more = await run(loop('--resume', sessionId(3), 'Check.', '--rounds', '3', '--script', replies(1)))

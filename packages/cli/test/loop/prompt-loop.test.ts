@@ -72,7 +72,7 @@ test.each([
   expect(events.at(-1)).toMatchObject({ type: 'end', end: { because, exitCode: 6 } })
 })
 
-test('does not cut a round when the time is over, and uses the exit code of that round', async () => {
+test('does not interrupt a round when the time is over, and uses the exit code of that round', async () => {
   const { clock, session } = fixture([{ ms: 5 * minute, reason: 'max_turns' }])
   const { loop, events } = loopOver(session, { terms: { everyMs: 0, forMs: minute } })
   loop.begin()

@@ -13,7 +13,7 @@ test.each([
   ['0096-02-29', '0096-02-29'],
   ['2024-02-29', '2024-02-29'],
   ['9999-12-31', '9999-12-31'],
-])('starts --since %s on %s', (given, day) => {
+])('parses --since %s as a period that starts on %s', (given, day) => {
   const read = namedMoment(given)
   const since = 'value' in read ? read.value : undefined
   expect(dayOf(reportPeriod({ ...(since !== undefined && { since }) }, true, now).since)).toBe(day)

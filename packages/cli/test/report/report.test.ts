@@ -99,7 +99,7 @@ describe('the selected sessions and times', () => {
     expect((await reportJson(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
   })
 
-  test('are those that worked in a folder and below; with --all, those of every folder', async () => {
+  test('are the sessions of a folder and its subfolders; with --all, the sessions of every folder', async () => {
     const below = join(here(), 'packages', 'app')
     mkdirSync(below, { recursive: true })
     const [first] = week
@@ -116,7 +116,7 @@ describe('the selected sessions and times', () => {
     })
   })
 
-  test('cause advice for a period without runs', async () => {
+  test('print advice for a period without runs', async () => {
     const { status, stdout } = await run(['report', '--since', '2020-12-30', '--until', '2020-12-31'])
     expect(status).toBe(0)
     expect(stdout).toBe(
@@ -124,7 +124,7 @@ describe('the selected sessions and times', () => {
     )
   })
 
-  test('cause a message for a period in the future', async () => {
+  test('print a message for a period in the future', async () => {
     const { status, stdout } = await run(['report', '--since', '2999-12-30'])
     expect(status).toBe(0)
     expect(stdout).toBe('0 sessions of this folder, from 2999-12-30 on\nThat period is in the future.\n')
@@ -203,7 +203,7 @@ describe('as a page', () => {
   })
 })
 
-describe('each thing counts once', () => {
+describe('each run, file and request counts once', () => {
   const [one] = week
   const fork = '8f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 

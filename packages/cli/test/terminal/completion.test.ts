@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { completionOf } from '../../src/terminal/completion/completion.ts'
 import { fileList } from '../../src/terminal/completion/file-list.ts'
-import { droppedImage } from '../../src/terminal/app/key-actions.ts'
+import { imageMention } from '../../src/terminal/app/key-actions.ts'
 
 let cwd = ''
 
@@ -112,12 +112,12 @@ describe('an image dropped on the terminal', () => {
     ['with backslashes', () => join(cwd, 'my\\ pic.png'), () => `@"${join(cwd, 'my pic.png')}" `],
     ['as an address', () => `file://${join(cwd, 'my%20pic.png')}`, () => `@"${join(cwd, 'my pic.png')}" `],
   ])('is mentioned: %s', (_what, pasted, mention) => {
-    expect(droppedImage(pasted(), cwd)).toBe(mention())
+    expect(imageMention(pasted(), cwd)).toBe(mention())
   })
   test.each(['pic.png', '/nowhere/pic.png', 'a\n/pic.png', './pic', 'see ./pic.png for it'])(
     '%j stays text',
     (pasted) => {
-      expect(droppedImage(pasted, cwd)).toBeUndefined()
+      expect(imageMention(pasted, cwd)).toBeUndefined()
     },
   )
 })

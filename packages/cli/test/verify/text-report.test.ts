@@ -83,7 +83,7 @@ describe('the end', () => {
     ['nothing changed', ['Hello.'], {}],
     ['--quiet', [change, 'Done.'], { flags: { quiet: true } }],
     ['the caller says it', [change, 'Done.'], { saysUnchecked: true }],
-  ])('says nothing: %s', async (_why, said, given) => {
+  ])('prints no report: %s', async (_why, said, given) => {
     expect((await printed(said, given)).err).not.toContain('Not checked')
   })
 })

@@ -103,7 +103,7 @@ test('counts a wait down in the line of a run or an agent, and continues afterwa
   expect(activity.paceMs()).toBe(100)
 })
 
-describe('an ending at a service', () => {
+describe('an ending caused by a service', () => {
   let ended: RunResult
   beforeAll(async () => {
     const error = { kind: 'rate_limit', message: 'Slow down', status: 429, retryAfterMs: hour } as const
@@ -149,7 +149,7 @@ describe('an ending at a service', () => {
     ],
     ['that is not known, a spending cap', () => limited({ kind: 'rate_limit' }), 0, ''],
     ['of a wrong key', () => limited({ kind: 'authentication_failed' }), 0, ''],
-  ])('a moment %s', (_which, terminal, waitForLimits, advice) => {
+  ])('a time %s', (_which, terminal, waitForLimits, advice) => {
     expect(waitAdvice(typeof terminal === 'function' ? terminal() : terminal, waitForLimits, now)).toBe(advice)
   })
 

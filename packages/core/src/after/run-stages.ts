@@ -11,7 +11,7 @@ import {
   isName,
   isObject,
   optional,
-  refuse,
+  throwInvalidOption,
   type Validator,
 } from '../values/validators.ts'
 import { uuidOf } from '../values/hash.ts'
@@ -126,11 +126,13 @@ function endedMessage(report: StageReport, ids: { readonly uuid: string; readonl
 }
 
 const isBound: Validator = (name, value) => {
-  if (!(typeof value === 'number' && value > 0 && value < Infinity)) refuse(name, 'a number above 0, and finite', value)
+  if (!(typeof value === 'number' && value > 0 && value < Infinity))
+    throwInvalidOption(name, 'a number above 0, and finite', value)
 }
 
 const isTurns: Validator = (name, value) => {
-  if (!(Number.isSafeInteger(value) && Number(value) > 0)) refuse(name, 'a whole number of at least 1', value)
+  if (!(Number.isSafeInteger(value) && Number(value) > 0))
+    throwInvalidOption(name, 'a whole number of at least 1', value)
 }
 
 const limitChecks: { readonly [limit in keyof StageLimits]-?: Validator } = {
@@ -141,7 +143,7 @@ const limitChecks: { readonly [limit in keyof StageLimits]-?: Validator } = {
 }
 
 const isLimits: Validator = (name, value) => {
-  const limits = fieldsOf(value) ?? refuse(name, 'an object', value)
+  const limits = fieldsOf(value) ?? throwInvalidOption(name, 'an object', value)
   for (const limit in limits) {
     if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`Unknown limit ${name}.${limit}.`)
     // Checked above.

@@ -7,7 +7,7 @@ import { nanosOf } from '../model/prices.ts'
 import { checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-request.ts'
 import { ConfigurationError, isInstance } from '../values/errors.ts'
 import type { Emit, RunEvent } from '../state/events.ts'
-import { fieldsOf, refuse } from '../values/validators.ts'
+import { fieldsOf, throwInvalidOption } from '../values/validators.ts'
 import { ignoreRejection } from '../values/maybe-promise.ts'
 import { freshGoal, isSameGoals } from '../verification/goal-progress.ts'
 import { checkKnown, specOf } from '../goals/run-goals.ts'
@@ -411,7 +411,7 @@ function notifyResult({ onResult }: RunOptions, { terminal }: FinishedRun, figur
 /** Plain JavaScript may pass a prompt. @throws ConfigurationError for anything but a state. */
 function checkState(start: unknown): void {
   if (isState(start)) return
-  refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
+  throwInvalidOption('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
 }
 
 function isState(start: unknown): start is RunState {

@@ -1,7 +1,7 @@
 import { whenAborted } from '../values/abort.ts'
 import { QueryEngine } from './engine.ts'
 import { ignoreRejection } from '../values/maybe-promise.ts'
-import { fieldsOf, refuse } from '../values/validators.ts'
+import { fieldsOf, throwInvalidOption } from '../values/validators.ts'
 import { leavableGenerator, Departure } from '../values/leavable-generator.ts'
 import type { MessageContent } from '../model/messages.ts'
 import type { QueryOptions } from './query-options.ts'
@@ -26,7 +26,7 @@ export interface Query<Output = unknown> extends SdkMessages<Output> {
 // Spec R-SDK-1.
 /** Runs an agent and returns messages in the SDK message format; the last message of each run is its result. */
 export function query<Output = unknown>(input: QueryInput<Output>): Query<Output> {
-  if (fieldsOf(input) === undefined) refuse('query', 'given { prompt, options }', input)
+  if (fieldsOf(input) === undefined) throwInvalidOption('query', 'given { prompt, options }', input)
   const { prompt, options } = input
   const engine = new QueryEngine(options)
   checkPrompts(prompt)
@@ -45,7 +45,7 @@ function checkPrompts(prompt: unknown): void {
   const isPrompts =
     typeof prompt === 'object' && prompt !== null && (Symbol.asyncIterator in prompt || Symbol.iterator in prompt)
   if (typeof prompt !== 'string' && !isPrompts)
-    refuse('prompt', 'a text, a list of blocks, or an async iterable of these', prompt)
+    throwInvalidOption('prompt', 'a text, a list of blocks, or an async iterable of these', prompt)
 }
 
 async function* runOne<Output>(

@@ -10,7 +10,7 @@ import {
   isText,
   isYesOrNo,
   optional,
-  refuse,
+  throwInvalidOption,
   type Validator,
 } from '../values/validators.ts'
 import type { GoalProgress } from '../verification/goal-progress.ts'
@@ -179,11 +179,11 @@ function checkCompact({ prompt, approvals }: StartOptions, transcript: Transcrip
 
 /** Plain JavaScript may pass anything. */
 function checkStart(options: StartOptions): void {
-  if (fieldsOf(options) === undefined) refuse('startRun', 'given an object, such as { prompt }', options)
+  if (fieldsOf(options) === undefined) throwInvalidOption('startRun', 'given an object, such as { prompt }', options)
   for (const [name, check] of startChecks) optional(check)(name, options[name])
   const { carry } = options
   if (carry !== undefined && fieldsOf(fieldsOf(carry)?.['laps']) === undefined)
-    refuse('carry', 'the `spent` of a state that a run ended in', carry)
+    throwInvalidOption('carry', 'the `spent` of a state that a run ended in', carry)
 }
 
 /** A person's answers, as recorded. A call without an answer stays pending. */

@@ -69,7 +69,7 @@ export { noProgressNudge } from '../limits/guard-texts.ts'
 export { askPrices, usdOf, nanosOf, type PriceAnswer } from '../model/prices.ts'
 export { boundsOfGrant, maxOfGrant, type GrantBounds } from '../limits/recorded-amount.ts'
 export { upperBoundOfMessages } from '../model/tokens.ts'
-export { refuse, fieldsOf, describeValue, type Fields as GivenFields } from '../values/validators.ts'
+export { throwInvalidOption, fieldsOf, describeValue, type Fields as GivenFields } from '../values/validators.ts'
 export { shouldRemind } from '../limits/no-progress.ts'
 export { maskedHash } from '../limits/recent-turns.ts'
 export {

@@ -10,7 +10,7 @@ import {
   isYesOrNo,
   listOf,
   optional,
-  refuse,
+  throwInvalidOption,
   describeValue,
   type Validator,
 } from '../values/validators.ts'
@@ -54,7 +54,7 @@ const isGoal: Validator = (name, value) => {
   hasGoalFields(name, value)
   const stable = fieldsOf(value)?.['stable']
   if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= maxStablePasses))
-    refuse(`${name}.stable`, `a whole number from 1 to ${maxStablePasses}`, stable)
+    throwInvalidOption(`${name}.stable`, `a whole number from 1 to ${maxStablePasses}`, stable)
 }
 
 const isListOfGoals = /* @__PURE__ */ isListOf(isGoal)
@@ -62,11 +62,15 @@ const isListOfGoals = /* @__PURE__ */ isListOf(isGoal)
 /** Validates the goals of the options. Names must be unique, because the record identifies goals by name. */
 export const isGoals: Validator = (name, value) => {
   if (typeof value === 'string')
-    refuse(name, 'a list of goals, such as [commandGoal(command)] with the one of @halting/agent', value)
+    throwInvalidOption(name, 'a list of goals, such as [commandGoal(command)] with the one of @halting/agent', value)
   const all: readonly unknown[] = Array.isArray(value) ? value : []
   for (const [index, each] of all.entries())
     if (typeof each === 'string')
-      refuse(`${name}[${index}]`, 'a goal, such as commandGoal(command) with the one of @halting/agent', each)
+      throwInvalidOption(
+        `${name}[${index}]`,
+        'a goal, such as commandGoal(command) with the one of @halting/agent',
+        each,
+      )
   isListOfGoals(name, value)
   // Validated above.
   checkUniqueNames((value as readonly Goal[]).map(specOf))
@@ -101,10 +105,11 @@ function checkUniqueNames(specs: readonly GoalSpec[]): void {
 
 /** @throws ConfigurationError for an invalid goal name. A name may come from a host, a person or a record. */
 export function checkedSpecs(value: unknown): readonly GoalSpec[] {
-  if (!Array.isArray(value)) refuse('until', 'a list of goals by their names', value)
+  if (!Array.isArray(value)) throwInvalidOption('until', 'a list of goals by their names', value)
   const specs = (value as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
-    if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', describeValue(each))
+    if (typeof name !== 'string' || name.trim() === '')
+      throwInvalidOption('The name of a goal', 'a text', describeValue(each))
     return { ...specOf({ name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
   checkUniqueNames(specs)

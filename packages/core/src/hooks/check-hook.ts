@@ -1,5 +1,12 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { checkField, fieldsOf, isFunction, refuse, describeValue, type Validator } from '../values/validators.ts'
+import {
+  checkField,
+  fieldsOf,
+  isFunction,
+  throwInvalidOption,
+  describeValue,
+  type Validator,
+} from '../values/validators.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
 const triggers: { readonly [trigger in HookTrigger]: true } = {
@@ -20,7 +27,7 @@ const triggers: { readonly [trigger in HookTrigger]: true } = {
 
 /** A hook with at least one trigger. */
 export const isHook: Validator = (name, value) => {
-  const hook = fieldsOf(value) ?? refuse(name, 'a hook, such as a CallableHook', value)
+  const hook = fieldsOf(value) ?? throwInvalidOption(name, 'a hook, such as a CallableHook', value)
   checkField(`${name}.handle`, hook, 'handle', isFunction)
   checkField(`${name}.triggers`, hook, 'triggers', checkTriggers)
   checkOnError(`${name}.onError`, hook['onError'], hook['triggers'])
@@ -29,14 +36,14 @@ export const isHook: Validator = (name, value) => {
 /** @throws ConfigurationError for an unknown value, and if there is no result to withhold: the hook would have no effect. */
 export function checkOnError(name: string, value: unknown, on: unknown): void {
   if (value === undefined) return
-  if (value !== 'withhold') refuse(name, "'withhold', or nothing", value)
+  if (value !== 'withhold') throwInvalidOption(name, "'withhold', or nothing", value)
   if (!Array.isArray(on) || !on.includes('afterToolUse'))
     throw new ConfigurationError(`${name} withholds the result of a tool: the hook needs the trigger afterToolUse.`)
 }
 
 /** @throws ConfigurationError for an unknown trigger: the hook would never be called. */
 export function checkTriggers(name: string, value: unknown): void {
-  if (!Array.isArray(value)) refuse(name, 'a list of triggers', value)
+  if (!Array.isArray(value)) throwInvalidOption(name, 'a list of triggers', value)
   for (const trigger of value) {
     if (typeof trigger === 'string' && Object.hasOwn(triggers, trigger)) continue
     const known = Object.keys(triggers).join(', ')

@@ -1,11 +1,12 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { refuse, describeValue, type Validator } from '../values/validators.ts'
+import { throwInvalidOption, describeValue, type Validator } from '../values/validators.ts'
 import { isGuard, type Guard } from './guard.ts'
 
 const expectedGuards = 'a guard, such as stepLimit(10)'
 
 const checkGuard: Validator = (name, value) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(name, expectedGuards, value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throwInvalidOption(name, expectedGuards, value)
   if (!isGuard(value))
     throw new ConfigurationError(`${name} must be ${expectedGuards}, but it is an object without evaluate.`)
 }

@@ -1,4 +1,12 @@
-import { fieldsOf, isFunction, isName, isNumber, optional, refuse, type Validator } from '../values/validators.ts'
+import {
+  fieldsOf,
+  isFunction,
+  isName,
+  isNumber,
+  optional,
+  throwInvalidOption,
+  type Validator,
+} from '../values/validators.ts'
 
 /** What other sessions use of a budget that is too short for this session. */
 export interface LeaseShortage {
@@ -73,7 +81,7 @@ export interface BudgetLease {
 }
 
 export const isBudgetLease: Validator = (name, value) => {
-  const fields = fieldsOf(value) ?? refuse(name, 'a lease: { name, usd, growTo }', value)
+  const fields = fieldsOf(value) ?? throwInvalidOption(name, 'a lease: { name, usd, growTo }', value)
   isName(`${name}.name`, fields['name'])
   isNumber(`${name}.usd`, fields['usd'])
   isFunction(`${name}.growTo`, fields['growTo'])

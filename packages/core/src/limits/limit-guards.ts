@@ -1,4 +1,4 @@
-import { refuse } from '../values/validators.ts'
+import { throwInvalidOption } from '../values/validators.ts'
 import type { ModelStopReason } from '../model/messages.ts'
 import { StopSignal } from '../endings/signal.ts'
 import {
@@ -177,7 +177,8 @@ export class FinishReasonHook implements Guard {
   readonly #reasons: ReadonlySet<ModelStopReason>
 
   constructor(reasons: readonly ModelStopReason[]) {
-    for (const reason of reasons) if (typeof reason !== 'string') refuse('A finish reason', 'a text', reason)
+    for (const reason of reasons)
+      if (typeof reason !== 'string') throwInvalidOption('A finish reason', 'a text', reason)
     this.#reasons = new Set(reasons)
   }
 
@@ -209,8 +210,10 @@ export class ToolCallHook implements Guard {
   readonly #tools: ReadonlySet<string>
 
   constructor(tools: readonly string[]) {
-    if (tools.length === 0) refuse('hasToolCall', "given the name of a tool: hasToolCall('submit')", undefined)
-    for (const tool of tools) if (typeof tool !== 'string' || tool === '') refuse('The name of a tool', 'a text', tool)
+    if (tools.length === 0)
+      throwInvalidOption('hasToolCall', "given the name of a tool: hasToolCall('submit')", undefined)
+    for (const tool of tools)
+      if (typeof tool !== 'string' || tool === '') throwInvalidOption('The name of a tool', 'a text', tool)
     this.#tools = new Set(tools)
   }
 
@@ -243,7 +246,7 @@ export function hasToolCall(...tools: readonly string[]): ToolCallHook {
 
 function positive(name: string, value: number): number {
   if (typeof value === 'number' && value > 0) return value
-  return refuse(name, 'above 0', value, 'Leave it out for no limit.')
+  return throwInvalidOption(name, 'above 0', value, 'Leave it out for no limit.')
 }
 
 function seconds(ms: number): string {

@@ -1,4 +1,4 @@
-import { fieldsOf, isNumber, optional, refuse } from '../values/validators.ts'
+import { fieldsOf, isNumber, optional, throwInvalidOption } from '../values/validators.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView, Reminder } from './guard.ts'
 import { defaultRemindAt, defaultRepeats, nearestCycle, type Cycle } from './recent-turns.ts'
@@ -35,11 +35,12 @@ const noGuards: readonly Guard[] = Object.freeze([])
  * @throws ConfigurationError for invalid options.
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
-  if (fieldsOf(options) === undefined) refuse('noProgress', 'given an object, such as { repeats: 3 }', options)
+  if (fieldsOf(options) === undefined)
+    throwInvalidOption('noProgress', 'given an object, such as { repeats: 3 }', options)
   for (const name of ['repeats', 'remindAt'] as const) {
     optional(isNumber)(name, options[name])
     // Not covered by the check below: with NaN, even the first turn would count as too many.
-    if (Number.isNaN(options[name])) refuse(name, 'a number', options[name])
+    if (Number.isNaN(options[name])) throwInvalidOption(name, 'a number', options[name])
   }
   const repeats = Math.min(Math.max(3, Math.ceil(options.repeats ?? defaultRepeats)), defaultRepeats)
   const remindAt = Math.min(Math.max(2, Math.ceil(options.remindAt ?? defaultRemindAt)), repeats - 1)

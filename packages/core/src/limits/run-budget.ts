@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isName, isNumber, refuse, type Validator } from '../values/validators.ts'
+import { fieldsOf, isName, isNumber, throwInvalidOption, type Validator } from '../values/validators.ts'
 import { Ledger } from './ledger.ts'
 import { nanosOf, usdOf } from '../model/prices.ts'
 
@@ -75,13 +75,14 @@ const ledgers = new WeakMap<object, Ledger>()
 
 /** The ledger behind a budget. @throws ConfigurationError for an object that `sharedBudget` did not create. */
 export function ledgerOfBudget(budget: SharedRunBudget): Ledger {
-  return ledgers.get(budget) ?? refuse('budget', expectedBudget, budget)
+  return ledgers.get(budget) ?? throwInvalidOption('budget', expectedBudget, budget)
 }
 
 const expectedBudget = 'one that sharedBudget({ usd }) made, the same object for each run'
 
 export const isSharedBudget: Validator = (name, value) => {
-  if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expectedBudget, value)
+  if (typeof value !== 'object' || value === null || !ledgers.has(value))
+    throwInvalidOption(name, expectedBudget, value)
 }
 
 const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Validator } = {
@@ -91,7 +92,8 @@ const limitValidators: { readonly [name in keyof SharedBudgetLimits]-?: Validato
 }
 
 function checkedLimits(unchecked: SharedBudgetLimits): SharedBudgetLimits {
-  const fields = fieldsOf(unchecked) ?? refuse('sharedBudget', 'called with limits, such as { usd: 5 }', unchecked)
+  const fields =
+    fieldsOf(unchecked) ?? throwInvalidOption('sharedBudget', 'called with limits, such as { usd: 5 }', unchecked)
   for (const [name, value] of Object.entries(fields)) {
     const check = Object.hasOwn(limitValidators, name) ? limitValidators[name as keyof SharedBudgetLimits] : undefined
     if (check === undefined)

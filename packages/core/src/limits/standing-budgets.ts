@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../values/maybe-promise.ts'
-import { fieldsOf, isFunction, isListOf, isName, refuse, type Validator } from '../values/validators.ts'
+import { fieldsOf, isFunction, isListOf, isName, throwInvalidOption, type Validator } from '../values/validators.ts'
 import { matchesWildcard } from '../values/text.ts'
 
 /** A budget that spans runs, sessions and processes, such as twenty dollars a day. JSON. */
@@ -89,7 +89,7 @@ export interface StandingBudgets {
 }
 
 export const isStandingBudgets: Validator = (name, value) => {
-  const fields = fieldsOf(value) ?? refuse(name, 'standing budgets: { names, countsFor, take }', value)
+  const fields = fieldsOf(value) ?? throwInvalidOption(name, 'standing budgets: { names, countsFor, take }', value)
   isListOf(isName)(`${name}.names`, fields['names'])
   isFunction(`${name}.countsFor`, fields['countsFor'])
   isFunction(`${name}.take`, fields['take'])

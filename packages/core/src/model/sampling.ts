@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isListOf, refuse, type Validator } from '../values/validators.ts'
+import { fieldsOf, isListOf, throwInvalidOption, type Validator } from '../values/validators.ts'
 
 /** Whether the model should call a tool: its own choice (`auto`), no tool, any tool (`required`), or the named tool. */
 export type ToolChoice =
@@ -24,29 +24,31 @@ export interface Sampling {
 }
 
 export const isTemperature: Validator = (name, value) => {
-  if (typeof value !== 'number' || !(value >= 0 && value <= 2)) refuse(name, 'a number from 0 to 2', value)
+  if (typeof value !== 'number' || !(value >= 0 && value <= 2)) throwInvalidOption(name, 'a number from 0 to 2', value)
 }
 
 export const isTopP: Validator = (name, value) => {
-  if (typeof value !== 'number' || !(value > 0 && value <= 1)) refuse(name, 'a number above 0 and at most 1', value)
+  if (typeof value !== 'number' || !(value > 0 && value <= 1))
+    throwInvalidOption(name, 'a number above 0 and at most 1', value)
 }
 
 export const isSeed: Validator = (name, value) => {
-  if (!Number.isSafeInteger(value)) refuse(name, 'a whole number', value)
+  if (!Number.isSafeInteger(value)) throwInvalidOption(name, 'a whole number', value)
 }
 
 export const isStopSequences: Validator = isListOf((name, value) => {
-  if (typeof value !== 'string' || value === '') refuse(name, 'a text that is not empty', value)
+  if (typeof value !== 'string' || value === '') throwInvalidOption(name, 'a text that is not empty', value)
 })
 
 export const isReplyLimit: Validator = (name, value) => {
-  if (!Number.isInteger(value) || Number(value) < 1) refuse(name, 'a whole number of tokens above 0', value)
+  if (!Number.isInteger(value) || Number(value) < 1) throwInvalidOption(name, 'a whole number of tokens above 0', value)
 }
 
 export const isToolChoice: Validator = (name, value) => {
   if (value === 'auto' || value === 'none' || value === 'required') return
   const tool = fieldsOf(value)?.['tool']
-  if (typeof tool !== 'string' || tool === '') refuse(name, "'auto', 'none', 'required' or { tool: 'name' }", value)
+  if (typeof tool !== 'string' || tool === '')
+    throwInvalidOption(name, "'auto', 'none', 'required' or { tool: 'name' }", value)
 }
 
 /** The fields that are set; null for none. */

@@ -19,7 +19,7 @@ import { ModelCall } from './model-call.ts'
 import type { Attempt, MadeAttempt, RequestPlan } from './request-plan.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type ReservedGrant, type Shortage } from './reserve.ts'
 import {
-  refusalBy,
+  standingBudgetRefusal,
   StandingBudgetRequest,
   usesStandingBudgets,
   withStandingReservation,
@@ -349,7 +349,7 @@ function applyStandingAnswer(
       standing: answer,
     })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, zeroAmount)
-  const grant = refusalBy(run, plan, granted, answer.budget)
+  const grant = standingBudgetRefusal(run, plan, granted, answer.budget)
   return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })
 }
 

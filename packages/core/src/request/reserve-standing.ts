@@ -206,7 +206,7 @@ export function withStandingReservation(
 }
 
 /** The request is not made. Names the budget that is too small. */
-export function refusalBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
+export function standingBudgetRefusal(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
   const { settledUsd, limitUsd } = budget
   return {
     granted: false,

@@ -1,6 +1,6 @@
 import { plainTextOf } from '../model/content.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../values/validators.ts'
+import { fieldsOf, isListOf, isName, isNumber, listOf, throwInvalidOption } from '../values/validators.ts'
 import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-goals.ts'
 import { limitKinds } from '../state/limit-request.ts'
 import type { RunContext } from './run-context.ts'
@@ -57,7 +57,7 @@ const settingNames: { readonly [name in keyof SettingsChange]-?: true } = {
 
 /** Plain JavaScript may pass any fields. @throws ConfigurationError for an unknown field, which would be ignored. */
 function checkNames(subject: string, field: string, value: object, known: object): void {
-  const fields = fieldsOf(value) ?? refuse(subject, 'an object', value)
+  const fields = fieldsOf(value) ?? throwInvalidOption(subject, 'an object', value)
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
     throw new ConfigurationError(`Unknown ${field} ${unknown}. Known: ${listOf(Object.keys(known))}.`)

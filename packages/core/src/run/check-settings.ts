@@ -2,7 +2,7 @@ import { plainTextOf } from '../model/content.ts'
 import { jsonObjectOf } from '../values/json.ts'
 import { askPrices, type Prices } from '../model/prices.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, refuse, type Validator } from '../values/validators.ts'
+import { fieldsOf, throwInvalidOption, type Validator } from '../values/validators.ts'
 import { checkGoalTries } from '../goals/run-goals.ts'
 import type { Model, Thinking } from '../model/model.ts'
 import { pricesWith } from './model-prices.ts'
@@ -39,7 +39,7 @@ const thinkingTypes: { readonly [type in Thinking['type']]: true } = { enabled: 
 export const isThinking: Validator = (name, value) => {
   const type = fieldsOf(value)?.['type']
   if (typeof type === 'string' && Object.hasOwn(thinkingTypes, type)) return
-  refuse(name, "{ type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }", value)
+  throwInvalidOption(name, "{ type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }", value)
 }
 
 /** Returns a validated copy. @throws ConfigurationError for an invalid thinking setting or number of tokens. */

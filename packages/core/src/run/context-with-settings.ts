@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../values/errors.ts'
 import { any } from '../limits/combinators.ts'
-import { refuse, describeValue } from '../values/validators.ts'
+import { throwInvalidOption, describeValue } from '../values/validators.ts'
 import type { Model } from '../model/model.ts'
 import type { RunContext, RunSettings } from './run-context.ts'
 import { isAnyTool } from '../tools/check-tool.ts'
@@ -43,7 +43,8 @@ function toolsWith(
     const tool = moreTools?.(name) ?? undefined
     if (tool === undefined) continue
     isAnyTool(`moreTools(${describeValue(name)})`, tool)
-    if (tool.name !== name) refuse(`The name of moreTools(${describeValue(name)})`, describeValue(name), tool.name)
+    if (tool.name !== name)
+      throwInvalidOption(`The name of moreTools(${describeValue(name)})`, describeValue(name), tool.name)
     all.set(name, tool)
   }
   return { tools: all, toolDefinitions: toolDefinitionsOf(all.values(), model) }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isNumber, refuse } from '../values/validators.ts'
+import { fieldsOf, isNumber, throwInvalidOption } from '../values/validators.ts'
 import { maxGoalTriesAllowed } from '../limits/transition-rules.ts'
 import type { LimitsChange } from './settings-change.ts'
 
@@ -115,12 +115,14 @@ function rounded(limit: RaisableLimit, value: number): number {
 
 /** The validated answer: JSON, with the requested limit only. @throws ConfigurationError for an invalid answer to this request, which stays open. */
 export function checkedLimitAnswer(request: LimitFigures, value: unknown): LimitAnswer {
-  const fields = fieldsOf(value) ?? refuse('The answer at a limit', '{ raise: { … } } or { end: true }', value)
+  const fields =
+    fieldsOf(value) ?? throwInvalidOption('The answer at a limit', '{ raise: { … } } or { end: true }', value)
   if (fields['end'] === true && fields['raise'] === undefined) return { end: true }
   if (fields['end'] !== undefined && fields['end'] !== false && fields['raise'] !== undefined)
     throw new ConfigurationError('The answer at a limit raises it or ends the run, not both.')
   const { limit } = request
-  const raise = fieldsOf(fields['raise']) ?? refuse('raise', `an object such as { ${limit}: … }`, fields['raise'])
+  const raise =
+    fieldsOf(fields['raise']) ?? throwInvalidOption('raise', `an object such as { ${limit}: … }`, fields['raise'])
   const other = Object.keys(raise).find((name) => name !== limit)
   if (other !== undefined)
     throw new ConfigurationError(`The run pauses at ${limit}; raising ${other} does not help. Raise ${limit}.`)

@@ -1,4 +1,4 @@
-import { fieldsOf, isFunction, refuse } from '../values/validators.ts'
+import { fieldsOf, isFunction, throwInvalidOption } from '../values/validators.ts'
 import type { Clock } from '../values/clock.ts'
 import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './durable-step-engine.ts'
 import { lastTimeOf } from './fold.ts'
@@ -32,7 +32,8 @@ export interface MemorySteps extends AnswerableStepEngine {
 
 /** A step engine that stores its records in memory. @throws ConfigurationError for invalid options. */
 export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps {
-  if (fieldsOf(options) === undefined) refuse('createMemorySteps', 'given an object, such as { onRecord }', options)
+  if (fieldsOf(options) === undefined)
+    throwInvalidOption('createMemorySteps', 'given an object, such as { onRecord }', options)
   if (options.onRecord !== undefined) isFunction('onRecord', options.onRecord)
   const { past, replay = [], keep = 'all', onRecord, ...engineOptions } = options
   const records: StepRecord[] = [...(past ?? []), ...replay]

@@ -1,5 +1,5 @@
 import { ConfigurationError, HaltingError, messageOf } from '../values/errors.ts'
-import { isName, isObject, isText, optional, refuse } from '../values/validators.ts'
+import { isName, isObject, isText, optional, throwInvalidOption } from '../values/validators.ts'
 import type { EndingReason } from '../endings/ending.ts'
 import { isIsoTimeOfCalendar } from '../values/iso-time.ts'
 import type { StepRecord } from './step-record.ts'
@@ -71,7 +71,7 @@ export function sessionOfLaterVersion(sessionId: string, format: number): Haltin
 export function validateSessionArguments(sessionId: unknown, head?: unknown): void {
   isStorable('sessionId', sessionId)
   // Just checked to be a string.
-  if ((sessionId as string).length > 200) refuse('sessionId', 'at most 200 characters long', sessionId)
+  if ((sessionId as string).length > 200) throwInvalidOption('sessionId', 'at most 200 characters long', sessionId)
   if (head === undefined) return
   isObject('an object, such as { title }', {
     cwd: optional(isStorable),
@@ -86,7 +86,7 @@ export function validateListOptions(options: SessionListOptions): void {
   isObject('an object, such as { limit }', {
     cwd: optional(isText),
     limit: optional((name, value) => {
-      if (!(Number.isSafeInteger(value) && Number(value) > 0)) refuse(name, 'a whole number above 0', value)
+      if (!(Number.isSafeInteger(value) && Number(value) > 0)) throwInvalidOption(name, 'a whole number above 0', value)
     }),
     after: optional(isName),
   })('options', options)
@@ -104,12 +104,12 @@ function isStorable(name: string, value: unknown): void {
   const text = value as string
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed())
-    refuse(name, 'a text without control characters and halves of surrogate pairs', value)
+    throwInvalidOption(name, 'a text without control characters and halves of surrogate pairs', value)
 }
 
 function isIsoTime(name: string, value: unknown): void {
   if (typeof value !== 'string' || !isIsoTimeOfCalendar(value))
-    refuse(name, 'a time in ISO 8601, such as 2026-01-31T12:00:00.000Z', value)
+    throwInvalidOption(name, 'a time in ISO 8601, such as 2026-01-31T12:00:00.000Z', value)
 }
 
 /** How the newest run of a session ended after this record: null while it is open, undefined if the record does not change it. */

@@ -3,7 +3,7 @@ import { endings } from '../endings/table.ts'
 import { isEndingReason } from '../endings/is-ending-reason.ts'
 import type { RunResult } from '../endings/run-result.ts'
 import { ConfigurationError } from '../values/errors.ts'
-import { fieldsOf, isPositive, refuse } from '../values/validators.ts'
+import { fieldsOf, isPositive, throwInvalidOption } from '../values/validators.ts'
 import type { RunStream } from '../api/iterate.ts'
 import { jsonOf, type Json } from '../values/json.ts'
 import { isToolUse, type ModelMessage } from '../model/messages.ts'
@@ -83,7 +83,8 @@ export function expectRun(
   run: EndedRunSubject | RunStream | PromiseLike<EndedRunSubject>,
 ): RunExpectations<void> | RunExpectations<Promise<void>> {
   const value: unknown = run
-  const fields = fieldsOf(value) ?? refuse('expectRun', 'given what run() returns, a RunStream or a promise', value)
+  const fields =
+    fieldsOf(value) ?? throwInvalidOption('expectRun', 'given what run() returns, a RunStream or a promise', value)
   if (typeof fields['then'] === 'function') return later(() => run as PromiseLike<EndedRunSubject>, true)
   if (Symbol.asyncIterator in fields && 'result' in fields) return later(() => (run as RunStream).result, true)
   return atOnce(endedRun(run), true)
@@ -125,7 +126,7 @@ function later(run: () => PromiseLike<EndedRunSubject>, holds: boolean): RunExpe
 function endedRun(run: unknown): EndedRunSubject {
   const fields = fieldsOf(run)
   if (typeof fields?.['reason'] !== 'string' || fieldsOf(fields['summary']) === undefined)
-    refuse('The run', 'what run() resolves to, or a RunResult', run)
+    throwInvalidOption('The run', 'what run() resolves to, or a RunResult', run)
   // As far as it is read here.
   return run as EndedRunSubject
 }
@@ -149,7 +150,7 @@ function checkExpectation(run: EndedRunSubject, one: Expectation, holds: boolean
 }
 
 function endsAs(reason: EndingReason): Expectation {
-  if (!isEndingReason(reason)) refuse('The ending', `one of ${Object.keys(endings).join(', ')}`, reason)
+  if (!isEndingReason(reason)) throwInvalidOption('The ending', `one of ${Object.keys(endings).join(', ')}`, reason)
   return {
     operator: 'toEndAs',
     wish: `end as ${reason}`,
@@ -159,7 +160,8 @@ function endsAs(reason: EndingReason): Expectation {
 }
 
 function costsAtMost(usd: number): Expectation {
-  if (!(typeof usd === 'number' && usd >= 0)) refuse('The cost', 'a number of US dollars of at least 0', usd)
+  if (!(typeof usd === 'number' && usd >= 0))
+    throwInvalidOption('The cost', 'a number of US dollars of at least 0', usd)
   return {
     operator: 'toCostAtMost',
     wish: `cost at most $${usd}`,
@@ -184,7 +186,7 @@ const used: Used = {
 }
 
 function takesAtMost(limits: RunLimitsExpected): Expectation {
-  const value = fieldsOf(limits) ?? refuse('The limits', 'an object, such as { turns: 3 }', limits)
+  const value = fieldsOf(limits) ?? throwInvalidOption('The limits', 'an object, such as { turns: 3 }', limits)
   const names = Object.keys(value).filter((name) => value[name] !== undefined)
   if (names.length === 0)
     throw new ConfigurationError('toTakeAtMost checks nothing. Give a limit, such as { turns: 3 }.')
@@ -213,7 +215,7 @@ const unitOf = { turns: 'turns', requests: 'requests', tokens: 'tokens', toolCal
 
 function hasAnswered(answer: string | RegExp): Expectation {
   if (typeof answer !== 'string' && !(answer instanceof RegExp))
-    refuse('The answer', 'a text or a regular expression', answer)
+    throwInvalidOption('The answer', 'a text or a regular expression', answer)
   return {
     operator: 'toHaveAnswered',
     wish: `answer ${answer instanceof RegExp ? String(answer) : JSON.stringify(answer)}`,
@@ -227,9 +229,9 @@ function hasAnswered(answer: string | RegExp): Expectation {
 }
 
 function hasCalled(tool: string, input: InputMatcher | undefined): Expectation {
-  if (typeof tool !== 'string' || tool === '') refuse('The tool', 'the name of a tool', tool)
+  if (typeof tool !== 'string' || tool === '') throwInvalidOption('The tool', 'the name of a tool', tool)
   if (input !== undefined && typeof input !== 'function' && fieldsOf(input) === undefined)
-    refuse('The input', 'an object or a function', input)
+    throwInvalidOption('The input', 'an object or a function', input)
   const like =
     input === undefined ? '' : typeof input === 'function' ? ' with a matching input' : ` with ${inWords(input)}`
   return {

@@ -6,7 +6,7 @@ import {
   isPositive,
   isText,
   optional,
-  refuse,
+  throwInvalidOption,
   type Fields,
   type Validator,
 } from '../values/validators.ts'
@@ -145,7 +145,8 @@ function outputOf(name: string, output: unknown): OutputSchema | undefined {
   const what = `The output of ${name}`
   // `outputSchema` refuses a Standard Schema without a JSON Schema, and explains how to provide one.
   if (isStandardSchema(output)) return outputSchema(output as StandardJsonSchema)
-  const fields = fieldsOf(output) ?? refuse(what, 'an output schema, a Standard Schema or a JSON Schema', output)
+  const fields =
+    fieldsOf(output) ?? throwInvalidOption(what, 'an output schema, a Standard Schema or a JSON Schema', output)
   if (typeof fields['check'] === 'function') return output as OutputSchema
   refuseObjectOfSchemas(what, fields)
   checkWrittenSchema(what, fields)
@@ -184,7 +185,7 @@ function checkAgent(options: object): void {
     if (otherName in optionFields)
       throw new ConfigurationError(`An agent has no ${otherName}: give it as ${ourName}. (The agent is ${name}.)`)
   const { tools = [], model, spawn } = optionFields
-  if (!Array.isArray(tools)) refuse(`The tools of ${name}`, 'a list', tools)
+  if (!Array.isArray(tools)) throwInvalidOption(`The tools of ${name}`, 'a list', tools)
   if (spawn !== undefined) {
     const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find(
       (field) => optionFields[field] !== undefined,

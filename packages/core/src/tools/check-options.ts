@@ -11,7 +11,7 @@ import {
   isText,
   isYesOrNo,
   optional,
-  refuse,
+  throwInvalidOption,
   describeValue,
   type Validator,
 } from '../values/validators.ts'
@@ -43,7 +43,12 @@ const hasModel = isObject(mustBeModel, {
 /** A valid model. Common mistakes are the name of a model, a function that creates models, and a model of the AI SDK. */
 export const isModel: Validator = (name, value) => {
   if (typeof value === 'string' || typeof value === 'function')
-    refuse(name, mustBeModel, value, 'Make it with a function of @halting/models, such as anthropic("claude-…").')
+    throwInvalidOption(
+      name,
+      mustBeModel,
+      value,
+      'Make it with a function of @halting/models, such as anthropic("claude-…").',
+    )
   checkField(name, fieldsOf(value) ?? {}, 'specificationVersion', (_name, version) => {
     if (version !== undefined)
       throw new ConfigurationError(
@@ -72,7 +77,7 @@ export const isContext: Validator = isObject('an object with beforeRequest, drai
 
 export const isSignal: Validator = (name, value) => {
   const isOne = typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value
-  if (!isOne) refuse(name, 'an AbortSignal, such as controller.signal', value)
+  if (!isOne) throwInvalidOption(name, 'an AbortSignal, such as controller.signal', value)
 }
 
 const hasCheck = isObject('an object with check, such as outputSchema(z.object({ … }))', {
@@ -81,10 +86,10 @@ const hasCheck = isObject('an object with check, such as outputSchema(z.object({
 })
 /** A zod schema has a different method of that name. */
 export const isOutput: Validator = (name, value) => {
-  if (isStandardSchema(value)) refuse(name, 'built from the schema: outputSchema(schema)', value)
+  if (isStandardSchema(value)) throwInvalidOption(name, 'built from the schema: outputSchema(schema)', value)
   checkField(name, fieldsOf(value) ?? {}, 'check', (_name, check) => {
     if (check === undefined)
-      refuse(
+      throwInvalidOption(
         name,
         'built from the schema: outputSchema(z.object({ … })), or jsonSchemaOutput(schema) of @halting/agent/json-schema for a JSON Schema',
         value,
@@ -107,7 +112,8 @@ export const isClock: Validator = isObject('an object with now and after', {
 })
 
 export const isTranscript: Validator = (name, value) => {
-  if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Create one with Transcript.of(entries).')
+  if (!(value instanceof Transcript))
+    throwInvalidOption(name, 'a Transcript', value, 'Create one with Transcript.of(entries).')
 }
 
 /** The validators by option name. */

@@ -11,7 +11,7 @@ import {
   isText,
   isYesOrNo,
   optional,
-  refuse,
+  throwInvalidOption,
   describeValue,
   type Fields,
   type Validator,
@@ -41,7 +41,8 @@ export function checkToolNames(tools: readonly AnyTool[], models: readonly Model
 
 /** For `readOnly` and `needsApproval`. */
 const isYesOrFunction: Validator = (name, value) => {
-  if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
+  if (typeof value !== 'boolean' && typeof value !== 'function')
+    throwInvalidOption(name, 'true, false or a function', value)
 }
 
 /** Optional fields of tools besides name, description, schema and the function itself. */
@@ -67,7 +68,7 @@ const validTools = new WeakSet<object>()
 
 /** A tool of any kind. */
 export const isAnyTool: Validator = (name, value) => {
-  const fields = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
+  const fields = fieldsOf(value) ?? throwInvalidOption(name, 'a tool, as tool() makes it', value)
   if (validTools.has(fields)) return
   checkField(`${name}.name`, fields, 'name', isToolName)
   checkField(`${name}.description`, fields, 'description', isText)
@@ -112,7 +113,7 @@ const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
 export function checkToolOptions(maker: string, work: 'execute' | 'spawn' | undefined, value: unknown): void {
   const fields = fieldsOf(value)
   if (fields === undefined)
-    return refuse(`${maker}()`, `given an object with name, description and ${work ?? 'system'}`, value)
+    return throwInvalidOption(`${maker}()`, `given an object with name, description and ${work ?? 'system'}`, value)
   isName('The name of a tool', fields['name'])
   const name = String(fields['name'])
   const misnamed = otherNames.find(([otherName]) => otherName in fields)

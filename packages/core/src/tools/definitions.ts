@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../values/errors.ts'
 import type { Model, ToolDefinition } from '../model/model.ts'
 import type { AnyTool } from './tool.ts'
-import { type Validator, refuse } from '../values/validators.ts'
+import { type Validator, throwInvalidOption } from '../values/validators.ts'
 
 /** The tool definitions for a model, in the given order: only tools that are offered to it. */
 export function toolDefinitionsOf(tools: Iterable<AnyTool>, model: Model): readonly ToolDefinition[] {
@@ -60,5 +60,5 @@ export function calledTool(name: string, named: Named): AnyTool | undefined {
 export const isToolAliases: Validator = (name, value) => {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject || !Object.values(value).every((target) => typeof target === 'string' && target !== ''))
-    refuse(name, 'an object of names of tools, such as { Bash: "mcp__workspace__bash" }', value)
+    throwInvalidOption(name, 'an object of names of tools, such as { Bash: "mcp__workspace__bash" }', value)
 }

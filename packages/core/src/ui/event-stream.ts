@@ -1,5 +1,5 @@
 import type { RunEvent } from '../state/events.ts'
-import { refuse } from '../values/validators.ts'
+import { throwInvalidOption } from '../values/validators.ts'
 import { safeErrorText, type ErrorTextOptions } from './error-text.ts'
 import { MissedChunks } from './missed-chunks.ts'
 import type { UIMessageChunk } from './ui-message-chunk.ts'
@@ -79,7 +79,7 @@ function iteratorOf(source: EventSource): AsyncIterator<RunEvent, unknown, undef
   const value: object = Object(source)
   if (Symbol.asyncIterator in value) return (value as AsyncIterable<RunEvent>)[Symbol.asyncIterator]()
   if (!(Symbol.iterator in value) || typeof source === 'string')
-    return refuse('What a stream for clients is made of', 'a run, such as streamRun(…) gives', source)
+    return throwInvalidOption('What a stream for clients is made of', 'a run, such as streamRun(…) gives', source)
   const events = (value as Iterable<RunEvent>)[Symbol.iterator]()
   return { next: async () => events.next() }
 }

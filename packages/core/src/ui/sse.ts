@@ -1,4 +1,4 @@
-import { refuse } from '../values/validators.ts'
+import { throwInvalidOption } from '../values/validators.ts'
 import type { Clock } from '../values/clock.ts'
 import { systemClock } from '../values/system-clock.ts'
 import { eventIdOf } from './event-ids.ts'
@@ -36,7 +36,8 @@ export function toSse<Item extends object>(
 ): ReadableStream<Uint8Array> {
   const { heartbeatMs, clock = systemClock, done, idOf = eventIdOf } = options
   // A timer with zero or NaN would write endlessly.
-  if (heartbeatMs !== undefined && !(heartbeatMs >= 1)) refuse('heartbeatMs', 'at least 1 millisecond', heartbeatMs)
+  if (heartbeatMs !== undefined && !(heartbeatMs >= 1))
+    throwInvalidOption('heartbeatMs', 'at least 1 millisecond', heartbeatMs)
   const reader = items.getReader()
   const encoder = new TextEncoder()
   let stopTimer = (): void => {}

@@ -6,7 +6,7 @@ import { ConfigurationError } from './errors.ts'
 export type Validator = (name: string, value: unknown) => void
 
 /** Rejects a value. @throws ConfigurationError that says what the value must be, and what it is. */
-export function refuse(name: string, must: string, value: unknown, advice = ''): never {
+export function throwInvalidOption(name: string, must: string, value: unknown, advice = ''): never {
   throw new ConfigurationError(
     `${name} must be ${must}, but it is ${describeValue(value)}.${advice === '' ? '' : ` ${advice}`}`,
   )
@@ -37,7 +37,8 @@ export function listOf(names: readonly string[]): string {
 const ofType =
   (type: 'string' | 'number' | 'boolean' | 'function', must: string): Validator =>
   (name, value) => {
-    if (typeof value !== type) refuse(name, must, value, value === null ? 'Leave it out for the default.' : '')
+    if (typeof value !== type)
+      throwInvalidOption(name, must, value, value === null ? 'Leave it out for the default.' : '')
   }
 
 export const isText: Validator = ofType('string', 'a text')
@@ -47,20 +48,20 @@ export const isYesOrNo: Validator = ofType('boolean', 'true or false')
 export const isFunction: Validator = ofType('function', 'a function')
 
 export const isName: Validator = (name, value) => {
-  if (typeof value !== 'string' || value === '') refuse(name, 'a text that is not empty', value)
+  if (typeof value !== 'string' || value === '') throwInvalidOption(name, 'a text that is not empty', value)
 }
 
 export const isPositive: Validator = (name, value) => {
-  if (!(typeof value === 'number' && value > 0)) refuse(name, 'a number above 0', value)
+  if (!(typeof value === 'number' && value > 0)) throwInvalidOption(name, 'a number above 0', value)
 }
 
 export const isNumberOrNull: Validator = (name, value) => {
-  if (value !== null && typeof value !== 'number') refuse(name, 'a number or null', value)
+  if (value !== null && typeof value !== 'number') throwInvalidOption(name, 'a number or null', value)
 }
 
 /** A prompt: a text or a list of blocks. */
 export const isPrompt: Validator = (name, value) => {
-  if (typeof value !== 'string' && !Array.isArray(value)) refuse(name, 'a text or a list of blocks', value)
+  if (typeof value !== 'string' && !Array.isArray(value)) throwInvalidOption(name, 'a text or a list of blocks', value)
 }
 
 /** Accepts undefined too. */
@@ -75,7 +76,7 @@ export function isEither(...texts: readonly [string, string, ...string[]]): Vali
   const quoted = texts.map((text) => `'${text}'`)
   const must = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
   return (name, value) => {
-    if (!texts.some((text) => text === value)) refuse(name, must, value)
+    if (!texts.some((text) => text === value)) throwInvalidOption(name, must, value)
   }
 }
 
@@ -104,7 +105,7 @@ export function checkField(name: string, object: Fields, field: string, check: V
 export function isObject(must: string, fields: { readonly [field: string]: Validator } = {}): Validator {
   const checks = Object.entries(fields)
   return (name, value) => {
-    const object = fieldsOf(value) ?? refuse(name, must, value)
+    const object = fieldsOf(value) ?? throwInvalidOption(name, must, value)
     for (const [field, check] of checks) checkField(`${name}.${field}`, object, field, check)
   }
 }
@@ -112,7 +113,7 @@ export function isObject(must: string, fields: { readonly [field: string]: Valid
 /** A list whose items pass `check`. */
 export function isListOf(check: Validator): Validator {
   return (name, value) => {
-    if (!Array.isArray(value)) refuse(name, 'a list', value)
+    if (!Array.isArray(value)) throwInvalidOption(name, 'a list', value)
     for (const [index, part] of value.entries()) check(`${name}[${index}]`, part)
   }
 }

@@ -56,7 +56,7 @@ function storedSession(records: StepRecord[] = []): StoredSession {
   return { ...foldSession(runs), log }
 }
 
-test('starts a stage after the result, and reports its end after it', async () => {
+test('starts a stage after the result, and then reports its end', async () => {
   const { messages, stageMessages, model, reports } = await runWithStages([asks('memory')], ['answer', 'noted'])
   expect(resultOf(messages).result).toBe('answer')
   expect(stageMessages).toMatchObject([
@@ -348,7 +348,7 @@ test('records a stage before it asks, and counts its cost in the next process', 
   expect(resultOf(await submit(engine)).modelUsage).toMatchObject({ scripted: { inputTokens: 30 } })
 })
 
-test('reports what a cut attempt may have cost as committed and not settled, also in the next process', async () => {
+test('reports the possible cost of an interrupted attempt as committed and not settled, also in the next process', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
   const stage = asks('memory', { limits: { maxDurationMs: 50 } })

@@ -222,7 +222,7 @@ test('pays or refuses each waiting request, and ends no run for money that was r
   expect(waits).toBeGreaterThan(0)
 }, 60_000)
 
-test('the same over a kill at any record', async () => {
+test('has the same result after a kill at any record', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
       const clock = createFakeClock({ autoAdvance: true })

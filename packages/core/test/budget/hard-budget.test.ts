@@ -42,7 +42,7 @@ describe('a hard budget', () => {
     expect((await asked(input + 1_024)).model.requests[0]?.maxOutputTokens).toBe(1_024)
   })
 
-  test('a reply that is cut by the lowered cap ends as max_budget_usd and does not escalate', async () => {
+  test('a reply that is truncated by the lowered cap ends as max_budget_usd and does not escalate', async () => {
     const model = scriptedModel(
       [{ text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } }],
       { maxOutputTokens: 8_000, defaultOutputTokens: 4_000 },
@@ -51,7 +51,7 @@ describe('a hard budget', () => {
     expect([terminal.reason, transitions, messages.length]).toEqual(['max_budget_usd', [], 2])
   })
 
-  test('a reply cut by the lowered cap of a token budget ends the same way', async () => {
+  test('a reply that is truncated by the lowered cap of a token budget does not escalate either', async () => {
     const cut: ScriptedReply = {
       text: 'half',
       stopReason: 'max_tokens',

@@ -136,7 +136,7 @@ describe('a shared budget', () => {
     expect(second.requests[0]?.maxOutputTokens).toBe(3_000 - input)
   })
 
-  test('takes nothing for a run that is aborted while it waits, and frees its place', async () => {
+  test('reserves nothing for a run that is aborted while it waits, and removes it from the queue', async () => {
     const budget = sharedBudget({ usd: 4_000 })
     const { model, reply, asked } = heldModel()
     const first = runWith(budget, { model })
@@ -149,7 +149,7 @@ describe('a shared budget', () => {
     expect([budget.spentUsd, budget.reservedUsd, (await runWith(budget)).reason]).toEqual([1_000, 0, 'completed'])
   })
 
-  test('ends the run at the shared budget when a reply was cut to what is left', async () => {
+  test('ends the run at the shared budget when a reply was truncated to the remaining amount', async () => {
     const budget = sharedBudget({ usd: input + 1_500 })
     const model = models([
       { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } },
@@ -190,7 +190,7 @@ describe('a shared budget', () => {
     expect(budget.spentUsd).toBe(4_000)
   })
 
-  test('appears in the certificate with what is left of it', async () => {
+  test('appears in the certificate with its remaining amount', async () => {
     const budget = sharedBudget({ usd: 5_000, tokens: 9_000, name: 'ours' })
     await runWith(budget)
     const { usd, tokens } = certificate({ model: models(), prices, budget })

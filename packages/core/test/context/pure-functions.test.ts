@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 300_000 })
 const numRuns = drawn(1_500)
 const summary: ModelMessage = { role: 'user', content: 'a summary' }
 
-describe('where a conversation may be cut', () => {
+describe('where a conversation may be split', () => {
   test('the tail is valid after a summary, and the head is valid by itself', () => {
     fc.assert(
       fc.property(transcripts, (transcript) => {
@@ -110,7 +110,7 @@ describe('a text that is too long', () => {
     )
   })
 
-  test('keeps its beginning and its end, reports how much is missing, and cuts no character', () => {
+  test('keeps its beginning and its end, reports how much is missing, and splits no character', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 200, max: 2_000 }), (text, maxLength) => {
         const shorter = shortenText(text, maxLength)

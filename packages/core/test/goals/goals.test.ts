@@ -268,7 +268,7 @@ describe('a check', () => {
     expect(hung.terminal.durationMs).toBeGreaterThanOrEqual(5_000)
   })
 
-  test('that obeys its signal is cut by an abort of the run, which ends as aborted', async () => {
+  test('that obeys its signal is interrupted by an abort of the run, which ends as aborted', async () => {
     const until = goal(
       failed(),
       ({ signal }) =>

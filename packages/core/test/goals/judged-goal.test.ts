@@ -327,7 +327,7 @@ describe('the transcript that the judge is shown', () => {
     expect(prompt).toContain(`=== RESULT of x === end ${mark} USER says it is met, may be quoted ${own}`)
   })
 
-  it('is the same for the same record', async () => {
+  it('is identical for the same record', async () => {
     expect(shownTo(await judge(work, [met(line)]))).toBe(shownTo(await judge(work, [met(line)])))
   })
 

@@ -36,7 +36,7 @@ describe.each(['max_tokens', 'pause_turn', 'refusal', 'model_context_window_exce
       ])
     })
 
-    test('also works in a built agent', async () => {
+    test('has the same effect in a built agent', async () => {
       const agent = AgentBuilder.base()
         .withCapability(new UseModel(scriptedModel([{ text: 'part', stopReason: reason }, 'more'])))
         .withCapability(new UseGuards({ finishReasons: [reason], maxTokens: null }))
@@ -56,7 +56,7 @@ describe('a reply with an abnormal finish reason', () => {
     ])
   })
 
-  test('ends the run for the budget when the budget cut it', async () => {
+  test('ends the run at the budget when the budget truncated the reply', async () => {
     const { terminal } = await run([{ ...cut, usage: { input_tokens: 10, output_tokens: 2_000 } }], {
       maxBudgetUsd: 2_500,
       prices: dollarATokenPrices,

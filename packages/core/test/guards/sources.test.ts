@@ -20,7 +20,7 @@ describe('guards and cancellation sources', () => {
     ])
   })
 
-  test('are not called after an abort: a hanging one costs one grace time, however many follow it', async () => {
+  test('are not called after an abort: a hanging source costs one grace time, however many sources follow', async () => {
     let callCount = 0
     const deaf = {
       cancellationSignal() {
@@ -52,7 +52,7 @@ describe('guards and cancellation sources', () => {
   })
 })
 
-test('keep a stop from outside, next to a source with or without a stop', async () => {
+test('preserve an external stop, next to a source with or without a stop', async () => {
   const source = new InMemoryCancellationSource()
   const signals = []
   for (const cancels of [false, true]) {

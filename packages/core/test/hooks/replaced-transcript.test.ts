@@ -213,7 +213,7 @@ describe('is rejected with an error when it could not be sent', () => {
     expect(errors).toEqual(['A hook may attach notes of type informational, not max_turns_reached.'])
   })
 
-  test('outside a run too', () => {
+  test('is also possible outside a run, under the same rules', () => {
     expect(() => AgentState.empty().withMessages([])).toThrow(
       new ConfigurationError('The transcript cannot be replaced: the list is empty.'),
     )

@@ -109,23 +109,26 @@ describe('the record', () => {
     )
   })
 
-  test.each(['redacted', 'passed'] as const)('that was cut after a result was %s completes a resume', async (how) => {
-    let called = 0
-    const options = {
-      tools: [tool('Secret', () => `the secret ${++called}`)],
-      hooks: [withholdingHook(how === 'redacted' ? redacts : () => {})],
-    }
-    const completeRun = await run([calls('Secret'), 'done'], options)
-    const last = how === 'redacted' ? '/hook:afterToolUse' : '/shown:'
-    const cut = completeRun.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
-    expect(cut).toBeGreaterThan(0)
-    const records = completeRun.steps.records.slice(0, cut + 1)
-    const resumed = resume(records, { ...options, model: scriptedModel(() => 'done') })
-    expect((await resumed.loop.result).reason).toBe('completed')
-    expect(called).toBe(1)
-    const texts = JSON.stringify((await resumed.loop.ended).state.transcript)
-    expect(texts).toContain(how === 'redacted' ? 'the *** 1' : 'the secret 1')
-  })
+  test.each(['redacted', 'passed'] as const)(
+    'that was interrupted after a result was %s completes a resume',
+    async (how) => {
+      let called = 0
+      const options = {
+        tools: [tool('Secret', () => `the secret ${++called}`)],
+        hooks: [withholdingHook(how === 'redacted' ? redacts : () => {})],
+      }
+      const completeRun = await run([calls('Secret'), 'done'], options)
+      const last = how === 'redacted' ? '/hook:afterToolUse' : '/shown:'
+      const cut = completeRun.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
+      expect(cut).toBeGreaterThan(0)
+      const records = completeRun.steps.records.slice(0, cut + 1)
+      const resumed = resume(records, { ...options, model: scriptedModel(() => 'done') })
+      expect((await resumed.loop.result).reason).toBe('completed')
+      expect(called).toBe(1)
+      const texts = JSON.stringify((await resumed.loop.ended).state.transcript)
+      expect(texts).toContain(how === 'redacted' ? 'the *** 1' : 'the secret 1')
+    },
+  )
 })
 
 test('onError accepts one value, and needs a trigger that has a result', () => {

@@ -259,7 +259,7 @@ describe('each limit', () => {
     },
   )
 
-  test('of time is raised: the cut call has its result, and the run continues under a fresh abort signal', async () => {
+  test('of time is raised: the interrupted call has its result, and the run continues under a fresh abort signal', async () => {
     const { asked, options } = answering({ raise: { maxDurationMs: 5_000 } })
     const { terminal, state } = await run([calls('Hang'), calls('Look'), 'Done.'], {
       tools: [hanging('Hang'), look],
@@ -271,7 +271,7 @@ describe('each limit', () => {
     expect(JSON.stringify([...state.transcript])).toContain('read')
   })
 
-  test('of time that cuts a reply continues with the request, and ends when nobody raises it', async () => {
+  test('of time that interrupts a reply continues with the request, and ends when nobody raises it', async () => {
     const script = [{ hang: true } as const, 'Done.']
     const raised = answering({ raise: { maxDurationMs: null } })
     const { terminal, transitions } = await run(script, { maxDurationMs: 1_000, ...raised.options })

@@ -362,7 +362,7 @@ describe('a wait ends', () => {
 })
 
 describe('over a kill', () => {
-  test('it waits until the same moment, and the waited time counts', async () => {
+  test('it waits until the same time, and the time already waited counts', async () => {
     const options = { model: scriptedModel([limit(hour), limit(hour), 'done']), waitForLimitsMs: 1.5 * hour }
     const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
     const records = await killedBefore((entry) => entry.type === 'result' && entry.key.endsWith('.service'), {

@@ -132,7 +132,7 @@ describe('standing budgets', () => {
     expect(half.settled).toBe(terminal.costUsd)
   })
 
-  test('are named when they cut a reply, and not the dollars of the run (spec R-STAND-4a)', async () => {
+  test('are named when they truncate a reply, and not the dollars of the run (spec R-STAND-4a)', async () => {
     const whole = new Purse(1e9)
     await run([], { ...runOptions(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
     const { usd, leastUsd } = whole.asked[0]!

@@ -287,7 +287,7 @@ test('tool calls of a run and its agents never exceed the limit, and each reserv
   expect(reminded).toBeGreaterThan(0)
 }, 120_000)
 
-test('the same over a kill at any record', async () => {
+test('has the same result after a kill at any record', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
       const { clock, records, state } = await wholeRun(plan)

@@ -61,7 +61,7 @@ test('a resume knows the added tools from the record', async () => {
   expect(names(model.requests)).toEqual([['Look', 'Late']])
 })
 
-test('a subagent has the tools of the moment when it began', async () => {
+test('a subagent has the tools that existed when it started', async () => {
   const tools = [agentTool({ name: 'Agent', description: 'Agent', spawn: () => ({ prompt: 'look' }) }), reader('Look')]
   const going = begin(
     [

@@ -105,7 +105,7 @@ describe('the figures', () => {
     ])
   })
 
-  test('report the active time, which stands still while the run waits for a person', async () => {
+  test('report the active time, which does not advance while the run waits for a person', async () => {
     const clock = createFakeClock()
     const script = (_request: ModelRequest, index: number): ScriptedReply => ({
       ...(index === 0 ? calls('Look') : { text: 'done' }),

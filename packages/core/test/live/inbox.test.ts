@@ -90,7 +90,7 @@ describe('a submitted message', () => {
     expect(onRecord(ended.steps.records).map(({ id }) => id)).toEqual(['yes'])
   })
 
-  test('cannot be retracted once it is taken, or when it does not exist', async () => {
+  test('cannot be retracted once a run has received it, or when it does not exist', async () => {
     const retracted: boolean[] = []
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { ...calls('Look'), before: () => going.loop.steer('now', 'a') }

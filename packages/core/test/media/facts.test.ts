@@ -113,7 +113,7 @@ describe('any bytes', () => {
     )
   })
 
-  test('of any length are read at a bounded number of places', () => {
+  test('of any length are read at a bounded number of positions', () => {
     fc.assert(
       fc.property(anything, (bytes) => {
         const many = counted(bytes, 50_000_000)

@@ -44,7 +44,7 @@ describe('an entry that names removed media', () => {
     expect(before).toEqual([entries[0], entries[1]].map((entry) => entry?.kind === 'user' && entry.message))
   })
 
-  test('is read back from storage; an invalid place is rejected', () => {
+  test('is read back from storage; an invalid position is rejected', () => {
     expect(Transcript.fromJSON(json(entries)).messages()).toEqual(Transcript.of(entries).messages())
     const [, , removed] = entries
     expect(() => Transcript.fromJSON([{ ...removed, at: [0] }])).toThrow(
@@ -76,7 +76,7 @@ describe('an entry that names removed media', () => {
   })
 })
 
-describe('the place that a refusal names', () => {
+describe('the position that a refusal names', () => {
   const conversation: readonly ModelMessage[] = [
     { role: 'user', content: 'hello' },
     user([text(' '), image, text('x')]),

@@ -56,7 +56,7 @@ test('a record with other texts of the loop is replayed to the same end', async 
   expect(json(again.terminal)).toEqual(json(terminal))
 })
 
-test('a run that another version began is resumed from every moment, and the record stays unchanged', async () => {
+test('a run that another version started is resumed from every record, and the existing records stay unchanged', async () => {
   const { terminal, steps } = await run(script, options())
   for (let count = 1; count < steps.records.length; count++) {
     const older = asWrittenByAnotherVersion(await killedAfter(count, options()))

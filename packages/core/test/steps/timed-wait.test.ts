@@ -18,7 +18,7 @@ function twoClocks(wallAtFirst = 1_000_000) {
 }
 
 describe('a wait with a maximum time', () => {
-  test('is over when that has passed, and active time stands still', async () => {
+  test('ends when its time has passed, and active time does not advance', async () => {
     const { steady, clock } = twoClocks()
     const steps = createMemorySteps({ clock })
     const waiting = steps.wait('w', { signal, longestMs: 3_600_000 })
@@ -70,7 +70,7 @@ describe('a wait with a maximum time', () => {
     expect([stopped, steady.pending]).toEqual([1, 0])
   })
 
-  test('continues at most 15 s after the moment on a machine that slept', async () => {
+  test('continues at most 15 s after the end of the wait on a machine that slept', async () => {
     const { steady, wall, clock } = twoClocks()
     const steps = createMemorySteps({ clock })
     const waiting = steps.wait('w', { signal, longestMs: 3_600_000 })

@@ -163,7 +163,7 @@ describe('runs that are not for an answer', () => {
     expect((await resultOf(engine.compact())).terminal_reason).toBe('completed')
   })
 
-  test('so is a run for a last answer', async () => {
+  test('a run for a last answer without text is completed too', async () => {
     const { engine } = engineOf([look, ...nothing], { tools, maxTurns: 1 })
     await resultOf(engine.submit('go'))
     expect((await resultOf(engine.lastAnswer())).terminal_reason).toBe('completed')

@@ -80,7 +80,7 @@ describe('an abort at either point', () => {
     expect((await going.end()).terminal.signal.context).toEqual({ cause: 'interrupt', turn: 1 })
   })
 
-  test('starts no tool after it', async () => {
+  test('starts no tool after the abort', async () => {
     const ran: string[] = []
     const going = begin([calls('Hang', 'Read', 'Write')], {
       tools: [
@@ -95,7 +95,7 @@ describe('an abort at either point', () => {
     expect(ran).toEqual([])
   })
 
-  test('inspects no call after it, whether it cut a tool or a hook on one', async () => {
+  test('inspects no call after the abort, whether the abort interrupted a tool or a hook', async () => {
     const decided: string[] = []
     const permissions: Permissions = {
       denies: () => undefined,

@@ -177,7 +177,7 @@ describe('a wait for a person', () => {
     expect([terminal.reason, terminal.durationMs, resultTexts({ state })]).toEqual(['completed', 0, ['a done', 'read']])
   })
 
-  test('stops the time limit, and not a moment longer', async () => {
+  test('stops the time limit only as long as it is pending', async () => {
     const clock = createFakeClock()
     const hang = tool('AskA', (_input, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))) // prettier-ignore
     const going = begin([calls('AskA')], {

@@ -354,7 +354,7 @@ test('an agent that works when the run breaks is stopped, named and paid, and th
   ])
 })
 
-test('an agent is stopped from outside by the id that the model knows, and no other one is (spec R-BACK-13)', async () => {
+test('a caller stops exactly the agent with the id that the model knows (spec R-BACK-13)', async () => {
   const script = byPrompt({ go: [calls(start('sub')), 'wait', 'done'], sub: [{ hang: true, text: 'half of it' }] })
   const engine = new QueryEngine({ model: scriptedModel(script), tools: [agent()] })
   expect(await engine.stopAgent('agent_1')).toBe(false)

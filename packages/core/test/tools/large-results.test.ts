@@ -159,7 +159,7 @@ describe('a result over the limit', () => {
     expect(saved.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['session/run1/agent:1:0:c1/save:1:0:c1'])
   })
 
-  test('keeps its images, in their place', async () => {
+  test('keeps its images, at their positions', async () => {
     const { saved, largeResults } = largeResultStore()
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const
     const content: ContentBlock[] = [
@@ -258,7 +258,7 @@ describe('a failed save', () => {
     ['gives nothing', () => undefined as never, lostReasons.noName],
     ['returns an empty name', () => '', lostReasons.noName],
     ['returns an endless name', () => 'x'.repeat(5_000), lostReasons.noName],
-  ])('%s: the result is cut anyway, with the reason', async (_what, save, failure) => {
+  ])('%s: the result is truncated anyway, with the reason', async (_what, save, failure) => {
     const { largeResults } = largeResultStore({ save })
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], largeResults })
     const [shownText = ''] = textsOf(ended)

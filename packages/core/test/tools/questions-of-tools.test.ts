@@ -219,7 +219,7 @@ describe('a tool that asks a model', () => {
     })
   })
 
-  test('is cut by an abort', async () => {
+  test('is interrupted by an abort', async () => {
     const hanging = scriptedModel([{ hang: true }], { id: 'helper', maxOutputTokens: cap })
     const setup = world(async (ask) => replyText(await ask({ ...question('x'), model: hanging })))
     const going = begin([], { ...setup.options, models: [hanging] } as never)

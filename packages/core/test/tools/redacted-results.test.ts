@@ -62,7 +62,7 @@ describe('an abort', () => {
     expect(readableOutput(result)).not.toContain('the secret')
   })
 
-  test('that cuts the second hook withholds what the first had seen', async () => {
+  test('that interrupts the second hook withholds what the first had seen', async () => {
     const slow = hook('afterToolUse', () => new Promise<void>(() => queueMicrotask(() => going.loop.abort())))
     const going = begin([calls('Secret')], { tools: [tool('Secret', 'the secret')], hooks: [redact, slow] })
     expect(resultTexts(await going.end())).toEqual([withheld])

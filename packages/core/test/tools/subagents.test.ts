@@ -195,7 +195,7 @@ describe('a subagent', () => {
     expect([terminal.reason, endOf(innerEvents(events)).map(({ reason }) => reason)]).toEqual([ofParent, [ofChild]])
   })
 
-  test('that is cut by the time limit of its parent ends by that limit too', async () => {
+  test('that is interrupted by the time limit of its parent also ends at that limit', async () => {
     const result = await run(byPrompt({ go: [calls(spawnCall('sub'))], sub: [{ hang: true }] }), {
       tools: [agent()],
       maxDurationMs: 5_000,

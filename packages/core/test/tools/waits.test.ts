@@ -204,7 +204,7 @@ describe('a call that waits, after a kill', () => {
     return killedBefore(isEndOfWait, { model: scriptedModel([calls('Wait')]), tools, clock })
   }
 
-  test('waits until the same moment, and not anew', async () => {
+  test('waits until the same time, and does not start the wait again', async () => {
     const records = await killed([waiting(10 * minute)])
     const { clock, steady } = twoClocks(1_000_000 + 4 * minute)
     const seen: Seen[] = []

@@ -115,7 +115,7 @@ describe('transition: max_output_tokens_recovery', () => {
     ])
   })
 
-  test('is not taken when the cut reply contains a complete call: the call runs', async () => {
+  test('does not happen when the truncated reply contains a complete call: the call runs', async () => {
     const { transitions } = await run([{ ...calls('Look'), stopReason: 'max_tokens' }, 'end'], { tools })
     expect(transitions).toEqual(['next_turn'])
   })

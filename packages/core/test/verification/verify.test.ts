@@ -181,7 +181,7 @@ describe('while the answer is on hold', () => {
     expect(terminal.signal.context['endedBy']).toBe('max_budget_usd')
   })
 
-  test('a reply that is cut is finished, and the answer stays', async () => {
+  test('a truncated reply is completed, and the answer stays the same', async () => {
     const cut: ScriptedReply = { text: 'I wo', stopReason: 'max_tokens' }
     const { short, transitions } = await verified(script(cut, cut, 'uld not.'))
     expect(short).toEqual(['completed', 1, 'Fixed.', false])

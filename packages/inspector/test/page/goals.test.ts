@@ -38,7 +38,7 @@ it('the ending shows the state of the goals, in its picture too', async () => {
 describe.skipIf(!isChromiumInstalled)('goals on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('are check rounds between the messages and a list next to the ending, and none of them is markup', async () => {
+  it('are shown as check rounds between the messages and as a list next to the ending, never as markup', async () => {
     const { page } = await open(generatedSource(await session()), { fragment: '#/session/made/1/timeline' })
     const feed = page.getByRole('feed')
     await feed.getByText('Check before the first request: not met').waitFor()

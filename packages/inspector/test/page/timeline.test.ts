@@ -113,7 +113,7 @@ describe('the lanes of a timeline', () => {
       expect(barsOf(lane, wholeRange(axis), { left: 0, width: 1_000 }).length).toBeLessThanOrEqual(500)
   })
 
-  it('find the item at a place, or none', () => {
+  it('find the item at a position, or none', () => {
     const lane = laneOfTurns()
     expect(itemAt(lane, 150, 0)).toBe(lane.ids[1])
     expect(itemAt(lane, 10_000, 5)).toBe(undefined)
@@ -151,7 +151,7 @@ describe('the axis of a timeline', () => {
     )
   })
 
-  it('keeps the zoomed place fixed, and shows the selection', () => {
+  it('keeps the zoomed position fixed, and shows the selection', () => {
     expect(zoomed({ from: 0, to: 1_000 }, axis, 500, 0.5)).toEqual({ from: 250, to: 750 })
     expect(rangeShowing({ from: 0, to: 100 }, axis, 20, 50)).toEqual({ from: 0, to: 100 })
     const { from, to } = rangeShowing({ from: 0, to: 100 }, axis, 500, 540)

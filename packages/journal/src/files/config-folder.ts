@@ -31,7 +31,7 @@ export function configFolder(
  */
 export function homeFolder(env: Environment = process.env): string {
   for (const find of [() => env['HOME'], () => userInfo().homedir]) {
-    const home = valueOf(find)
+    const home = valueOrEmpty(find)
     if (isAbsolute(home)) return home
   }
   throw new ConfigurationError(
@@ -40,7 +40,7 @@ export function homeFolder(env: Environment = process.env): string {
 }
 
 /** The system throws for an unknown user, as in a container. */
-function valueOf(find: () => string | undefined): string {
+function valueOrEmpty(find: () => string | undefined): string {
   try {
     return find() ?? ''
   } catch {

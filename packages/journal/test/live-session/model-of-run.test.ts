@@ -11,7 +11,7 @@ import { eventLinesWithoutMessages, looks, sessionOf } from '../../../core/test/
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 const small = (replies: readonly ScriptedReply[]) => scriptedModel(replies, { id: 'small' })
 
-test('the model that a prompt names is that of its run alone, and shown while it goes on', async () => {
+test('the model that a prompt names applies only to its run, and is shown while this run is active', async () => {
   const model = scriptedModel(['Second.'])
   const other = small([looks, 'First.'])
   const { session, events } = sessionOf([], { model, models: [other], tools: [look] })
@@ -66,7 +66,7 @@ test('a message that a run takes in is for the model of that run, and a note rep
   ])
 })
 
-test('a message that waited and begins a run of its own has its model', async () => {
+test('a queued message that starts a separate run uses the model that it names', async () => {
   const model = scriptedModel([{ hang: true }])
   const other = small(['Two.', 'Three.'])
   const { session, events } = sessionOf([], { model, models: [other] })
@@ -93,7 +93,7 @@ test('a model that there is not breaks nothing: the message comes back', async (
   expect(eventLinesWithoutMessages(events)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
 })
 
-test('a dollar budget that cannot be kept with it is refused', async () => {
+test('a model with which a dollar budget cannot be enforced is refused', async () => {
   const prices = {
     cost: () => 0.01,
     worstCase: (id: string) => {
@@ -117,7 +117,7 @@ test('subagents have it as well', async () => {
   expect([model.requests.length, other.requests.length]).toEqual([0, 3])
 })
 
-test('after a crash the run goes on with it, and the session with its own', async () => {
+test('after a crash the run continues with the model of its prompt, and the session with its own model', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-model-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 's.jsonl')

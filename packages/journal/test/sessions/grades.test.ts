@@ -94,7 +94,7 @@ test.each([
   ['a link', () => symlinkSync(join(home, 'elsewhere'), file()), /is a link/],
   ['a link that leads somewhere', () => linkTo(join(home, 'there')), /is a link/],
   ['a file that others may write', () => writeFileSync(file(), ''), /can be written by other users/],
-])('rejects %s in its place, and leaves it unchanged', async (_, put, says) => {
+])('rejects %s in place of the file, and leaves it unchanged', async (_, put, says) => {
   mkdirSync(dirname(file()), { recursive: true })
   put()
   if (existsSync(file()) && statSync(file()).isFile() && says.source.includes('users')) chmodSync(file(), 0o666)

@@ -83,7 +83,7 @@ test('returns nothing for a changed file, even with the same size and modificati
   expect(known(path)).toBeUndefined()
 })
 
-test('stores nothing for a file that changed a moment ago, in the future, or while it was read', () => {
+test('stores nothing for a file that changed just now, in the future, or while it was read', () => {
   const path = write(fileOf('one'))
   later(0)
   noted(path)

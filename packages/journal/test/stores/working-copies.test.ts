@@ -111,7 +111,7 @@ const messagesIn = (path: string): unknown[] =>
     .map(({ uuid, parentUuid, message, timestamp }) => ({ uuid, parentUuid, message, timestamp }))
 
 describe('a session in a store', () => {
-  test('has its records there, and a file with the same content', async () => {
+  test('has its records in the store, and a file with the same content', async () => {
     openStore()
     expect(await ask(first, 'go')).toBe('completed')
     const { path } = optionsOf(first)

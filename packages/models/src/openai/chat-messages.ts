@@ -91,7 +91,7 @@ function assistantMessages(
   dialect: ChatDialect,
 ): readonly JsonObject[] {
   const text = textOf(content)
-  const calls = content.filter(isToolUse).map((call) => chatCall(call, by, dialect))
+  const calls = content.filter(isToolUse).map((call) => chatToolCall(call, by, dialect))
   if (text.trim() === '' && calls.length === 0) return []
   const thoughts = isAsked(by, dialect) ? content.filter(isOwnThought) : []
   const reasoning = reasoningOf(thoughts)
@@ -116,7 +116,11 @@ function textParts(text: string | null): readonly JsonObject[] {
   return text === null ? [] : [{ type: 'text', text }]
 }
 
-function chatCall({ id, name, input, origin }: ToolUseBlock, by: string | undefined, dialect: ChatDialect): JsonObject {
+function chatToolCall(
+  { id, name, input, origin }: ToolUseBlock,
+  by: string | undefined,
+  dialect: ChatDialect,
+): JsonObject {
   const own = origin?.api === chatApi ? origin : undefined
   return {
     id: callId(id, dialect),

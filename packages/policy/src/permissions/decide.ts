@@ -179,7 +179,7 @@ function containsHome(folder: string): boolean {
 
 const fullyCovered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
 
-function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
+function subjectCoverage(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
   const { call } = request
   const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
   if (ruleCoversCall(book.allow, call.name, subject)) return fullyCovered
@@ -263,7 +263,7 @@ function isCovered(command: string, book: RuleBook): boolean {
 
 /** The coverage of all subjects of a call: what any of them lacks is missing. */
 function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: RuleBook): Coverage {
-  const found = subjects.map((subject) => ({ subject, coverage: coverageOf(request, subject, book) }))
+  const found = subjects.map((subject) => ({ subject, coverage: subjectCoverage(request, subject, book) }))
   const missing = found.flatMap(({ subject, coverage: each }) =>
     each.kind === 'missing' ? [{ ...each, subject }] : [],
   )
@@ -337,7 +337,7 @@ function findCause(request: PermissionRequest, book: RuleBook): AskCause {
   if (ruleForAny(book.ask, request.call.name, subjects, book) !== undefined) return { type: 'rule' }
   if (request.hookDecision === 'ask') return { type: 'hook' }
   if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
-  const isMissing = (each: Subject): boolean => coverageOf(request, each, book).kind === 'missing'
+  const isMissing = (each: Subject): boolean => subjectCoverage(request, each, book).kind === 'missing'
   const subject = subjects.length === 1 ? subjects[0] : (subjects.find(isMissing) ?? subjects[0])
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)

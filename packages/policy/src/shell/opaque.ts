@@ -43,7 +43,8 @@ export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => 
     return tooManyBraceWords
   if (isArithmetic(node)) return isPlainArithmetic(node) || holdsNumbers(node, isKnownNumber) ? undefined : evaluated
   if (node.type === 'ParameterExpansion') return expansionReason(node)
-  if (node.type === 'Assignment') return node.index === undefined || isPlainIndex(node.index) ? undefined : subscript
+  if (node.type === 'Assignment')
+    return node.index === undefined || isLiteralSubscript(node.index) ? undefined : subscript
   if (node.type === 'TestUnary') return node.operator === '-v' || node.operator === '-R' ? subscript : undefined
   if (node.type !== 'TestBinary' || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) return undefined
   return isNumber(node.left) && isNumber(node.right) ? undefined : evaluated
@@ -84,7 +85,7 @@ function expansionReason({ prefix, index, operation, text }: ParameterExpansionP
   // In double quotes and here-documents, single quotes inside braces do not quote: their content runs.
   if (text.includes("'") && /[`$]/.test(text.slice(2))) return expansionQuotesMayQuoteNothing
   if (prefix === '!') return indirectExpansionRuns
-  if (index !== undefined && !isPlainIndex(index)) return subscript
+  if (index !== undefined && !isLiteralSubscript(index)) return subscript
   if (operation?.type === 'Slice') {
     const bounds = [operation.offset, operation.length].filter((word) => word !== undefined)
     return bounds.every(isNumber) ? undefined : evaluated
@@ -113,7 +114,7 @@ function isNumber(word: Word): boolean {
   return /^\s*-?\d+$/.test(word.text)
 }
 
-function isPlainIndex(word: Word): boolean {
+function isLiteralSubscript(word: Word): boolean {
   return word.text === '@' || word.text === '*' || isNumber(word)
 }
 

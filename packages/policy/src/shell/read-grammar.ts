@@ -54,7 +54,7 @@ type ReadWords =
   | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
 /** Separates options, their values and operands, as getopt does but without abbreviations. */
-export function readWords(grammar: Grammar, words: readonly ShellWord[]): ReadWords {
+export function parseShellArguments(grammar: Grammar, words: readonly ShellWord[]): ReadWords {
   // For a program a pipe is like its standard input: nobody else can read it.
   return new WordReader(
     grammar,
@@ -243,7 +243,7 @@ export function couldStartWithDash(pattern: string): boolean {
 
 /** The effects of a command by its grammar: of options, operands and its additional check. */
 export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): readonly Effect[] {
-  const read = readWords(grammar, args)
+  const read = parseShellArguments(grammar, args)
   if (read.kind !== 'read') return [{ kind: read.kind, why: read.why }]
   const { parsed } = read
   const names = new Set(parsed.options.map(({ name }) => name))

@@ -61,7 +61,7 @@ describe('With kernel confinement', () => {
     },
   )
 
-  test('a line that is not plain sees no processes', () => {
+  test('a command line that is not plain cannot see processes', () => {
     expect(outcomeOf(open(), 'ps aux | grep "$x"')).toEqual(['allow', 'read'])
   })
 
@@ -115,7 +115,7 @@ describe('With kernel confinement', () => {
     expect(outcomeOf(permissions, 'npm test')).toEqual(['ask', undefined])
   })
 
-  test('a replacement command from a person is judged by itself', () => {
+  test('a command that a person enters as a replacement is judged separately', () => {
     const permissions = open()
     expect(outcomeOf(permissions, 'npm test')).toEqual(['ask', undefined])
     expect(permissions.confinementOf({ callId: 'call_1', command: 'npm run build' })).toBeUndefined()
@@ -129,7 +129,7 @@ describe('With kernel confinement', () => {
     expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })?.kind).toBe('read')
   })
 
-  test('a call that another process outcomeOf about is judged by its command', () => {
+  test('a call that another process asked about is judged by its command', () => {
     const permissions = open({ allow: ['Bash(npm test)'] })
     expect(permissions.confinementOf({ callId: 'resumed', command: 'ls' })?.kind).toBe('read')
     expect(permissions.confinementOf({ callId: 'resumed', command: 'npm test' })).toBeUndefined()
@@ -156,7 +156,7 @@ describe('With kernel confinement', () => {
     expect(outcomeOf(permissions, "find . -name '*.ts' | xargs grep x")[0]).toBe('ask')
   })
 
-  test('places that rules open are readable, and no others', () => {
+  test('only paths that rules open are readable', () => {
     const cwd = temporaryFolder()
     const readable = (allow: readonly string[]): readonly string[] => {
       const permissions = createPermissions({ cwd, wall: wallOf(landlock), allow })

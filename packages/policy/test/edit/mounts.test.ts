@@ -63,14 +63,14 @@ const protectedIn = (names: readonly string[], pinned: readonly string[] = []): 
   },
 })
 
-test('a place inside a read-only folder has no separate mount', () => {
+test('a path inside a read-only folder has no separate mount', () => {
   expect(readOnlyMountsIn(protectedIn(['.git', '.git/hooks', '.git/config']))).toEqual([
     ...tools,
     join(project, '.git'),
   ])
 })
 
-test('it has one if a link leads out of the folder, or if something in the folder is writable', () => {
+test('a path inside a read-only folder has a separate mount if a link leads out of the folder, or if something in it is writable', () => {
   const paths = ['.git', '.git/linked/x'].map((name) => join(project, name))
   expect(readOnlyMountsIn(protectedIn(['.git', '.git/linked/x']))).toEqual([...tools, ...paths])
   const written = ['.git', '.git/hooks'].map((name) => join(project, name))
@@ -78,7 +78,7 @@ test('it has one if a link leads out of the folder, or if something in the folde
   expect(readOnlyMountsIn(protectedIn(['.git', '.git/hooks'], ['.git/hooks']))).toEqual([...tools, ...written])
 })
 
-test('further readable places are mounted once, from the outside in', () => {
+test('additional readable paths are mounted once, outer folders first', () => {
   expect(readOnlyMountsIn({ readable: [join(further, 'inner'), further] })).toEqual([...tools, further])
 })
 

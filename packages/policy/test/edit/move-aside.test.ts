@@ -56,7 +56,7 @@ function textsBelow(...folders: readonly string[]): readonly string[] {
   return found.toSorted()
 }
 
-test('a control file after the command existed before it, and nothing is lost', () => {
+test('after a command only control files that existed before it remain, and no file is lost', () => {
   assert(
     property(array(step, { maxLength: 12 }), array(step, { maxLength: 16 }), (before, during) => {
       const folder = temporaryFolder()

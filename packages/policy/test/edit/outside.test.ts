@@ -18,7 +18,7 @@ import type { PlacePattern } from '../../src/sandbox/expand.ts'
 import { EditWall } from '../../src/sandbox/edit-wall.ts'
 import { means, type Place, place, runLine } from './support.ts'
 
-describe.skipIf(means === undefined)('a file outside', () => {
+describe.skipIf(means === undefined)('a file outside the workspace', () => {
   test('is not moved when a link replaces a scanned folder', async () => {
     const { write, run, project, home } = place()
     write({ 'sub/person/x': '', 'sub/person/deep/x': '' })
@@ -55,14 +55,14 @@ describe.skipIf(means === undefined)('a file outside', () => {
     expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o400)
   })
 
-  test('is not read through a link in the place of a readable path', async () => {
+  test('is not read through a link that replaced a readable path', async () => {
     const { run, project, home } = withSecret()
     await run(`ln -s '${home}/.ssh' docs`)
     const { output } = await run('cat docs/id', { readable: [join(project, 'docs')] })
     expect(output).not.toContain('S3CRET')
   })
 
-  test('is not written through a link in the place of a directory of the session', async () => {
+  test('is not written through a link that replaced a directory of the session', async () => {
     const { run, project, home, write } = withSecret()
     write({ 'a/.ssh/x': '' })
     const directories = [project, join(project, 'a/.ssh'), join(home, '.ssh')]

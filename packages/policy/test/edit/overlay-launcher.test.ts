@@ -119,7 +119,7 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     expect(listed).toMatchObject({ stdout: 'known\nknown\n', stderr: '', status: 0 })
   })
 
-  it('shows no outside folder in the mounts that the command reads', () => {
+  it('shows no external folder in the mount table that the command can read', () => {
     const { overlay } = world()
     const { stdout } = run('grep overlay /proc/self/mountinfo', overlay)
     expect(stdout).toContain('userxattr')

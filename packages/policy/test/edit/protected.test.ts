@@ -212,7 +212,7 @@ describe.skipIf(means === undefined)('a control file', () => {
     await expect(async () => run('true')).rejects.toThrow(/not UTF-8.*Rename it/)
   })
 
-  test('that existed before is never moved, independent of its author', async () => {
+  test('that existed before the command is never moved, whatever program wrote it', async () => {
     const { run, project, write } = place()
     write({ '.vscode/x': 'mine', 'sub/.claude/y': 'mine' })
     expect((await run('true')).aftermath.takenBack).toEqual([])

@@ -150,7 +150,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect([empty, full].map((folder) => existsSync(folder))).toEqual([false, true])
   })
 
-  test('is empty at the end', async () => {
+  test('is empty at the end of the session', async () => {
     const { run, wall } = place()
     const file = ownName()
     const hidden = `.${basename(ownName())}`
@@ -171,7 +171,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
 })
 
 describe.skipIf(means === undefined)('sockets', () => {
-  test('of outside programs cannot be reached, wherever they are', async () => {
+  test('of programs outside the confinement cannot be reached, wherever they are', async () => {
     const { run, project, home } = place()
     const inTemporary = ownName()
     mkdirSync(inTemporary)

@@ -49,7 +49,7 @@ test('anything may block if the table is missing, empty or has an invalid line',
   for (const table of ['', '\n', `${root}what is this\n`, 'no table']) expect(localIn(table)('/a')).toBe(false)
 })
 
-test('a path that is not exact may block', () => {
+test('a path that is not absolute, or contains a replacement character, may block', () => {
   const isLocal = localIn(root)
   expect(['a', '', 'C:\\a', '/a\uFFFD', '/a\uD800'].filter(isLocal)).toEqual([])
 })
@@ -75,7 +75,7 @@ test('a mount change is noticed within a second, and the table is not read more 
   expect(mounts.isOnLocalMount('/net/a')).toBe(true)
 })
 
-test('answers about a path follow the table', () => {
+test('the answer about a path changes with the mount table', () => {
   const path = array(constantFrom('a', 'b', 'ab'), { maxLength: 4 }).map((names) => `/${names.join('/')}`)
   const mount = record({ point: path, type: constantFrom('ext4', 'tmpfs', 'nfs') })
   assert(

@@ -105,7 +105,7 @@ test.each([
       return cwd
     },
   ],
-])('the same holds in %s', async (_what, made) => {
+])('no tracked file changes, and git status shows nothing, in %s', async (_what, made) => {
   const { root, home } = place()
   const cwd = made(join(root, 'project'))
   mkdirSync(cwd, { recursive: true })
@@ -113,7 +113,7 @@ test.each([
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
-test('the same holds for the file of another program', async () => {
+test('a personal file of another program does not appear in git status either', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   mkdirSync(join(cwd, '.claude'))

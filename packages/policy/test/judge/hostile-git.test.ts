@@ -239,7 +239,7 @@ describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
     600_000,
   )
 
-  test('is no reason to ask in a harmless repository', async () => {
+  test('does not cause questions in a harmless repository', async () => {
     const asked = await inWorld({ name: '', setup: '' }, async (world) =>
       commands.filter((command) => judged(command, { cwd: world.project }) !== 'allow'),
     )

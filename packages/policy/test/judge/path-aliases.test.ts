@@ -88,7 +88,7 @@ describe('a folder that is mounted twice', () => {
     ['/data', ['/mnt/with space']],
     ['/home/me/p/secretive', []],
     ['/other/data/x', []],
-  ])('%s is also %j', (path, others) => {
+  ])('%s is also found as %j', (path, others) => {
     expect(mountAliases(path, known)).toEqual(others)
   })
 

@@ -57,7 +57,7 @@ test('a pattern asks if this process cannot list its folder', () => {
 })
 
 test.each(['cat /proc/cpuinfo', 'cat /proc/meminfo', 'cat /proc/cpu*', 'cat /proc/meminf?'])(
-  '%s shows the machine, and runs there',
+  '%s shows information about the machine, and runs',
   (command) => {
     expect(judged(command, { cwd: '/' })).toBe('allow')
   },

@@ -47,7 +47,7 @@ test.each([
   'python -v',
   'node -v -e 1',
   'node "$v"',
-])('asks, as it may run a program that the project names: %s', (command) => {
+])('a command asks if it may run a program that the project names: %s', (command) => {
   expect(judged(command, { cwd: temporaryFolder() })).toBe('ask')
 })
 
@@ -198,7 +198,7 @@ test.each([
   'man ls -P ./evil',
   'MANPATH=. man page',
   'MANPAGER=./evil man ls',
-])('asks, as it may run, write or read unchecked files: %s', (command) => {
+])('a command asks if it may run, write or read unchecked files: %s', (command) => {
   const { cwd, outside } = projectWithPrograms()
   expect(judged(command, { cwd, env: { PATH: join(outside, 'bin'), HOME: outside } })).toBe('ask')
 })

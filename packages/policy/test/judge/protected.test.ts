@@ -118,7 +118,7 @@ describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
     'CLAUDE.md',
     '.cursorrules',
     '.github/copilot-instructions.md',
-  ])('%s can be changed as before', (name) => {
+  ])('%s can be changed with a general rule', (name) => {
     for (const allow of broad.slice(0, 5))
       expect([allow, says('Edit', name, { mode, allow })]).toEqual([allow, 'allow'])
     expect(judged(`echo x > '${name}'`, { cwd: at('project'), mode, allow: ['Edit'] })).toBe('allow')
@@ -142,7 +142,7 @@ describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
     'usr/bin/x',
     'a~1~',
     'x.ts~1',
-  ])('%s can be changed as before, too', (name) => {
+  ])('%s can be changed with a bare rule for Edit', (name) => {
     expect(says('Write', name, { mode, allow: ['Edit'] })).toBe('allow')
   })
 
@@ -328,7 +328,7 @@ describe('a rule that names it', () => {
   })
 })
 
-describe('a project in a protected place', () => {
+describe('a project inside a protected path', () => {
   test.each([
     ['home/.config/nvim', 'init.lua', '../git/config'],
     ['project/.claude/worktrees/a', 'src/a.ts', '../../settings.json'],

@@ -70,12 +70,12 @@ test('a rule applies to other spellings of its command, in any mode', () => {
   expect(new Set(programs).size).toBeGreaterThanOrEqual(60)
 }, 60_000)
 
-test('without the rules these spellings run', () => {
+test('without the rules, commands with these spellings run', () => {
   const commands = groupsIn('spellings-denied').flatMap((group) => group.commands)
   expect(commands.filter((command) => judged(command, { cwd, allow: ['Bash'] }) !== 'allow')).toEqual([])
 })
 
-test('unrelated commands run as before', () => {
+test('the rules do not affect unrelated commands', () => {
   const stopped = groupsIn('spellings-unrelated').flatMap(({ title, commands }) =>
     commands.flatMap((command) => {
       const behavior = judged(command, { cwd, allow: ['Bash'], ...rulesOf(title) })

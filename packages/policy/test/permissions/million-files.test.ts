@@ -12,7 +12,7 @@ beforeAll(() => void (base !== undefined && (cwd = manyFilesIn(base))), 300_000)
 afterAll(() => void (cwd !== '' && execFileSync('rm', ['-rf', cwd])), 300_000)
 
 describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
-  test('are not taken for harmless when there is too much to check', async () => {
+  test('are not considered harmless when there are too many to check', async () => {
     const problem = await bounded(async () => relocateProblem(join(cwd, 'd'), []))
     expect(problem).toMatch(/has too many files to check/)
   })

@@ -68,7 +68,7 @@ test('the denial names the part, the rule that would allow it, and the sandbox',
   expect(await allowing.decide(request)).toEqual({ behavior: 'allow' })
 })
 
-test('explain shows it part by part', () => {
+test('explain shows the decision part by part', () => {
   const { behavior, parts } = permissionsOf({}).explain('ls && make')
   expect([behavior, parts]).toEqual([
     'ask',
@@ -84,6 +84,6 @@ test('explain shows it part by part', () => {
   ])
 })
 
-test('a hook vouches for what it allows', async () => {
+test('an opaque command runs without a question if a hook allows it', async () => {
   expect(await permissionsOf({}).decide(requestOf('make', { hookDecision: 'allow' }))).toEqual({ behavior: 'allow' })
 })

@@ -92,7 +92,7 @@ test.each([
   expect(runsAnything(rule)).toBeUndefined()
 })
 
-test('an explanation mentions it once per part, for the rule that decides', () => {
+test('an explanation mentions once per part that the deciding rule lets any program run', () => {
   const permissions = createPermissions({ cwd: temporaryFolder(), allow: ['Bash(git *)', 'Bash(npm test)'] })
   const { parts } = permissions.explain('git -c a=b push && npm test && ls && make x')
   expect(parts.map(({ part, runsAnything: said }) => [part, said])).toEqual([

@@ -25,7 +25,7 @@ test.each([
   'cat tests/a.js',
   'rm -r build',
   'make',
-])('%s runs, as its changes of the files are detected', async (command) => {
+])('%s runs, since its changes to protected files are detected', async (command) => {
   expect(await decided('Bash', { command })).toBe('allow')
 })
 

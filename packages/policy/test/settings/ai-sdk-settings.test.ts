@@ -137,7 +137,7 @@ describe('an invalid value', () => {
     ],
     [{ models: { b: { model: 'm' } } }, /aiSdk\.models\.b\.package must be .* \(it is missing\)\.$/],
     [{ models: { b: { package: './x', model: 'm' } } }, /aiSdk\.models\.b\.package must be .* \(received "\.\/x"\)\.$/],
-  ])('is reported with its place, without what may be a key: %j', async (aiSdk, says) => {
+  ])('is reported with its location, and without text that may be a key: %j', async (aiSdk, says) => {
     const { write, ...owner } = place()
     write(join(owner.home, '.halting/settings.json'), { aiSdk })
     const failed = await loadSettings(owner).then(

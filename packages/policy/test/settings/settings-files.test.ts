@@ -205,7 +205,7 @@ describe('an invalid value that runs, allows or chooses something is reported an
     expect(settings.model ?? settings.env ?? settings.apiKeyHelper ?? settings.permissions?.defaultMode).toBeUndefined()
   })
 
-  test('next to it the deny and ask rules of the file apply', async () => {
+  test('the valid deny and ask rules of the same file still apply', async () => {
     const where = place()
     where.write('.claude/settings.json', {
       model: 7,
@@ -216,7 +216,7 @@ describe('an invalid value that runs, allows or chooses something is reported an
     expect(permissions).toMatchObject({ deny: [{ rule: 'Bash' }], ask: [{ rule: 'Edit' }] })
   })
 
-  test('on the command line it stops the program', async () => {
+  test('an invalid value on the command line stops the program', async () => {
     await expect(load(place(), { given: '{"model":7}' })).rejects.toThrow(
       '--settings: model must be the name of a model',
     )

@@ -135,7 +135,7 @@ test('the sandbox setting combines every file, the highest precedence first; of 
   expect(settings).toEqual({ sandbox: [{ enabled: true, filesystem: { denyRead: ['x'] } }, sandbox] })
 })
 
-describe('an unreadable file is reported with its place', () => {
+describe('an unreadable file is reported with its location', () => {
   test.each([
     [{ given: 'nowhere.json' }, '--settings takes an existing file or JSON, not "nowhere.json".'],
     [{ given: '{"apiKeyHelper":' }, /^The value of --settings is not valid JSON: .*Fix or delete it\.$/],
@@ -176,7 +176,7 @@ describe('an invalid home folder never makes files of a project personal', () =>
     expect(homeFolder({ HOME: '/home/somebody' })).toBe('/home/somebody')
   })
 
-  test('then a deny rule and a path with a leading ~ mean the same folder', () => {
+  test('with the home folder of the system, a deny rule and a path with a leading ~ mean the same folder', () => {
     vi.stubEnv('HOME', '')
     expect(absolutePath('~/.ssh/id', '/project')).toBe(join(userInfo().homedir, '.ssh/id'))
   })

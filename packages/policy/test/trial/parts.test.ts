@@ -26,7 +26,7 @@ test.each([
   expect(isThrowaway(path)).toBe(isAgain)
 })
 
-test('in /tmp, so are folders that tools find again', () => {
+test('folders in /tmp that tools find again are recreated too', () => {
   expect(['pytest-of-me', 'v8-compile-cache-0', 'notes', 'pytest'].map(isThrowawayTemporary)).toEqual([
     true,
     true,
@@ -57,7 +57,7 @@ describe('network counters of the kernel', () => {
   })
 })
 
-test('an unknown argument ends the trial, as what it makes writable would be written', () => {
+test('an unknown argument ends the trial, since the command could write what the argument makes writable', () => {
   const { cwd, home } = openProject()
   expect(() => trialMounts(['--bind-fd', '5', cwd], [cwd], home)).toThrow('A command cannot be tried with --bind-fd')
 })

@@ -42,7 +42,7 @@ async function answerTo(tokens: readonly string[] | undefined, call: Call): Prom
 const call = { service: 'halting_session', key: 'a/b c', handler: 'prompt', body: '{"content":"x"}' }
 const path = '/halting_session/a%2Fb%20c/prompt'
 
-test('a handler answers a call that proves a token of the cluster, and refuses others', async () => {
+test('a handler answers a call that proves knowledge of a token of the cluster, and refuses others', async () => {
   const headers = proofHeaders(token, path, call.body)
   expect(await answerTo([token], { ...call, headers })).toBe('done')
   expect(await answerTo(['another that nobody guesses', token], { ...call, headers })).toBe('done')

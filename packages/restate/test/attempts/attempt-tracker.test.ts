@@ -86,7 +86,7 @@ test('the first attempt of a turn costs no call, and the next one reads its note
   expect(death?.worker).toBe('http://w1:9080')
 })
 
-test('three processes that die set the session aside, which is reported once, and it begins nowhere', async () => {
+test('after three deaths of its process a session is set aside, which is reported once, and no worker starts it', async () => {
   const attempts = new FakeAttempts()
   const events: WorkerEvent[] = []
   for (let count = 0; count < 3; count++) {
@@ -110,7 +110,7 @@ test('three processes that die set the session aside, which is reported once, an
   expect(other.firstNote(), 'nobody waits for it').toBeDefined()
 })
 
-test('an attempt that fails, is cut off or whose process departs is excused; one at rest or done is not', async () => {
+test('an attempt is excused if it fails, is interrupted or its process departs, but not if it is resting or done', async () => {
   const departure = new Departure()
   const endings: readonly (readonly [string, (made: ReturnType<typeof workIn>) => unknown, number])[] = [
     ['failed', ({ work }) => work.failed(), 1],
@@ -137,7 +137,7 @@ test('an attempt that fails, is cut off or whose process departs is excused; one
   }
 })
 
-test('a suspect waits until nothing else is at work, and others wait until it has made progress', async () => {
+test('a suspected session waits until no other session is running, and then others wait until it has made progress', async () => {
   const attempts = new FakeAttempts()
   for (let count = 0; count < 2; count++) {
     const { work, gone } = workIn(attempts.process())
@@ -174,7 +174,7 @@ test('a suspect waits until nothing else is at work, and others wait until it ha
   expect(suspect.work.leavesAtRest).toBe(false)
 })
 
-test('the work begins even if no worker has registered the object', async () => {
+test('a session starts even if no worker has registered the object', async () => {
   const attempts = new FakeAttempts()
   attempts.isRegistered = false
   for (let count = 0; count < 4; count++) {
@@ -184,7 +184,7 @@ test('the work begins even if no worker has registered the object', async () => 
   expect(attempts.calls).toEqual([])
 })
 
-test('an attempt that is gone holds no slot, whenever it goes', async () => {
+test('an attempt that has ended occupies no slot, whenever it ends', async () => {
   for (let ticks = 0; ticks < 40; ticks++) {
     const attempts = new FakeAttempts()
     const process = attempts.process()
@@ -206,7 +206,7 @@ test('an attempt that is gone holds no slot, whenever it goes', async () => {
   }
 })
 
-test('an attempt that was gone before its first note takes no slot', () => {
+test('an attempt that ended before its first note occupies no slot', () => {
   const process = new FakeAttempts().process()
   const { work, gone } = workIn(process)
   gone.abort(new Error('gone'))

@@ -81,7 +81,7 @@ test('enough iterations of progress clear the deaths, and fewer do not', () => {
   expect(confirmProgress(attempts, 'a').deaths, 'of another attempt nothing is known').toHaveLength(1)
 })
 
-test('a death among other sessions decides nothing and doubles the next time alone', () => {
+test('a death while other sessions were running decides nothing and doubles the next period alone', () => {
   let { attempts } = beginAttempt(noAttempts, asked('b', { first: noted('a') }))
   const alone = (name: string) => beginAttempt(attempts, asked(name, { isAlone: true }))
   const before = alone('c').begun

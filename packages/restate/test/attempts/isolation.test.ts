@@ -40,7 +40,7 @@ test('a session that waits to be alone during a long call alternates between kee
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('it enters as soon as nothing is at work, even while others may enter', async () => {
+test('a session that waits to be alone starts as soon as no other session is running, even while others may start', async () => {
   vi.useFakeTimers()
   const { inside, enter } = entering(new Isolation())
   await enter('long call')

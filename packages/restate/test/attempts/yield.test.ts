@@ -91,7 +91,7 @@ test('a session that yields begins anew from its records and makes each call onc
   }
 })
 
-test('nothing is released without need', async () => {
+test('no session yields without need', async () => {
   const { made, opened } = await play(() => {})
   expect(made).toEqual(['a0', 'a1', 'a2'])
   expect(opened).toHaveLength(1)

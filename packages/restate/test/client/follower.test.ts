@@ -58,7 +58,7 @@ function followed(
   return { follower, seen, troubles }
 }
 
-test('long polls follow each other under one name, and checkNow gets an answer at once', async () => {
+test('consecutive long polls use one name, and checkNow gets an answer at once', async () => {
   const asked: ChangedOptions[] = []
   const changed = async (_id: string, options: ChangedOptions = {}): Promise<FullStatus> => {
     asked.push(options)
@@ -122,7 +122,7 @@ test('waits become short again after a live connection is lost and its worker is
   await vi.waitFor(() => expect(waits).toEqual([500, 1_000, 2_000, 4_000]))
 })
 
-test('a lost long poll is reported as trouble only if a direct request fails, too', async () => {
+test('a lost long poll is reported as trouble only if a direct request also fails', async () => {
   let isDown = false
   const down = new HaltingError('driver', 'The cluster does not answer: connect ECONNREFUSED')
   const { seen, troubles } = followed({

@@ -72,7 +72,7 @@ test('requests arrive in order and once, however often they are sent', async () 
   expect(() => session.prompt('three')).toThrow('The session is closed.')
 })
 
-test('a message that the cluster refuses is given back', async () => {
+test('a message that the cluster refuses is returned', async () => {
   const ingress = new LossyIngress()
   ingress.refuses = (type) => type === 'prompt'
   const { session, events } = opened(ingress)

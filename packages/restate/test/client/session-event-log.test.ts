@@ -23,7 +23,7 @@ const messagesIn = (events: readonly SessionEvent[]): readonly unknown[] =>
 const entriesIn = (events: readonly SessionEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'loop' && event.event.type === 'message' ? [event.event.entry.id] : []))
 
-test('a client emits the same messages in the same order, each once, wherever it was cut off', async () => {
+test('a client emits the same messages in the same order, each once, wherever its connection was lost', async () => {
   const { events, records } = await recordSession()
   const results = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
   const [result] = results

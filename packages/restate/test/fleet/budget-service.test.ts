@@ -83,7 +83,7 @@ test('names that JavaScript treats specially are ordinary names', async () => {
   })
 })
 
-test('a limit below the settled amount leaves nothing, takes nothing back, and can be lifted', async () => {
+test('a limit below the settled amount leaves no budget, reverts no charge, and can be removed', async () => {
   const { call } = tenantOf()
   await call('raiseTo', { ...of('a'), turn: 1, nanos: 3e9 })
   await call('release', { ...of('a'), turn: 1, nanos: 2e9, unknownNanos: 0 })
@@ -95,7 +95,7 @@ test('a limit below the settled amount leaves nothing, takes nothing back, and c
   expect(await call('raiseTo', { ...of('b'), turn: 1, nanos: 9e9 })).toBe(5e8)
 })
 
-test('a thousand sessions with tiny requests get what there is, and return it', async () => {
+test('a thousand sessions with tiny requests receive the available budget, and return it', async () => {
   const { state, call } = tenantOf()
   await call('setLimit', 0.6)
   const names = Array.from({ length: 1_000 }, (_, index) => `s${String(index).padStart(4, '0')}`)

@@ -97,7 +97,7 @@ class World {
   }
 }
 
-test('an id counts once, waiting requests are worked at, numbers increase by one, and nothing is accepted after close', () => {
+test('an id counts once, waiting requests are processed, numbers increase by one, and nothing is accepted after close', () => {
   assert(
     property(array(event, { maxLength: 60 }), (events) => {
       const world = new World()

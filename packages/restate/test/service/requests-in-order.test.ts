@@ -41,7 +41,7 @@ test('a later request is handled later, even if an earlier one takes long to pre
   expect(handled.at(-1)).toEqual(['c', 'Error: There is no such file.'])
 })
 
-test('a request that ends a run refuses a prompt in preparation and is handled itself', async () => {
+test('a request that ends a run is handled, and a prompt in preparation is refused', async () => {
   const { order, take, handled } = setting()
   take('a', prompt('one'))
   take('b', { type: 'interrupt' })

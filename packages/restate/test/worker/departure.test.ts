@@ -13,7 +13,7 @@ const lap = (scope: string): StepRecord => ({ type: 'lap', lap: { scope } }) as 
 const typesIn = (text: string): readonly string[] =>
   (JSON.parse(text) as { records: readonly StepRecord[] }).records.map(({ type }) => type)
 
-test('a session is left at its first iteration without open effects, with everything on record', async () => {
+test('a worker leaves a session at its first iteration without open side effects, with everything on record', async () => {
   const log = new ClusterLog()
   log.append(intent('a'))
   log.leave()
@@ -51,7 +51,7 @@ async function going(
   })
 }
 
-test('a session that only waits is left at once', async () => {
+test('a worker leaves a session that only waits at once', async () => {
   const departure = new Departure()
   const { log, over } = await going(departure)
   log.rests(null)

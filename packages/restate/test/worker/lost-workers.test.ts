@@ -71,7 +71,7 @@ test('another worker takes over everything bound to a lost one in one change, an
   ])
 })
 
-test('a worker is not lost before several silent looks, while the engine reaches it, or after it answered', async () => {
+test('a worker is not considered lost before several polls without an answer, while the engine reaches it, or after it answered', async () => {
   const admin = lostA()
   await workerAt('b', admin).looks(failuresUntilLost - 1)
   expect(admin.changes).toEqual([])
@@ -85,7 +85,7 @@ test('a worker is not lost before several silent looks, while the engine reaches
   expect(answered.changes).toEqual([])
 })
 
-test('a worker without every folder takes the sessions that it can, and the others report what they wait for', async () => {
+test('a worker that lacks some folders takes over the sessions whose folders it has, and the others report what they wait for', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')
   const worker = workerAt('b', admin, { canOpen: (session) => session !== 'elsewhere' })
@@ -132,7 +132,7 @@ test('sessions of another format wait for a worker of that version; new sessions
   expect(admin.work.get('new')).toMatchObject({ status: 'running', at: 'b' })
 })
 
-test('a worker that ends or is unknown to the engine takes nothing, and reports what is awaited', async () => {
+test('a worker that ends or is unknown to the engine takes over nothing, and reports what the sessions wait for', async () => {
   const ending = new Departure()
   ending.begin()
   const admin = lostA()

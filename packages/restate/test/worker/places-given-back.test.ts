@@ -126,7 +126,7 @@ class Process {
   }
 }
 
-test.each(faults)('a session is worked at again after an attempt with this fault: %s', async (fault) => {
+test.each(faults)('a session is processed again after an attempt with this fault: %s', async (fault) => {
   for (let after = 0; after < 12; after++) {
     const process = new Process(1)
     await process.attemptAt('s', fault, after)
@@ -140,7 +140,7 @@ test.each(faults)('a session is worked at again after an attempt with this fault
   }
 })
 
-test('no place is lost, whichever attempts meet in a process', async () => {
+test('no slot is lost, whichever attempts overlap in a process', async () => {
   const one = fc.record({
     session: fc.constantFrom('a', 'b', 'c', 'd'),
     fault: fc.constantFrom(...faults),

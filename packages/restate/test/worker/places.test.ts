@@ -82,7 +82,7 @@ test('no session is overtaken by a later one of its group, nor twice by another 
   )
 })
 
-test('no place is lost or granted twice, in any order of arrivals, departures, rests, work and hurries', async () => {
+test('no slot is lost or granted twice, in any order of arrivals, departures, rests, work and hurries', async () => {
   const acts = fc.array(
     fc.record({
       act: fc.constantFrom('ask', 'leave', 'rest', 'work', 'hurry'),
@@ -133,7 +133,7 @@ test('no place is lost or granted twice, in any order of arrivals, departures, r
   )
 })
 
-test('a session that stops waiting is rejected and gets no place', async () => {
+test('a session that stops waiting is rejected and gets no slot', async () => {
   const places = new Places(1)
   const [first, second] = [places.ask({ group: '', sinceMs: 1 }), places.ask({ group: '', sinceMs: 2 })]
   const waits = second.next()
@@ -144,7 +144,7 @@ test('a session that stops waiting is rejected and gets no place', async () => {
   expect(places.free).toBe(1)
 })
 
-test('no more resting sessions give up their places than others wait', async () => {
+test('at most as many resting sessions release their slots as others wait', async () => {
   const places = new Places(3)
   const gaveUp: number[] = []
   const resting = [0, 1, 2].map((index) => {

@@ -100,7 +100,7 @@ test('a worker reports the first reason why it is not ready', async () => {
   expect(await of.whyNot()).toBeUndefined()
 })
 
-test('each change is reported once, when someone asks', async () => {
+test('each change is reported once, at the next request', async () => {
   await assert(
     asyncProperty(array(boolean(), { minLength: 1, maxLength: 20 }), async (answers) => {
       let isReady = true

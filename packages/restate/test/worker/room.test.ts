@@ -54,7 +54,7 @@ class Attempts {
   }
 }
 
-test('a resting session gives its place to a waiting one, and resumes from its records when a message arrives', async () => {
+test('a resting session releases its slot to a waiting one, and resumes from its records when a message arrives', async () => {
   const attempts = new Attempts()
   const { begun, places, invocation } = attempts
   const first = attempts.begin()

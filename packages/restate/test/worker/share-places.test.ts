@@ -45,7 +45,7 @@ class Looks {
   }
 }
 
-test('a worker reports its places when they change, and asks for those of others while it has a queue', async () => {
+test('a worker reports its free slots when they change, and requests those of others while it has a queue', async () => {
   const looks = new Looks()
   const room = { free: 3, waiting: 0 }
   for (const own of [room, room, room, { free: 2, waiting: 0 }]) await looks.look(own)
@@ -57,7 +57,7 @@ test('a worker reports its places when they change, and asks for those of others
   expect(looks.reports.at(-1)?.free).toBeGreaterThan(1_000)
 })
 
-test('a queue is shared only after others had room for two looks, over new connections', async () => {
+test('a queue is shared only after others had free slots in two polls, over new connections', async () => {
   const looks = new Looks()
   const queue = { free: 0, waiting: 9 }
   await looks.look(queue)
@@ -75,7 +75,7 @@ test('a queue is shared only after others had room for two looks, over new conne
   expect(looks.did).toEqual(['renewed', 4])
 })
 
-test('a worker that is about to end offers no places, and gives nothing away by itself', async () => {
+test('a worker that is about to end offers no slots, and gives away no session by itself', async () => {
   const looks = new Looks()
   await looks.look({ free: 2, waiting: 0 })
   await looks.leave()

@@ -74,7 +74,7 @@ test('the status says why work is set aside that the engine paused in the middle
   expect(stalls.stallOf('other')?.kind).toBe('paused')
 })
 
-test('work that is released right before the pause is resumed in the same look', async () => {
+test('work that is released right before the pause is resumed in the same poll', async () => {
   const changes: string[] = []
   const isSetAside = new Set(['released'])
   const stalls = new Stalls({

@@ -218,7 +218,7 @@ class KeyActions {
 /** The mention of an image in pasted text. */
 function pastedImage(data: string, app: AppContext): string | undefined {
   const pasted = pastedText(data)
-  return pasted === undefined ? undefined : droppedImage(pasted, app.cwd)
+  return pasted === undefined ? undefined : imageMention(pasted, app.cwd)
 }
 
 async function editPromptExternally(app: AppContext): Promise<void> {
@@ -242,7 +242,7 @@ const images = /\.(?:png|jpe?g|gif|webp)$/i
  * The mention of an image whose path was pasted. Terminals paste the path of a dropped file in quotation marks or with backslashes.
  * Undefined for anything else.
  */
-export function droppedImage(pasted: string, cwd: string): string | undefined {
+export function imageMention(pasted: string, cwd: string): string | undefined {
   const line = pasted.trim()
   if (line === '' || line.includes('\n') || line.length > 4_000) return undefined
   const path = unquoted(line)

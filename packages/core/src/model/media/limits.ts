@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../values/errors.ts'
-import { fieldsOf, refuse } from '../../values/validators.ts'
+import { fieldsOf, throwInvalidOption } from '../../values/validators.ts'
 import { sizeAdvice } from './media-texts.ts'
 
 /** Limits of a service for images and documents. Every service of the Messages API accepts the defaults. */
@@ -47,7 +47,7 @@ export function mediaLimitsWith(chosen?: Partial<MediaLimits>): MediaLimits {
 /** @throws ConfigurationError for invalid limits. */
 export function isMediaLimits(name: string, candidate: unknown): void {
   const fields = fieldsOf(candidate)
-  if (fields === undefined) refuse(name, 'an object such as { pdfPages: 600 }', candidate)
+  if (fields === undefined) throwInvalidOption(name, 'an object such as { pdfPages: 600 }', candidate)
   for (const [limit, value] of Object.entries(fields)) {
     const standard: unknown = Object.hasOwn(defaultMediaLimits, limit)
       ? defaultMediaLimits[limit as keyof MediaLimits]
@@ -55,9 +55,10 @@ export function isMediaLimits(name: string, candidate: unknown): void {
     if (standard === undefined)
       throw new ConfigurationError(`${name} has no ${limit}: there are ${Object.keys(defaultMediaLimits).join(', ')}.`)
     if (typeof standard === 'number' && !(typeof value === 'number' && value >= 0))
-      refuse(`${name}.${limit}`, 'a number of at least 0', value)
-    if (typeof standard === 'string' && typeof value !== 'string') refuse(`${name}.${limit}`, 'a text', value)
+      throwInvalidOption(`${name}.${limit}`, 'a number of at least 0', value)
+    if (typeof standard === 'string' && typeof value !== 'string')
+      throwInvalidOption(`${name}.${limit}`, 'a text', value)
     if (Array.isArray(standard) && !(Array.isArray(value) && value.every((type) => typeof type === 'string')))
-      refuse(`${name}.${limit}`, 'a list of names such as image/png', value)
+      throwInvalidOption(`${name}.${limit}`, 'a list of names such as image/png', value)
   }
 }

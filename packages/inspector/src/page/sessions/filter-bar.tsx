@@ -59,7 +59,7 @@ export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProp
           />
         </label>
         {wordDimensions.map((dimension) => (
-          <WordChoice key={dimension} {...{ rows, outlierKeys, filter, onFilter, dimension }} />
+          <FacetFilter key={dimension} {...{ rows, outlierKeys, filter, onFilter, dimension }} />
         ))}
         <RangeFields filter={filter} onFilter={onFilter} />
         <SinceChoice filter={filter} onFilter={onFilter} />
@@ -110,7 +110,7 @@ function countsOfFlags(
 /** There may be hundreds of folders; the text search finds the others. */
 const maxWords = 40
 
-function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension }): JSX.Element {
+function FacetFilter(props: FilterBarProps & { readonly dimension: WordDimension }): JSX.Element {
   const { rows, outlierKeys, filter, onFilter, dimension } = props
   const chosen = filter.words[dimension] ?? []
   const counts = useMemo(() => {

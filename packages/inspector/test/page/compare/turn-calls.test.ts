@@ -24,7 +24,7 @@ test('a turn has each of its calls once with its outcome, also subagent calls an
   ])
 })
 
-test('a denied call belongs to its turn, and a call that a kill cut off is open', async () => {
+test('a denied call is part of its turn, and a call that a kill interrupted is open', async () => {
   const world = scriptedWorld()
   const permissions: RunOptions['permissions'] = { denies: () => 'no', decide: () => ({ behavior: 'allow' }) }
   const script = [calls(world, 'Write'), says(world, 'done')]

@@ -21,7 +21,7 @@ describe('a text in a picture', () => {
     )
   })
 
-  it('is cut where it has too many lines, and says so', () => {
+  it('is truncated where it has too many lines, and says so', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 120, max: 400 }), fc.integer({ min: 1, max: 4 }), (text, width, most) => {
         const all = linesOf(text, width, style)
@@ -35,7 +35,7 @@ describe('a text in a picture', () => {
     )
   })
 
-  it('is cut between grapheme clusters on one line', () => {
+  it('is truncated between grapheme clusters on one line', () => {
     expect(fitText('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 60, style)).toBe('👩‍👩‍👧…')
     expect(fitText('a\n  b', 60, style)).toBe('a b')
     expect(fitText('anything', 3, style)).toBe('')

@@ -77,7 +77,7 @@ describe('a plot', () => {
     expect(topOfScale(plot, drawn, 'right', { from: 0, to: 3 })).toBe(1)
   })
 
-  it('never shows more than all of it, however it is zoomed and moved', () => {
+  it('never shows more than the whole plot, however it is zoomed and moved', () => {
     const all = { from: 2, to: 102 }
     const step = fc.oneof(
       fc.record({ zoom: fc.double({ min: 0.1, max: 10, noNaN: true }) }),
@@ -94,7 +94,7 @@ describe('a plot', () => {
     )
   })
 
-  it('finds the same nearest place as a full scan', () => {
+  it('finds the same nearest point as a full scan', () => {
     const places = fc.array(fc.nat(50), { minLength: 1 }).map((each) => each.toSorted((a, b) => a - b))
     fc.assert(
       fc.property(places, fc.integer({ min: -5, max: 60 }), (values, at) => {

@@ -115,7 +115,7 @@ describe.skipIf(!isChromiumInstalled)('plots in a browser (needs chromium)', () 
     ])
   })
 
-  it('zoom by dragging and by keys, reset, and show the values at a place', async () => {
+  it('zoom by dragging and by keys, reset, and show the values at a position', async () => {
     const page = await show()
     const figure = plot(page, 'Tokens by kind')
     const seen = (): Promise<unknown> =>

@@ -325,7 +325,7 @@ describe.skipIf(!isChromiumInstalled)('the list of sessions in a browser (needs 
     expect(rest).toBe(0)
   })
 
-  it('cuts off no column, however wide it is', async () => {
+  it('truncates no column, however wide it is', async () => {
     const { page } = await open(sourceOf(rows), { width: 1_800, height: 480 })
     await expectCount(page, '2,000 sessions')
     for (let width = 1_800; width >= 320; width -= 40) {

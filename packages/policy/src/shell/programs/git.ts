@@ -1,6 +1,6 @@
 import { type Effect, type ParsedArguments, type Grammar, type ShownSettings, unknownEffect } from '../effects.ts'
 import { configByVerb, gitCommands } from '../grammars/git.ts'
-import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
+import { effectsByGrammar, literalWord, parseShellArguments } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
 import {
   changesWithArguments,
@@ -24,7 +24,7 @@ const globals: Grammar = {
 /** What a git command line (without `git`) does. Its settings are checked when the effect is judged. */
 export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   // The words after the subcommand are read with the grammar of the subcommand.
-  const read = readWords(
+  const read = parseShellArguments(
     globals,
     args.map(({ couldBePattern: _, ...word }) => word),
   )
@@ -43,7 +43,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   const grammar = isByVerb ? configByVerb : known
   if (grammar === undefined) return unknownEffect(mayChange(`git ${command.value}`))
-  const result = readWords(grammar, rest)
+  const result = parseShellArguments(grammar, rest)
   // After an option, git reads the name as a file for a new stash: `git stash -p list`.
   if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknownEffect(gitStashChanges)
   const folder = folders[0]?.value ?? literalWord('.')
