@@ -2,24 +2,25 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Member, type ProcessMoment, ProcessScan } from './process-scan.ts'
 
 /**
- * The processes of a command: its group, and on Linux also those that left the group but have its mark in their
+ * The processes of a command: its group, and on Linux also processes that left the group but have its mark in their
  * environment.
  */
 export interface ProcessGroup {
   readonly groupId: number
   readonly mark: string
   /**
-   * `group`: while the end of the shell has not been seen, or is our doing. `mark`: for what a finished command left
-   * behind. Once a group is empty its number may be reused, so only processes with the mark are ours.
+   * `group`: as long as the end of the shell has not been observed, or if this program ended it. `mark`: for processes
+   * that a finished command left behind. The number of an empty group may be reused, so only processes with the mark
+   * belong to the command.
    */
   readonly knownBy: 'group' | 'mark'
-  /** Before its first process started, from `processMoment`; undefined if unknown. */
+  /** State before the first process of the group started, from `processMoment`; undefined if unknown. */
   readonly started?: ProcessMoment | undefined
-  /** Detached processes do not belong to it any more: they may live on. */
+  /** Detached processes no longer belong to the group: they may continue. */
   readonly leaves?: 'detached' | undefined
   /**
-   * Its first process monitors the command, and ends all of it when it ends itself: so it must end last, like
-   * bubblewrap.
+   * The first process of the group monitors the command, and ends all of it when it ends itself. So it must end last,
+   * like bubblewrap.
    */
   readonly hasMonitor?: true
 }
@@ -32,14 +33,14 @@ const pollMs = 15
 const goneAfterKillMs = 2000
 const maxKillRounds = 10
 
-/** To be called before the first process of a group starts, which makes scans faster. */
+/** Call this before the first process of a group starts: it makes scans faster. */
 export function processMoment(): ProcessMoment | undefined {
   return process.platform === 'linux' ? scan.moment() : undefined
 }
 
 /**
- * Sends SIGTERM to the whole group, and SIGKILL to what is left after the grace time. Resolves when none of it is
- * running.
+ * Sends SIGTERM to the whole group, and SIGKILL to the remaining processes after the grace time. Resolves when none of
+ * them is running.
  */
 export async function endGroup(group: ProcessGroup, graceMs: number): Promise<void> {
   if (group.hasMonitor === true) await endBehindMonitor(group, graceMs)
@@ -47,7 +48,7 @@ export async function endGroup(group: ProcessGroup, graceMs: number): Promise<vo
   if (!(await isGoneWithin(group, graceMs))) await killAll(group)
 }
 
-/** Kills all found processes, and processes that they started meanwhile, until none is found. */
+/** Kills all found processes, and processes that they started meanwhile, until no more are found. */
 async function killAll(group: ProcessGroup): Promise<void> {
   const deadline = performance.now() + goneAfterKillMs
   let found = await membersInTurns(group)
@@ -62,7 +63,7 @@ async function killAll(group: ProcessGroup): Promise<void> {
   }
 }
 
-/** Returns whether there were others. */
+/** Kills processes that are not in `killed`. Returns whether there were any. */
 function killOthers(found: readonly Member[], killed: Set<string>): boolean {
   const others = found.filter((member) => !killed.has(identityOf(member)))
   for (const member of others) {
@@ -77,7 +78,7 @@ function identityOf({ processId, startedAt }: Member): string {
 }
 
 // Spec R-EBASH-6.
-/** The monitor ends last: until then programs have their usual time to remove a lock or a temporary file. */
+/** Ends the monitor last: until then, programs have their usual time to remove a lock or a temporary file. */
 async function endBehindMonitor(group: ProcessGroup, graceMs: number): Promise<void> {
   const { groupId } = group
   const others = async (): Promise<readonly Member[]> =>
@@ -93,7 +94,7 @@ async function isGoneWithin(group: ProcessGroup, limitMs: number): Promise<boole
   return areGoneWithin(members, limitMs, () => !send(-group.groupId, 0))
 }
 
-/** While one of the found processes is running, the others are not searched. */
+/** Waits until processes have ended. While one of the found processes is running, no others are searched. */
 async function areGoneWithin(
   find: () => Promise<readonly Member[] | undefined>,
   limitMs: number,
@@ -112,12 +113,12 @@ async function areGoneWithin(
   }
 }
 
-/** Kills the whole group at once, without waiting: also during the exit of the program. */
+/** Kills the whole group at once, without waiting; also usable during the exit of the program. */
 export function killGroup(group: ProcessGroup): void {
   let found = membersOf(group)
   signalMembers(group, found, 'SIGKILL')
   const killed = new Set((found ?? []).map(identityOf))
-  // Processes that were started before their parent was killed.
+  // Repeats for processes that were started before their parent was killed.
   for (let round = 0; round < maxKillRounds && found !== undefined && found.length > 0; round += 1) {
     found = membersOf(group)
     if (!killOthers(found ?? [], killed)) return
@@ -136,7 +137,7 @@ function signalMembers(
   }
 }
 
-/** Finding a whole group takes a while, after which a process number may have been reused. */
+/** Finding a whole group takes time, in which a process number may be reused. */
 function signalMember(member: Member, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (scan.runs(member)) send(member.processId, signal)
 }
@@ -145,7 +146,7 @@ export function isRunning(group: ProcessGroup): boolean {
   return isAnyRunning(group, membersOf(group))
 }
 
-/** The same; a promise if it takes more than a moment. */
+/** The same; returns a promise if the check takes long. */
 export function isRunningInTurns(group: ProcessGroup): boolean | Promise<boolean> {
   const members = membersInTurns(group)
   return members instanceof Promise ? members.then((found) => isAnyRunning(group, found)) : isAnyRunning(group, members)
@@ -159,12 +160,12 @@ function send(target: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCO
   try {
     return process.kill(target, signal)
   } catch (thrown) {
-    // EPERM: it exists and belongs to another user.
+    // EPERM: the process exists and belongs to another user.
     return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM'
   }
 }
 
-/** Processes of a command that left its group, such as a server that detached itself. Empty without /proc. */
+/** Returns processes of a command that left its group, such as a server that detached itself. Empty without /proc. */
 export function detachedOf(group: ProcessGroup): readonly number[] {
   const all: ProcessGroup = { ...group, knownBy: 'group', leaves: undefined }
   return (membersOf(all) ?? [])
@@ -173,14 +174,14 @@ export function detachedOf(group: ProcessGroup): readonly number[] {
 }
 
 /**
- * Running processes of the group, without zombies: under an init that does not reap they stay for ever. Undefined
- * without /proc.
+ * Returns running processes of the group, without zombies: an init process that does not reap them leaves them
+ * forever. Undefined without /proc.
  */
 function membersOf(group: ProcessGroup): readonly Member[] | undefined {
   return process.platform === 'linux' ? ourMembers(group, scan.find(group)) : undefined
 }
 
-/** The same; a promise if it takes more than a moment. */
+/** The same; returns a promise if the search takes long. */
 function membersInTurns(group: ProcessGroup): readonly Member[] | undefined | Promise<readonly Member[] | undefined> {
   if (process.platform !== 'linux') return undefined
   const found = scan.findInTurns(group)

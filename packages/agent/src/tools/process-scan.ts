@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export interface ScannedGroup {
   readonly groupId: number
   readonly mark: string
-  /** Before its first process started; undefined if unknown: then every process is inspected. */
+  /** State before the first process started; undefined if unknown: then every process is inspected. */
   readonly started?: ProcessMoment | undefined
   /** Whether processes that left the group are ignored. */
   readonly leaves?: 'detached' | undefined
@@ -17,7 +17,10 @@ export interface Member {
   readonly processId: number
   readonly groupId: number
   readonly isMarked: boolean
-  /** In kernel ticks. With the number, distinguishes a process from a later one with the same number. */
+  /**
+   * Start time in kernel ticks. Together with the number, it distinguishes a process from a later one with the same
+   * number.
+   */
   readonly startedAt: number
 }
 
@@ -32,14 +35,14 @@ export interface ProcessMoment {
 export interface ProcessFiles {
   readonly processId: number
   nowMs(): number
-  /** The numbers of all processes; undefined if nothing reports them. */
+  /** Returns the numbers of all processes; undefined if they cannot be listed. */
   list(): readonly number[] | undefined
   listLater(): Promise<readonly number[] | undefined>
   /** Whether a process or a thread has this number. */
   exists(processId: number): boolean
   /** The numbers of the threads of a process. */
   threads(processId: number): readonly number[]
-  /** A file of `/proc`, valid until the next one is read; undefined if unreadable. */
+  /** Returns a file of `/proc`, valid until the next one is read; undefined if unreadable. */
   read(path: string): Buffer | undefined
   /** The target of `/proc/self`. */
   self(): string | undefined
@@ -47,18 +50,21 @@ export interface ProcessFiles {
   isOfKernel(path: string): boolean
 }
 
-/** Lower numbers are not reused. */
+/** Process numbers below this are not reused. */
 const reservedNumbers = 300
-/** No machine starts more processes and threads per millisecond: the kernel assigns their numbers under one lock. */
+/**
+ * Maximum rate at which a machine starts processes and threads, per millisecond: the kernel assigns their numbers
+ * under one lock.
+ */
 const maxStartsPerMs = 500
-/** Failed starts use up numbers too, and are not counted: half of the numbers and this time are reserved for them. */
+/** Failed starts also use up numbers, but are not counted: half of the numbers and this time are reserved for them. */
 const maxCountedMs = 5_000
-/** More numbers are not tried one by one: listing all processes is cheaper then. */
+/** Maximum number of process numbers that are tried one by one; for more, listing all processes is cheaper. */
 const maxTried = 128
 const maxRounds = 50
-/** How often all numbers are listed in one search: a busy machine always has another new process. */
+/** Maximum number of listings of all processes in one search: a busy machine always has another new process. */
 const maxLists = 4
-/** How often a process without an environment is inspected again. */
+/** Maximum number of times that a process without an environment is inspected again. */
 const maxRetries = 3
 const perPause = 8
 const sliceMs = 1
@@ -81,13 +87,16 @@ export class ProcessScan {
     this.#files = files
   }
 
-  /** To be called before a process starts. Undefined if process numbers carry no information. */
+  /** Call this before a process starts. Returns undefined if process numbers carry no information. */
   moment(): ProcessMoment | undefined {
     if (this.#numberSource() === 'none') return undefined
     return { atMs: this.#files.nowMs(), forks: this.#forks() }
   }
 
-  /** The running processes, immediately; undefined if nothing reports processes. Zombies do not count as running. */
+  /**
+   * Returns the running processes immediately; undefined if processes cannot be listed. Zombies do not count as
+   * running.
+   */
   find(group: ScannedGroup): readonly Member[] | undefined {
     const look = this.#look(group)
     let step = look.next()
@@ -95,7 +104,7 @@ export class ProcessScan {
     return step.value
   }
 
-  /** The same; a promise if there are too many processes to inspect in one turn of the event loop. */
+  /** The same; returns a promise if there are too many processes to inspect in one turn of the event loop. */
   findInTurns(group: ScannedGroup): readonly Member[] | undefined | Promise<readonly Member[] | undefined> {
     const look = this.#look(group)
     const began = this.#files.nowMs()
@@ -159,7 +168,10 @@ export class ProcessScan {
     return [...found.members.values()]
   }
 
-  /** False if nothing lists processes. Without a last number all are inspected. */
+  /**
+   * Inspects the listed processes. Returns false if processes cannot be listed. Without a last number, all are
+   * inspected.
+   */
   *#inspectListed(
     group: ScannedGroup,
     found: Found,
@@ -195,13 +207,13 @@ export class ProcessScan {
   }
 
   /**
-   * Whether no number was reused since the group started: then its processes have numbers between its own and the
-   * newest one.
+   * Whether no number was reused since the group started: then its processes have numbers between the group's number
+   * and the newest one.
    */
   #isFirstRound({ groupId, started }: ScannedGroup, { processId, tasks }: Newest): boolean {
     if (started === undefined || processId < groupId) return false
     const highest = Number(this.#text('/proc/sys/kernel/pid_max'))
-    // A number is also in use as that of a group or session whose first process has ended.
+    // A number also remains in use as that of a group or session whose first process has ended.
     const free = highest - reservedNumbers - 3 * tasks
     const elapsedMs = this.#files.nowMs() - started.atMs
     if (elapsedMs * maxStartsPerMs < free) return true
@@ -216,7 +228,7 @@ export class ProcessScan {
     const { groupId, startedAt, isLeaderGone, hasMemory } = stat
     const isInGroup = groupId === wantedGroup
     if (leaves === 'detached' && !isInGroup) return
-    // Processes older than this program were not started by it.
+    // Processes older than this program cannot have been started by it.
     if (started !== undefined && startedAt < this.#startOfThis()) return
     const threads = isLeaderGone ? this.#files.threads(processId) : []
     const environments = [`${processId}/environ`, ...threads.map((thread) => `${processId}/task/${thread}/environ`)]
@@ -224,7 +236,7 @@ export class ProcessScan {
       this.#hasMark(path, mark, () => hasMemory && found.unclear.add(processId)),
     )
     if (!isMarked && !isInGroup) return
-    // Threads have numbers of their own, under which their process is found too.
+    // Threads have numbers of their own, which also lead to their process.
     if (this.#isProcess(processId)) found.members.set(processId, { processId, groupId, startedAt, isMarked })
   }
 
@@ -240,8 +252,8 @@ export class ProcessScan {
   }
 
   /**
-   * Undefined for zombies and ended processes. The first thread of a process may end before the others: then it is not
-   * a zombie.
+   * Returns the state of a process; undefined for zombies and ended processes. The first thread of a process may end
+   * before the others; such a process is not a zombie.
    */
   #statOf(processId: number | 'self'): Stat | undefined {
     const text = this.#text(`/proc/${processId}/stat`)
@@ -270,8 +282,8 @@ export class ProcessScan {
   }
 
   /**
-   * The source of the newest process number. None if `/proc` is that of other processes than those that this program
-   * sees.
+   * The source of the newest process number. There is none if `/proc` belongs to a different process namespace than
+   * that of this program.
    */
   #numberSource(): 'loadavg' | 'ns_last_pid' | 'none' {
     this.#source ??= this.#findNumberSource()
@@ -281,7 +293,7 @@ export class ProcessScan {
   #findNumberSource(): 'loadavg' | 'ns_last_pid' | 'none' {
     const own = String(this.#files.processId)
     if (this.#files.self() !== own) return 'none'
-    // In a namespace below that of `/proc`, a process has a number in each.
+    // In a namespace below that of `/proc`, a process has a number in each namespace.
     if (/^NSpid:\s*(.*)$/m.exec(this.#text('/proc/self/status') ?? '')?.[1] !== own) return 'none'
     if (this.#files.isOfKernel('/proc/loadavg')) return 'loadavg'
     return Number(this.#text('/proc/sys/kernel/ns_last_pid')) > 0 ? 'ns_last_pid' : 'none'
@@ -307,7 +319,7 @@ interface Stat {
   readonly groupId: number
   readonly startedAt: number
   readonly isLeaderGone: boolean
-  /** Kernel threads have none. */
+  /** Whether the process has memory; kernel threads have none. */
   readonly hasMemory: boolean
 }
 
@@ -366,7 +378,7 @@ function processNumbers(names: readonly string[]): readonly number[] {
   return names.filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
-/** Reads without asking for a size, which files of `/proc` do not have. */
+/** Reads a file without querying its size, because files of `/proc` have none. */
 function readWhole(path: string): Buffer | undefined {
   let descriptor: number | undefined
   try {
