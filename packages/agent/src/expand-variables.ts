@@ -1,6 +1,9 @@
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Replaces `${VAR}` and `${VAR:-default}` in a text. `onUnset` throws for a variable without value and default. */
+/**
+ * Replaces `${VAR}` and `${VAR:-default}` in a text. `onUnset` throws for a variable that has neither a value nor a
+ * default.
+ */
 export function expandVariables(text: string, env: Environment, onUnset: (name: string) => never): string {
   return text.replace(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_whole, name: string, otherwise: string | undefined) => {
     // Inherited properties of objects, such as `constructor`, are not variables.

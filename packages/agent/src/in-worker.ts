@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 export interface WorkerBounds {
   readonly signal: AbortSignal
   readonly maxMs: number
-  /** Of objects and buffers. */
+  /** Memory limit for objects and buffers. */
   readonly maxMegabytes: number
 }
 
@@ -17,9 +17,9 @@ export type WorkerEnd =
 const watchMs = 50
 
 /**
- * Runs code in a thread that is ended by the signal, after a time limit, or when it uses too much memory: untrusted
- * input may block a library for ever. `code` is the body of an async function that receives `data` and returns a
- * cloneable value.
+ * Runs code in a thread. The thread is ended by the signal, after a time limit, or when it uses too much memory:
+ * untrusted input may block a library forever. `code` is the body of an async function that receives `data` and
+ * returns a cloneable value.
  * @throws the reason of the signal.
  */
 export async function inWorker(code: string, data: unknown, bounds: WorkerBounds): Promise<WorkerEnd> {

@@ -1,6 +1,6 @@
 /**
- * The candidate that was probably meant; undefined if none is close.
- * @param most Maximum number of differing letters (default: a third of them, at least 2).
+ * Returns the candidate that was probably meant; undefined if none is close.
+ * @param most Maximum number of differing letters (default: a third of the letters, at least 2).
  */
 export function nearest(
   name: string,

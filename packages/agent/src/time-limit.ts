@@ -6,8 +6,8 @@ export interface TimeLimit {
 }
 
 /**
- * Aborts after `ms`, or when `outer` does. Until it is cleared it keeps the process running, unlike
- * `AbortSignal.timeout`: otherwise a process that only waits for this limit would exit.
+ * Returns a signal that aborts after `ms`, or when `outer` does. Until it is cleared, the time limit keeps the process
+ * running, unlike `AbortSignal.timeout`: otherwise a process that only waits for this limit would exit.
  */
 export function timeLimit(ms: number, outer?: AbortSignal): TimeLimit {
   const controller = new AbortController()
@@ -24,7 +24,7 @@ export function timeLimit(ms: number, outer?: AbortSignal): TimeLimit {
   }
 }
 
-/** Waits for the work, but no longer than `ms`. Never rejects: failed work is over too. */
+/** Waits for the work, but no longer than `ms`. Never rejects: failed work is also over. */
 export function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     // Keeps the process running: the work itself may not.

@@ -29,7 +29,7 @@ export interface ModelSettings extends Own<ServiceOptions> {
   readonly contextWindow?: number | undefined
   /** Maximum tokens of a reply (default: from the price snapshot). */
   readonly maxOutputTokens?: number | undefined
-  /** Output tokens requested unless an earlier reply was cut. */
+  /** Output tokens requested unless an earlier reply was truncated. */
   readonly defaultOutputTokens?: number | undefined
   /** Only for models of the Messages API. */
   readonly anthropic?: Own<AnthropicOptions> | undefined
@@ -239,8 +239,8 @@ export interface ReachableService {
   /** Prefix of its model names, before a slash; `anthropic` is optional before `claude-…`. */
   readonly prefix: string
   /**
-   * The environment has a key or an address for it. False for a service at its default port on this machine, which may
-   * not be running.
+   * Whether the environment has a key or an address for the service. False for a service at its default port on this
+   * machine, which may not be running.
    */
   readonly isSetUp: boolean
 }

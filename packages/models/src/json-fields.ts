@@ -41,8 +41,8 @@ function isTooDeep(text: string): boolean {
 }
 
 /**
- * Quick check: whether the text has too few opening characters to be too deep, inside strings or not. Almost all texts
- * have.
+ * Quick check: whether the text has too few opening characters to be nested too deeply, inside strings or not. This
+ * holds for almost all texts.
  */
 function hasFewLevels(text: string): boolean {
   let remaining = deepestLevel

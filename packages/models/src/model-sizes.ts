@@ -8,7 +8,7 @@ interface SizeOptions {
   readonly defaultOutputTokens?: number | undefined
 }
 
-/** Default number of output tokens requested unless a reply was cut. */
+/** Default number of output tokens requested, unless an earlier reply was truncated. */
 const usualOutputTokens = 32_000
 
 /** Returns the sizes of a model: from its options, the price snapshot, or the defaults of its kind. */

@@ -10,7 +10,7 @@ export interface AgentSummaryOptions {
 }
 
 const id = 'halting:agent-summary'
-/** Key in the agent's metadata, which is recorded with the agent. */
+/** Metadata key of the progress summary; the run records an agent's metadata. */
 const key = 'halting:progress'
 const timeoutMs = 15_000
 

@@ -56,7 +56,7 @@ type TextSelection = 'text' | 'text+calls'
 function line(who: 'Agent' | 'User', content: string | readonly ContentBlock[], shows: TextSelection = 'text'): string {
   const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block, shows))
   const text = texts.join('\n').trim()
-  // No text of the conversation may close the frame around it.
+  // Frames each text so that no text of the conversation can close the frame.
   return text === '' ? '' : speaker(who, headOf(text, maxOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation'))
 }
 

@@ -1,7 +1,7 @@
 import { headOf } from '@halting/core/adapters'
 import { limitNames } from './agent-limits.ts'
 
-/** Fields of an agent definition that have an effect. */
+/** Agent definition fields that have an effect. */
 const supportedFields = [
   'name',
   'description',
@@ -13,18 +13,18 @@ const supportedFields = [
   'readonly',
   'background',
   'until',
-  // These hooks are not called; the tools that they guard are removed instead.
+  // The hooks of an agent are not called; instead, the agent does not receive the tools that they guard.
   'hooks',
   ...limitNames,
 ]
 
-/** Fields of other programs that change what an agent can do. */
+/** Fields that other programs support and that change what an agent can do. */
 const unsupportedFields = ['mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
 
-/** Fields without effect on what an agent does. */
+/** Fields that do not affect an agent's behavior. */
 const cosmeticFields = ['color']
 
-/** Names that other files and programs use, in lower case and without `-` and `_`. */
+/** Field names of other files and programs, in lower case and without `-` and `_`. */
 const fieldsByAlias: ReadonlyMap<string, string> = new Map([
   ...supportedFields.map((field) => [plainName(field), field] as const),
   ['tool', 'tools'],

@@ -3,7 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { hookEvents } from '@halting/policy'
 
-/** What hooks of an agent that are not called mean for its tools. */
+/** How an agent's hooks, which are not called, restrict its tools. */
 export interface UncalledHooks {
   /** Matchers of hooks that may deny a call. The agent does not get the tools that they match. */
   readonly guards: readonly string[]

@@ -2,7 +2,7 @@ import { durationMs, longestDurationMs } from '@halting/core/adapters'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
-/** Limits of an agent as written, of any type, by the names of the flags. */
+/** An agent's limits as written, of any type, by flag name. */
 export interface RawLimits {
   readonly maxTurns?: unknown
   readonly maxBudgetUsd?: unknown
@@ -11,12 +11,14 @@ export interface RawLimits {
   readonly maxToolCalls?: unknown
 }
 
-/** The names as users write them. */
+/** The limit names as users write them. */
 export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', 'maxToolCalls'] as const
 
 type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls'>
 
-/** The limits, or a message about an invalid one. An ignored limit would leave the agent unbounded. */
+/**
+ * Returns the limits, or a message about an invalid limit. Ignoring an invalid limit would leave the agent unbounded.
+ */
 export function limitsOf(raw: RawLimits): Limits | string {
   const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = raw
   const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
@@ -37,7 +39,7 @@ export function limitsOf(raw: RawLimits): Limits | string {
   }
 }
 
-/** NaN if it is not a number. */
+/** NaN if the input is not a number. */
 function numberOf(input: unknown): number | undefined {
   if (isAbsent(input)) return undefined
   return typeof input === 'number' || typeof input === 'string' ? Number(input) : NaN
@@ -47,7 +49,7 @@ function isCount(input: number): boolean {
   return Number.isSafeInteger(input) && input >= 1
 }
 
-/** NaN if it is not a duration. */
+/** NaN if the input is not a duration. */
 function millisecondsOf(input: unknown): number {
   const value = typeof input === 'string' ? durationMs(input) : undefined
   return value !== undefined && value >= 1 && value <= longestDurationMs ? value : NaN

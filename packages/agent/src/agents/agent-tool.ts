@@ -24,15 +24,15 @@ export interface AgentInput {
 
 /** Options of `createAgentTool`. */
 export interface AgentToolOptions {
-  /** Agents in addition to the general one. One with its name replaces it. */
+  /** Agents in addition to the general agent. A definition with the name of the general agent replaces it. */
   readonly definitions?: readonly AgentDefinition[] | (() => readonly AgentDefinition[])
-  /** The permission mode, if none was set for the agent that starts another. */
+  /** The permission mode for agents whose parent has no mode of its own. */
   readonly mode: () => PermissionMode
-  /** Appended to the prompt of each agent: where it works and by which rules. */
+  /** Appended to the prompt of each agent: its working environment and rules. */
   readonly surroundings?: string
   /** Models that agents may request by name, in addition to the model of their parent. */
   readonly models?: ReadonlyMap<string, Model>
-  /** Turns a command of `until` into a goal. Without it, agents that have goals cannot start. */
+  /** Converts a command of `until` into a goal. Without this function, agents that have goals cannot start. */
   readonly goalOf?: (command: string) => Goal
 }
 
@@ -113,8 +113,8 @@ function withGeneral(described: readonly AgentDefinition[]): readonly AgentDefin
 }
 
 /**
- * A name is listed without its description if there is no room for it: the agent can still be started. The names are
- * bounded too, since a folder may hold any number of agents and every request pays for the list.
+ * Lists an agent without its description if there is no room for the description: the agent can still be started. The
+ * list of names is also bounded, since a folder may contain any number of agents and every request includes the list.
  */
 function listOf(definitions: readonly AgentDefinition[]): string {
   let left = listCharacters
@@ -131,7 +131,7 @@ function listOf(definitions: readonly AgentDefinition[]): string {
   return lines.join('\n')
 }
 
-/** @throws Error if there is no such agent; it becomes the result of the call. */
+/** @throws Error if no agent has this name; the error becomes the result of the call. */
 function definitionNamed(definitions: readonly AgentDefinition[], wantedName: string | undefined): AgentDefinition {
   const name = wantedName === undefined || wantedName === '' ? generalAgent.name : wantedName
   const found = definitions.find((definition) => definition.name === name)
@@ -153,7 +153,7 @@ function modelFor(
   throw new Error(texts.unknownModel(name, [...models.keys()]))
 }
 
-/** Tools that ask the user, change the session, or find tools for the main loop only. */
+/** Tools that ask the user, change the session, or find tools. Only the main loop may use them. */
 const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'ToolSearch'])
 
 /**
@@ -174,8 +174,8 @@ function limitsOf(definition: AgentDefinition): Partial<ChildRun> {
 }
 
 /**
- * The tools of an agent, out of those of its parent.
- * @throws Error if none of its tools are left, or for a name that differs only in case.
+ * Selects the tools of an agent from those of its parent.
+ * @throws Error if no tools remain, or for a name that differs only in case.
  */
 function toolsOf(
   { name, tools, disallowedTools, guards = [] }: AgentDefinition,
@@ -201,7 +201,7 @@ function toolsOf(
   return left
 }
 
-/** Whether the tool applies patches, and so replaces Edit and Write where it is offered. */
+/** Whether the tool applies patches, and so replaces Edit and Write in sessions that offer it. */
 function isPatchBy(entry: string, tool: string): boolean {
   return tool === patchToolName && (entry === 'Edit' || entry === 'Write')
 }

@@ -14,17 +14,18 @@ export interface RawAgent {
   readonly disallowedTools?: readonly string[] | undefined
   readonly model?: unknown
   readonly permissionMode?: unknown
-  /** A field of other programs. It makes the agent read-only, like the mode `plan`. */
+  /** A field of other programs. `true` makes the agent read-only, like the mode `plan`. */
   readonly readonly?: unknown
   readonly limits?: RawLimits
   readonly background?: unknown
-  /** Commands. */
+  /** Goal commands of the agent. */
   readonly until?: readonly string[] | undefined
   readonly hooks?: UncalledHooks
 }
 
 /**
- * The definition, or a message about what is wrong with it. Nothing is ignored that would give the agent more rights.
+ * Returns the definition, or a message about its first error. Never ignores a field if that would give the agent more
+ * rights.
  */
 export function definitionOf(raw: RawAgent, from: Pick<AgentDefinition, 'level' | 'path'>): AgentDefinition | string {
   const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = raw
@@ -77,8 +78,9 @@ interface OwnTools {
 }
 
 /**
- * Entries with parentheses. `Agent(a, b)` limits which agents it may start. Other tools cannot be given in part, so
- * the agent does not get such a tool at all; otherwise it would have more than its file allows.
+ * Tools and rules of a definition. `Agent(a, b)` limits which agents the agent may start. Any other entry with
+ * parentheses cannot be granted in part, so the agent does not receive that tool: otherwise the agent would have more
+ * rights than its file allows.
  */
 function toolsIn(tools: readonly string[] | undefined): OwnTools {
   if (tools === undefined) return { names: undefined, notes: [] }
@@ -106,12 +108,12 @@ function withoutSpec(entry: string): string {
 
 const noHooks: UncalledHooks = { guards: [], notes: [] }
 
-/** What a rule can name: `Agent(name)`, or a list `Agent(name, name)`. */
+/** Whether a rule value is valid: `Agent(name)`, or a list `Agent(name, name)`. */
 function isAgentName(name: string): boolean {
   return /^[^\p{C}\p{Zl}\p{Zp}(),]{1,100}$/u.test(name) && name === name.trim()
 }
 
-/** The tool that starts agents had another name in earlier versions. */
+/** Maps the former name of the tool that starts agents to its current name. */
 function currentName(entry: string): string {
   return entry.trim().replace(/^Task(?=\(|$)/, 'Agent')
 }

@@ -12,9 +12,9 @@ const looseness: { readonly [mode in PermissionMode]: number } = {
 
 // Spec R-AGENT-5.
 /**
- * The mode of an agent that differs from its parent's; undefined for the same mode. It is never looser, with one
- * exception: an agent that the user defined may edit files without asking (`acceptEdits`) when its parent is in mode
- * `default`.
+ * Returns the mode of an agent if it differs from its parent's mode; undefined if both are equal. An agent's mode is
+ * never looser than its parent's, with one exception: an agent that the user defined may edit files without asking
+ * (`acceptEdits`) when its parent is in mode `default`.
  */
 export function modeOfAgent(
   { permissionMode: ownMode, level }: Pick<AgentDefinition, 'permissionMode' | 'level'>,

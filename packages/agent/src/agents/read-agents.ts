@@ -17,7 +17,7 @@ export interface SessionAgentsOptions {
   readonly workspace: Workspace
   /** The permission rules of the session, which bound those of agents. */
   readonly permissions: RulePermissions
-  /** What makes the folder trusted in this session. Default: the stored trust decisions. */
+  /** The reason why the folder is trusted in this session. Default: the stored trust decisions apply. */
   readonly trustedBy: string | false | undefined
   /** Agents that precede those of files. */
   readonly programAgents: readonly AgentDefinition[]
@@ -73,7 +73,10 @@ interface Naming {
   readonly warnings: string[]
 }
 
-/** If the model of a definition cannot be used, adds a warning; the agent then uses the model of its parent. */
+/**
+ * Resolves the model of a definition. If the model cannot be used, adds a warning, and the agent uses the model of its
+ * parent.
+ */
 function withModel(definition: AgentDefinition, { models, modelNamed, warnings }: Naming): AgentDefinition {
   const { model: name, ...others } = definition
   if (name === undefined || models.has(name)) return definition

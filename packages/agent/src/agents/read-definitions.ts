@@ -71,7 +71,7 @@ export async function readAgentDefinitions(options: AgentReading): Promise<Agent
 
 const untrusted = 'the folder was not trusted with it. halting trust shows it and has it count.'
 
-/** A model of a project costs money, and a goal runs commands: both need trust. */
+/** A project definition's model costs money, and its goal runs commands: both require trust. */
 async function asTrusted(
   definition: AgentDefinition,
   trust: AgentReading['trust'],
@@ -89,7 +89,7 @@ async function asTrusted(
   }
 }
 
-/** Trust covers exactly this definition; a later version of the file needs new trust. */
+/** Trust applies to exactly this definition; a later version of the file requires a new decision. */
 function nameOffer(definition: AgentDefinition): Offer {
   const { name, path = '' } = definition
   return briefingOffer('agents', `in place of your agent ${name}: ${path}`, JSON.stringify(definition))
@@ -205,12 +205,12 @@ function commandsIn(fields: FrontMatter): readonly string[] | undefined {
   return commands?.map((command) => command.trim()).filter((command) => command !== '')
 }
 
-/** Undefined (absent) means all; an empty list means none. */
+/** Returns undefined for an absent field, which means all; an empty list means none. */
 function list(fields: FrontMatter, name: string): readonly string[] | undefined {
   return fields.has(name) ? listField(fields, name) : undefined
 }
 
-/** The first rule that cannot be parsed: it would deny nothing. */
+/** Returns the problem of the first rule that cannot be parsed: such a rule would deny nothing. */
 function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string | undefined {
   try {
     parseRules({ deny: disallowedTools.filter((entry) => entry !== '*') }, cwd)
@@ -222,8 +222,8 @@ function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string 
 }
 
 /**
- * The agents of `--agents`: `{"name": {"description": "…", "prompt": "…", …}}`.
- * @throws Error that says what is wrong with them.
+ * Parses the agents of `--agents`: `{"name": {"description": "…", "prompt": "…", …}}`.
+ * @throws Error that describes the invalid part.
  */
 export function agentsOfJson(text: string, cwd: string): readonly AgentDefinition[] {
   let parsed: unknown

@@ -13,7 +13,7 @@ export interface SessionAgents {
   readonly tool: AnyTool
   /** Names of the subagent types. */
   readonly names: readonly string[]
-  /** Descriptions for users; with the name of its model if an agent sets one. */
+  /** Descriptions for users; includes the model name if the agent sets a model. */
   readonly descriptions: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & {
     /** Name of its model. */
     readonly model?: string
@@ -31,7 +31,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
   const redacted = (all: readonly AgentDefinition[]): readonly AgentDefinition[] =>
     all
       .filter(({ name }) => !isDenied(name, permissions))
-      // Agent definitions are redacted like any file that a model sees.
+      // Redacts agent definitions like any file that a model receives.
       .map((one) => ({ ...one, description: redact(one.description), prompt: redact(one.prompt) }))
   const { all, warnings, modelsByName } = await definitionsOf(options)
   let definitions = redacted(all)

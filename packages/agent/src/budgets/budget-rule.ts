@@ -2,15 +2,18 @@ import { budgetName, largestBudgetUsd, type BudgetPer, type BudgetTerms } from '
 
 /** A standing budget as it is applied. */
 export interface BudgetRule {
-  /** Its name for users: `$20 a day`. */
+  /** Name of the budget for users: `$20 a day`. */
   readonly name: string
   /** Length of the period. */
   readonly per: BudgetPer
   /** The limit in nano-dollars (1e-9 US dollars). */
   readonly limitNanos: number
-  /** Model that it counts; undefined for all. */
+  /** Model that the budget applies to; undefined for all models. */
   readonly model: string | undefined
-  /** What is counted together, independent of the limit: a raised budget keeps what it has spent. */
+  /**
+   * Key under which spending is accumulated. The key is independent of the limit, so a raised budget retains its
+   * recorded spending.
+   */
   readonly scope: string
 }
 

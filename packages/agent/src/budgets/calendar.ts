@@ -1,8 +1,8 @@
 import type { BudgetPer } from '@halting/core/adapters'
 
 /**
- * The period of the local time zone that contains a moment, such as `2026-11-29` or `2026-11`. Later periods compare
- * greater as text.
+ * Returns the local-time period that contains a given time, such as `2026-11-29` or `2026-11`. As text, later periods
+ * compare greater.
  */
 export function periodOf(per: BudgetPer, at: Date): string {
   const month = `${padded(at.getFullYear(), 4)}-${padded(at.getMonth() + 1, 2)}`
@@ -16,14 +16,17 @@ export function resetsAt(per: BudgetPer, at: Date): string {
   return localTime(nextPeriod(per, at))
 }
 
-/** The first moment of the next period. A day may begin after midnight where the clocks go forward then. */
+/**
+ * Returns the first instant of the next period. A day may begin after midnight if the clocks are set forward at that
+ * time.
+ */
 function nextPeriod(per: BudgetPer, at: Date): Date {
   const next =
     per === 'month'
       ? new Date(at.getFullYear(), at.getMonth() + 1, 1)
       : new Date(at.getFullYear(), at.getMonth(), at.getDate() + 1)
   if (next > at) return next
-  // Where clocks go back over midnight, a day begins twice, the second time within hours.
+  // If clocks are set back over midnight, a day begins twice, the second time within hours.
   const own = periodOf(per, at)
   let minute = new Date(Math.floor(at.getTime() / minuteMs) * minuteMs + minuteMs)
   while (periodOf(per, minute) <= own) minute = new Date(minute.getTime() + minuteMs)

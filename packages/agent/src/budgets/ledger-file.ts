@@ -18,7 +18,7 @@ import { ledgerText, readLedger } from './ledger-json.ts'
 import { emptyLedger, type LedgerState } from './ledger-state.ts'
 import { mountTypeOf } from '@halting/policy/files'
 
-/** The ledger cannot be used: the amount spent is unknown, or cannot be written. */
+/** The ledger cannot be used: the amount spent is unknown, or the file cannot be written. */
 export class LedgerProblem extends Error {
   override readonly name = 'LedgerProblem'
 }
@@ -43,11 +43,11 @@ export function ledgerFolder(configFolder: string): string {
   return join(configFolder, 'budgets')
 }
 
-/** Larger files were not written by halting. */
+/** Larger files cannot have been written by halting. */
 const largestBytes = 16 * 1024 * 1024
 /**
- * A lock is normally held for microseconds. After this time its holder is assumed to be on another machine or not
- * observable.
+ * A lock is normally held for microseconds. After this time, its holder is assumed to run on another machine or to be
+ * unobservable.
  */
 const abandonedMs = 10_000
 
@@ -88,7 +88,7 @@ export class LedgerFile {
     this.checkFolder()
   }
 
-  /** @throws LedgerProblem for a folder that others may write, or that is on a network mount. */
+  /** @throws LedgerProblem for a folder that other users may write, or that is on a network mount. */
   checkFolder(): void {
     let stats: Stats
     try {
@@ -107,7 +107,7 @@ export class LedgerFile {
   }
 
   /**
-   * The current ledger; empty if there is no file. Takes no lock.
+   * Reads the current ledger; empty if no file exists. Acquires no lock.
    * @throws LedgerProblem
    */
   read(): LedgerState {
@@ -129,7 +129,7 @@ export class LedgerFile {
     }
   }
 
-  /** Distinguishes versions of the file. */
+  /** Returns a value that identifies this version of the file. */
   stamp(): string {
     const stats = statSync(this.path, { throwIfNoEntry: false, bigint: true })
     return stats === undefined ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`
@@ -213,7 +213,7 @@ export class LedgerFile {
       } finally {
         closeSync(file)
       }
-      // A process that assumed this one dead has read the ledger since.
+      // Another process assumed that this process was dead, and has read the ledger since then.
       if (!lock.isHeld()) throw new LedgerProblem(`${this.#lockPath} was taken over by another process. Try again.`)
       renameSync(part, this.path)
     } catch (error) {
@@ -228,7 +228,7 @@ export class LedgerFile {
     try {
       lock.release()
     } catch {
-      // The lock belongs to this process: after its end the next process takes it over.
+      // The lock names this process: after this process ends, the next process acquires the lock.
     }
   }
 
@@ -252,7 +252,9 @@ export class LedgerFile {
   }
 }
 
-/** Creates a new file each time: the draft of a killed process is removed, and a link in its place is not followed. */
+/**
+ * Creates a new file each time: removes the temporary file of a killed process, and never follows a link at this path.
+ */
 function created(path: string): number {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
   try {
@@ -268,11 +270,11 @@ function removeIfThere(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // It is missing or cannot be removed; the next writer reports that.
+    // The temporary file is missing or cannot be removed; the next writer reports the latter.
   }
 }
 
-/** @throws LedgerProblem for files that other users own or may write: they could hide what was spent. */
+/** @throws LedgerProblem for files that other users own or may write: those users could hide spending. */
 function checkOwner(path: string, stats: Stats): void {
   const problem = ownershipProblem(path, stats)
   if (problem !== undefined) throw new LedgerProblem(problem)

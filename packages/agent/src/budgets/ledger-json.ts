@@ -18,8 +18,8 @@ type Read =
   | { readonly kind: 'damaged'; readonly why: string }
 
 /**
- * States are never changed in place, and most of a ledger is unchanged between two writes. Serializing all of it took
- * two thirds of the time.
+ * Cached JSON text of states. States are never mutated, and most of a ledger is unchanged between two writes.
+ * Serializing the whole ledger took two thirds of the time.
  */
 const texts = new WeakMap<object, string>()
 
@@ -50,8 +50,8 @@ export function ledgerText({ scopes, reservations, correctable, waiters }: Ledge
 }
 
 /**
- * Parses the text of a ledger file. Anything that is not exactly a ledger counts as damaged: part of a ledger would
- * understate what was spent.
+ * Parses the text of a ledger file. Anything that is not exactly a ledger counts as damaged: a partial ledger would
+ * understate spending.
  */
 export function readLedger(text: string): Read {
   let content: unknown

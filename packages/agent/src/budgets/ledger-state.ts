@@ -48,7 +48,7 @@ export interface Correctable {
 export interface Waiter {
   readonly id: string
   readonly process: ProcessIdentity
-  /** Scopes with too little left for it. Later requests may not take from them. */
+  /** Scopes with too little left for the request. Later requests must not reserve from these scopes. */
   readonly scopes: readonly string[]
   readonly since: number
 }
@@ -79,8 +79,8 @@ export function periodLengthOf(scope: string): BudgetPer {
 }
 
 /**
- * What counts against a period: all entries of that period or a later one. So neither a clock that was set back nor a
- * time zone further west reopens a period.
+ * Returns the total that counts against a period: all entries of that period or a later one. So neither a clock that
+ * was set back nor a time zone further west reopens a period.
  */
 export function totalSince(state: LedgerState, { scope, period }: PeriodPlace): SharedBudget {
   let sum = newBudget
@@ -97,7 +97,7 @@ export function totalSince(state: LedgerState, { scope, period }: PeriodPlace): 
   return sum
 }
 
-/** Reserves the amount in all of its periods. The caller has checked that it fits. */
+/** Reserves the amount in all of its periods. The caller has verified that the amount fits. */
 export function reserve(state: LedgerState, reservation: Reservation): LedgerState {
   const changed = changeLeases(state, reservation.places, noLease, (leased) => raiseLease(leased, 1, reservation.nanos))
   return { ...changed, reservations: [...state.reservations, reservation] }
@@ -111,8 +111,8 @@ export interface Settlement {
 }
 
 /**
- * Replaces a reservation by what was spent. If the process was assumed dead, corrects the entry made from it.
- * Otherwise changes nothing: the request was settled before, or is too old to be corrected.
+ * Replaces a reservation with the actual cost. If the process was assumed dead, corrects the entry that replaced the
+ * reservation. Otherwise changes nothing: the request was already settled, or is too old to be corrected.
  */
 export function settle(state: LedgerState, { id, nanos, isKnown }: Settlement): LedgerState {
   const reservation = state.reservations.find((each) => each.id === id)
@@ -160,7 +160,7 @@ function withoutCorrectable(state: LedgerState, id: string): LedgerState {
   return correctable.length === state.correctable.length ? state : { ...state, correctable }
 }
 
-/** Sets what was spent in a period that a wrong clock wrote, apart from what is reserved in it. */
+/** Sets the spending of a period that a wrong clock created, without its reservations. */
 export function correctPeriod(state: LedgerState, { scope, period }: PeriodPlace, nanos: number): LedgerState {
   const budget = state.scopes[scope]?.[period]
   if (budget === undefined) return state
@@ -185,7 +185,10 @@ export function settleDead(state: LedgerState, isDead: (entry: Reservation | Wai
   return waiters.length === state.waiters.length ? changed : { ...changed, waiters }
 }
 
-/** Scopes that earlier waiting requests need. A process that cannot proceed keeps its place without blocking others. */
+/**
+ * Returns the scopes that earlier waiting requests need. A process that cannot proceed retains its position without
+ * blocking others.
+ */
 export function scopesOfEarlierWaiters(
   state: LedgerState,
   id: string,
@@ -245,14 +248,17 @@ function changeLeases(
   for (const place of places) {
     const period = lease === noLease ? place.period : placeIn(changed, place)
     const budget = changed.scopes[place.scope]?.[period]
-    // Nothing is known about a scope that was dropped for lack of room.
+    // The ledger has no data about a scope that was removed for lack of room.
     if (budget === undefined && lease !== noLease) continue
     changed = withPeriod(changed, place.scope, period, change({ budget: budget ?? newBudget, lease }).budget)
   }
   return changed
 }
 
-/** The period that now contains an amount: if its own was merged into later ones, the first of those. */
+/**
+ * Returns the period that now contains an amount: if the original period was merged into later ones, the first of
+ * those.
+ */
 function placeIn(state: LedgerState, { scope, period }: PeriodPlace): string {
   const periods = state.scopes[scope]
   if (periods === undefined || periods[period] !== undefined) return period
@@ -270,8 +276,7 @@ function withPeriod(state: LedgerState, scope: string, period: string, budget: S
 }
 
 /**
- * Merges the oldest periods, if there are too many, into the next one. What was spent stays counted for all earlier
- * periods.
+ * Merges the oldest periods into the next one if there are too many. Spending still counts for all earlier periods.
  */
 function folded(
   named: readonly (readonly [string, SharedBudget])[],

@@ -26,9 +26,9 @@ export interface CountedModels {
   readonly models: readonly string[]
   /** Prices of the models. */
   readonly prices: Prices
-  /** Whether the user wants to continue without the budgets. */
+  /** Whether the user chose to continue without the budgets. */
   readonly ignored: boolean
-  /** Name of the option that ignores them, such as `--ignore-standing-budgets`. */
+  /** Name of the option that ignores the budgets, such as `--ignore-standing-budgets`. */
   readonly nameOfIgnoring: string
 }
 
@@ -36,7 +36,7 @@ export interface CountedModels {
 export interface OpenStandingBudgets extends CountedModels {
   /** Id of the session. */
   readonly sessionId: string
-  /** Called when spending cannot be counted and that is ignored. */
+  /** Called when spending cannot be counted and the user ignores the budgets. */
   readonly onUncounted: (why: string) => void
 }
 
@@ -50,7 +50,8 @@ export function budgetRules(budgets: readonly BudgetTerms[], { env }: LedgerOwne
   return budgets.map((budget) => {
     if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), folder: undefined }
     const absolute = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
-    // Uses the path as written in the settings: a new or moved repository, or a link, must not renew a budget.
+    // Uses the path as written in the settings: a new repository, a moved repository or a link must not reset a
+    // budget.
     const folder = resolve(absolute)
     return { rule: budgetRule(budget, folder), folder }
   })
@@ -62,8 +63,8 @@ interface FoundRule {
 }
 
 /**
- * The repository of a folder, identified by what all of its worktrees share; the folder itself if it is not in a
- * repository.
+ * Returns the repository of a folder, identified by the path that all of its worktrees share; the folder itself if it
+ * is not in a repository.
  */
 export function placeOf(folder: string): string {
   const real = realPath(folder)
@@ -72,8 +73,8 @@ export function placeOf(folder: string): string {
 }
 
 /**
- * Whether the budget of a folder counts in another folder: in everything below it, whatever repositories are there,
- * and in its own repository and those below it, in any worktree.
+ * Whether the budget of a folder applies to another folder: to everything below it, including other repositories, and
+ * to any worktree of its own repository and of those below it.
  */
 function countsIn(folder: string | undefined, cwd: string): boolean {
   if (folder === undefined) return true
@@ -82,7 +83,8 @@ function countsIn(folder: string | undefined, cwd: string): boolean {
 }
 
 /**
- * Opens the standing budgets that count in a folder; undefined if there are none, and then no file is created or read.
+ * Opens the standing budgets that apply to a folder. If there are none, returns undefined and neither creates nor
+ * reads a file.
  * @throws ConfigurationError if the ledger cannot be used, or if a counted model has no price.
  */
 export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingBudgets | undefined> {
@@ -105,7 +107,7 @@ export async function openStandingBudgets(options: OpenStandingBudgets): Promise
 }
 
 /**
- * The standing budgets that count in a folder, without their ledger.
+ * Returns the standing budgets that apply to a folder, without opening their ledger.
  * @throws ConfigurationError if a counted model has no price.
  */
 export function applicableBudgetRules(options: CountedModels): readonly BudgetRule[] {

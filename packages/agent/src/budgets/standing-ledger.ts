@@ -32,16 +32,16 @@ import {
 /** Options of `StandingLedger`. */
 export interface StandingLedgerOptions {
   readonly file: LedgerFile
-  /** The budgets that count in the folder of the session. */
+  /** The budgets that apply to the folder of the session. */
   readonly rules: readonly BudgetRule[]
-  /** Labels of the ledger entries: who spends. */
+  /** Label of this session's ledger entries. */
   readonly session: string
   readonly repository: string
-  /** The user ignores the budgets: nothing is refused, and spending is counted as far as it can be written. */
+  /** The user ignores the budgets: no request is refused, and spending is recorded if the ledger can be written. */
   readonly ignored?: boolean
   /** Whether a model has a price. Only models with a price can be counted. */
   readonly isPriced?: (model: string) => boolean
-  /** Called once when the ledger cannot be written and that is ignored. */
+  /** Called once when the ledger cannot be written and the user ignores the budgets. */
   readonly onUncounted?: (why: string) => void
   readonly now?: () => Date
 }
@@ -57,11 +57,11 @@ type Answer = ReservedAnswer | StandingRefused | ShortAnswer
 
 /** How often a waiting request checks whether the ledger has changed. */
 const pauseMs = 10
-/** How often it checks whether a process that has reserved something, or waits before it, has died. */
+/** How often a waiting request checks whether a process with a reservation or an earlier waiting request has died. */
 const lookForDeadMs = 100
-/** Longest pause before a wait checks again, or a failed write is retried. */
+/** Maximum delay before a waiting request checks again, or before a failed write is retried. */
 const longestPauseMs = 1_000
-/** For a process of another host name on the same disk: no request takes longer. */
+/** Maximum age of a reservation by a process with another host name on the same disk: no request takes longer. */
 const longestRequestMs = 3_600_000
 
 /** Standing budgets on a ledger file, which all processes of a user share. */
@@ -90,7 +90,7 @@ export class StandingLedger implements StandingBudgets {
     const { file, ignored } = this.#options
     try {
       await file.open()
-      // Writes even an unchanged state: a full disk must be found before anything is spent.
+      // Writes even an unchanged state: a full disk must be detected before money is spent.
       await file.change(
         (state) => ({ state: { ...settleDead(state, isDead(this.#now())) }, result: undefined }),
         signal,
@@ -129,7 +129,7 @@ export class StandingLedger implements StandingBudgets {
     )
   }
 
-  /** Rejects when aborted; nothing is reserved then. */
+  /** Waits for a reservation. Rejects when aborted; nothing is reserved in that case. */
   async #wait(
     pending: PendingRequest,
     signal: AbortSignal,
@@ -156,13 +156,15 @@ export class StandingLedger implements StandingBudgets {
         await this.#pause(pending, signal)
       }
     } catch (error) {
-      // If that fails, other processes notice when this process has ended.
+      // If this write fails, other processes detect that this process has ended.
       await file.change((state) => ({ state: withoutWaiter(state, pending.id), result: undefined })).catch(() => {})
       throw error
     }
   }
 
-  /** Waits until the request may be answered, judged without the lock, which is always taken when many wait. */
+  /**
+   * Waits until the request may be decided. Checks without the lock, which is rarely free when many processes wait.
+   */
   async #pause(pending: PendingRequest, signal: AbortSignal): Promise<void> {
     const { file } = this.#options
     let stamp: string | undefined
@@ -178,7 +180,7 @@ export class StandingLedger implements StandingBudgets {
     }
   }
 
-  /** Checks for dead processes only if their reservations are needed. */
+  /** Decides a request. Checks for dead processes only if their reservations are needed. */
   #answer(state: LedgerState, pending: PendingRequest): LedgerChange<Answer> {
     const first = this.#weigh(state, pending)
     if (first.result.kind !== 'short') return first
@@ -197,7 +199,7 @@ export class StandingLedger implements StandingBudgets {
       return { rule, place, budget, inAllNanos: leftOfBudget({ ...budget, leasedNanos: budget.spentNanos }) }
     })
     const [least] = budgets.toSorted((one, other) => one.inAllNanos - other.inAllNanos)
-    // There is at least one.
+    // The list has at least one element.
     if (least === undefined) throw new HaltingError('internal', 'No standing budget counts for the request.')
     const amount = Math.min(nanosOf(request.usd), least.inAllNanos)
     if (amount < nanosOf(request.leastUsd))
@@ -223,7 +225,7 @@ export class StandingLedger implements StandingBudgets {
         },
       }
     }
-    // Several limits of one scope count once in it.
+    // Several limits of one scope count once in that scope.
     const places = [...new Map(budgets.map(({ place }) => [place.scope, place])).values()]
     const { session, repository } = this.#options
     const reservation: Reservation = {
@@ -273,13 +275,13 @@ export class StandingLedger implements StandingBudgets {
     return attempt
   }
 
-  /** Writes costs of requests. If that fails now, retries, at the latest when the process ends. */
+  /** Writes costs of requests. If the write fails, retries, at the latest when the process ends. */
   #write(): boolean {
     if (this.#unwritten.length === 0) return true
     try {
       if (this.#attempt((state) => ({ state, result: undefined })).kind === 'done') return true
     } catch {
-      // The reservation stays meanwhile, which is more than the cost.
+      // The reservation, which is higher than the cost, remains until then.
     }
     if (this.#retry === undefined) process.on('exit', this.#atExit)
     clearTimeout(this.#retry)
@@ -339,16 +341,16 @@ interface PendingRequest {
 }
 
 /**
- * Whether a waiting process continues as soon as it may. A process that was stopped (SIGSTOP) may not continue for
- * hours.
+ * Whether a waiting process can continue as soon as it is allowed to. A process that was stopped (SIGSTOP) may not
+ * continue for hours.
  */
 function isRunning({ process: identity }: Waiter): boolean {
   return !isStopped(identity)
 }
 
 /**
- * Whether the process of an entry has ended. A process that cannot be observed counts as dead once no request takes
- * that long.
+ * Whether the process of an entry has ended. A process that cannot be observed counts as dead after the maximum
+ * duration of a request.
  */
 export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   return ({ process: identity, since }) => {
@@ -357,7 +359,7 @@ export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
   }
 }
 
-/** The state of a budget in the period of a moment. */
+/** The state of a budget in the period that contains a given time. */
 export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof totalSince>, now: Date): StandingBudget {
   return {
     name: rule.name,

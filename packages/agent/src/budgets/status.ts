@@ -11,15 +11,15 @@ import { isDead, standingBudget } from './standing-ledger.ts'
 
 /** The current state of a standing budget. */
 export interface BudgetReport {
-  /** Its name for users: `$20 a day`. */
+  /** Name of the budget for users: `$20 a day`. */
   readonly name: string
   /** Length of the period. */
   readonly per: BudgetPer
   /** Limit of one period, in US dollars. */
   readonly limitUsd: number
-  /** Model that it counts; absent for all. */
+  /** Model that the budget applies to; absent for all models. */
   readonly model?: string
-  /** Folder that it counts; absent for all folders. */
+  /** Folder that the budget applies to; absent for all folders. */
   readonly folder?: string
   /** The settings file that defines it. */
   readonly from: string
@@ -27,7 +27,7 @@ export interface BudgetReport {
   readonly period: string
   /** US dollars spent in the period. */
   readonly settledUsd: number
-  /** Part of it that was charged at worst case because the actual cost is unknown. */
+  /** The part of `settledUsd` that was charged at worst case because the actual cost is unknown. */
   readonly unknownUsd: number
   /** US dollars that requests in flight have reserved. */
   readonly reservedUsd: number
@@ -47,7 +47,7 @@ export interface CorrectableReport {
   readonly why: Correctable['why'] | 'later period'
   /** US dollars that were charged. */
   readonly usd: number
-  /** When it was reserved (ISO 8601), or the period in which it counts. */
+  /** Time of the reservation (ISO 8601), or the period in which the entry counts. */
   readonly at: string
   /** Id of the model; absent if unknown. */
   readonly model?: string
@@ -141,7 +141,7 @@ interface LaterPeriod extends PeriodPlace {
   readonly nanos: number
 }
 
-/** Periods that have not begun here: written by a wrong clock, or in a time zone further east. */
+/** Periods that have not begun in this time zone: written by a wrong clock, or in a time zone further east. */
 function laterPeriods(state: LedgerState, now: Date): readonly LaterPeriod[] {
   return Object.entries(state.scopes).flatMap(([scope, periods]) =>
     Object.entries(periods)
@@ -166,7 +166,7 @@ export async function correctBudget(
   }: {
     /** Id of the entry. */
     readonly id: string
-    /** Its actual cost, in US dollars. */
+    /** Actual cost of the request, in US dollars. */
     readonly usd: number
   },
   now: Date = new Date(),
@@ -193,11 +193,14 @@ export async function correctBudget(
   })
 }
 
-/** Path of the ledger, and why it cannot be used; undefined if it can, or if none exists yet. */
+/**
+ * Returns the path of the ledger, and why the ledger cannot be used; undefined if the ledger is usable or does not
+ * exist yet.
+ */
 export function ledgerTrouble(owner: LedgerOwner): {
   /** Path of the ledger. */
   readonly path: string
-  /** Why it cannot be used; undefined if it can. */
+  /** Why the ledger cannot be used; undefined if it is usable. */
   readonly trouble: string | undefined
 } {
   const file = ledgerFileOf(owner)
@@ -205,7 +208,7 @@ export function ledgerTrouble(owner: LedgerOwner): {
   if (!existsSync(file.folder)) return { path, trouble: undefined }
   try {
     file.checkFolder()
-    // Writes even an unchanged state: only a write shows that it can be written.
+    // Writes even an unchanged state: only a write shows that the ledger is writable.
     file.attempt((state) => ({ state: { ...state }, result: undefined }))
     return { path, trouble: undefined }
   } catch (thrown) {

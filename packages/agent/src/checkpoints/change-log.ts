@@ -11,7 +11,7 @@ export interface FileChange {
   readonly path: string
   readonly before: PathState
   readonly after: PathState
-  /** Folders above it that did not exist, the outermost first. */
+  /** Parent folders of the path that did not exist, outermost first. */
   readonly madeFolders?: readonly string[]
 }
 
@@ -29,21 +29,21 @@ export type ChangeRecord =
   | ({ readonly type: 'change' } & ChangeCall & { readonly changes: readonly FileChange[] })
   | ({ readonly type: 'command_start' } & ChangeCall & { readonly command: string })
   | ({ readonly type: 'command_end' } & ChangeCall & {
-        /** The line of its start record. */
+        /** Line number of the start record of this call. */
         readonly of: number
         readonly changes: readonly FileChange[]
-        /** What may have changed but was not inspected. */
+        /** Paths that may have changed but were not inspected. */
         readonly unseen: readonly string[]
       })
   /**
-   * Files are about to be restored. `takes` are the line numbers that this reverts. On disk before the first file is
-   * changed.
+   * Files are about to be restored. `takes` lists the line numbers of the reverted records. This record is on disk
+   * before the first file is changed.
    */
   | {
       readonly type: 'restore_start'
       readonly kind: 'undo' | 'rewind' | 'redo'
       readonly takes: readonly number[]
-      /** The restore that a redo reverts. */
+      /** Record number of the restore that a redo reverts. */
       readonly of?: number
       readonly changes: readonly FileChange[]
     }
@@ -77,7 +77,7 @@ export async function readChanges(folder: string): Promise<readonly ChangeRecord
 export class ChangeLog {
   readonly #path: string
   readonly #folder: string
-  /** Number of records once the last requested line is written. */
+  /** Number of records after the last requested line is written. */
   #last: Promise<number | undefined> = Promise.resolve(undefined)
 
   constructor(folder: string) {
@@ -86,8 +86,8 @@ export class ChangeLog {
   }
 
   /**
-   * Returns the line number. With `synced`, the line is on disk when it resolves, also after a power failure. After a
-   * failure nothing more is written.
+   * Appends a record and returns its line number. With `synced`, resolves when the line is on disk, so that it
+   * survives a power failure. After a failure, writes nothing more.
    */
   append(record: ChangeRecord, how: 'synced' | 'written'): Promise<number> {
     // Lines are written one after another: overlapping writes would damage both.
@@ -134,7 +134,7 @@ async function readLog(path: string): Promise<ReadLog> {
     try {
       const value = valueOf(bytes, start, end)
       if (lines === 0) checkHead(value, path)
-      // The checksum shows that this program wrote it; the head says in which format.
+      // The checksum shows that this program wrote the record; the header names the format.
       else records.push(value as unknown as ChangeRecord)
     } catch (thrown) {
       if (thrown instanceof HaltingError) throw thrown

@@ -53,7 +53,7 @@ function modeOf(state: PathState): string | undefined {
   }
 }
 
-/** Undefined if it is not text. */
+/** Undefined if the content is not text. */
 async function textOf(state: PathState, path: string, contents: ContentStore): Promise<string | undefined> {
   if (state.kind === 'link') return state.target
   if (state.kind !== 'file') return state.kind === 'unkept' ? undefined : ''

@@ -6,7 +6,7 @@ import { type PathState, stateAt } from './path-state.ts'
 const largestBytes = 1024 * 1024
 const maxFiles = 50
 
-/** Counts changed lines, without regard to their order. Reads the current files, so call it at once. */
+/** Counts changed lines, regardless of their order. Reads the current files, so call this function immediately. */
 export async function changedLines(
   changes: readonly FileChange[],
   contents: ContentStore,

@@ -7,12 +7,12 @@ export function checkpointsFolder(place: SessionPlace): string {
   return join(base, ...parts, 'files')
 }
 
-/** The same for the session with this file. */
+/** The same folder for the session with this file. */
 export function checkpointsOfFile(path: string): string {
   return join(dirname(path), basename(path, '.jsonl'), 'files')
 }
 
-/** The folder of all sessions, in which changes of commands are not tracked. */
+/** The folder of all sessions, in which changes by commands are not tracked. */
 export function hiddenFromCheckpoints(place: SessionPlace): readonly string[] {
   return [sessionsOf(place).base]
 }

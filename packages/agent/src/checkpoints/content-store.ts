@@ -5,8 +5,9 @@ import { makeFolder, makeDurableFolder, writeWhole } from '@halting/journal/file
 import { sha256Of } from './path-state.ts'
 
 /**
- * File contents by hash, each stored once, readable only by the user. `contents` has what records refer to. The file
- * `waiting` has contents that a command may change; most are never needed and are deleted when the process ends.
+ * File contents by hash, each stored once, readable only by the user. The folder `contents` stores what records refer
+ * to. The file `waiting` stores contents that a command may change; most are never needed and are deleted when the
+ * process ends.
  */
 export class ContentStore {
   readonly #folder: string
@@ -20,7 +21,7 @@ export class ContentStore {
     this.#contents = join(folder, 'contents')
   }
 
-  /** On disk when it resolves, also after a power failure. */
+  /** Stores a content. Resolves when the content is on disk and survives a power failure. */
   async store(sha256: string, content: Uint8Array): Promise<void> {
     if (this.#stored.has(sha256)) return
     const path = join(this.#contents, sha256)
@@ -35,7 +36,7 @@ export class ContentStore {
   /** Opens the file of staged contents. */
   async open(): Promise<void> {
     await makeFolder(this.#folder, 0o700)
-    // If two commands start at once, one opens it.
+    // If two commands start at once, only one opens the file.
     this.#waiting ??= { file: openSync(join(this.#folder, 'waiting'), 'w+', 0o600), bytes: 0 }
   }
 
@@ -69,13 +70,13 @@ export class ContentStore {
     this.#stored.add(sha256)
   }
 
-  /** Undefined if it is missing or damaged. */
+  /** Returns a content; undefined if it is missing or damaged. */
   async read(sha256: string): Promise<Buffer | undefined> {
     const content = await readFile(join(this.#contents, sha256)).catch(() => undefined)
     return content !== undefined && sha256Of(content) === sha256 ? content : undefined
   }
 
-  /** Leaves nothing that no record refers to. */
+  /** Deletes all contents that no record refers to. */
   async close(): Promise<void> {
     if (this.#waiting === undefined) return
     closeSync(this.#waiting.file)

@@ -31,7 +31,7 @@ export interface CheckpointOptions {
   readonly directories?: readonly string[]
   /** The environment of git (default: that of this process). */
   readonly env?: Environment
-  /** Folders within it that are not inspected: those of this program. */
+  /** Folders inside the workspace that are not inspected: those of this program. */
   readonly hidden?: readonly string[]
   /** Bounds of the change detection. Omitted ones have their defaults. */
   readonly limits?: Partial<SnapshotLimits>
@@ -51,7 +51,7 @@ interface Project {
 /** The content that a tool is about to write. */
 export interface NextContent {
   readonly content: Uint8Array
-  /** Undefined for a new file: the system decides. */
+  /** Undefined for a new file: the system selects the mode. */
   readonly mode: number | undefined
 }
 
@@ -118,8 +118,8 @@ export class FileCheckpoints {
   }
 
   /**
-   * Runs a command, which may change anything in the folder. Calls `onChanges` with its changes if all of them were
-   * seen.
+   * Runs a command, which may change anything in the folder. Calls `onChanges` with the command's changes if all of
+   * them were detected.
    */
   async aroundCommand<T>(
     call: ChangingCall,
@@ -180,7 +180,7 @@ export class FileCheckpoints {
   async #snapshotOf(project: Project): Promise<WorktreeSnapshot> {
     const { env = process.env } = this.#options
     const root = realPath(project.path)
-    // A repository may be created and removed during a session.
+    // A repository may be created or removed during a session.
     if (!isInRepository(root)) project.git = undefined
     else project.git ??= await GitProject.of(root, env)
     const look = await project.git?.snapshot(project.files, this.#contents, this.#limits)
@@ -200,7 +200,7 @@ export class FileCheckpoints {
     })
   }
 
-  /** Inspects and records after all earlier steps have finished. */
+  /** Inspects and records after all earlier inspections have finished. */
   #inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
     const step = this.#step.then(() => this.#trying(work))
     this.#step = step
@@ -219,7 +219,7 @@ export class FileCheckpoints {
   }
 }
 
-/** One folder may contain another: returns each path once. */
+/** Merges changes of folders that may contain one another: returns each path once. */
 async function changesOfAll(snapshots: readonly WorktreeSnapshot[]): Promise<DetectedChanges> {
   const changes = new Map<string, FileChange>()
   const unseen: string[] = []
@@ -237,7 +237,8 @@ function stateOf({ content, mode }: NextContent): PathState {
 }
 
 /**
- * Keys are `session/run/…`, followed by the calls from the run down to this one; the first is a call of the main loop.
+ * Returns the call that an idempotency key identifies: `session/run/…`, followed by the calls from the run down to
+ * this one. The first call is a call of the main loop.
  */
 function callOf({ callId, toolName, idempotencyKey }: ChangingCall): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []

@@ -26,7 +26,7 @@ export const skippedFolders: ReadonlySet<string> = new Set([
 
 interface FolderListing {
   readonly paths: readonly string[]
-  /** Why not everything was seen. */
+  /** Why the snapshot is incomplete. */
   readonly cut: string | undefined
   readonly hasNoText: boolean
 }
@@ -43,7 +43,7 @@ export async function snapshotFolder(
     async changes() {
       const now = await walk(root, files, limits)
       const cut = before.cut ?? now.cut
-      // If the folder was not fully seen before, an unknown file may have existed then.
+      // If the first snapshot was incomplete, an unknown file may already have existed.
       const isNew = (path: string): boolean => before.cut === undefined || states.has(path)
       const paths = new Set([...states.keys(), ...now.paths.filter(isNew)])
       const beforeOf = (): PathState => absent
@@ -91,7 +91,7 @@ function entriesOf(folder: string, most: number): FirstEntries {
   try {
     return firstEntries(folder, most)
   } catch {
-    // It was removed, or cannot be read: then no command changes it either.
+    // The folder was removed or cannot be read: commands cannot change it either.
     return { entries: [], isAll: true }
   }
 }

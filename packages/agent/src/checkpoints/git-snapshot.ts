@@ -64,11 +64,12 @@ export class GitProject {
     this.#env = env
   }
 
-  /** Undefined without git, without a repository, or if the repository ignores the folder. */
+  /** Undefined if git or a repository is missing, or if the repository ignores the folder. */
   static async of(root: string, env: Environment): Promise<GitProject | undefined> {
     const quiet: Environment = {
       ...env,
-      // Git must not be taken from the project: a command could have put it there, as in node_modules/.bin.
+      // Git must not be loaded from the project: a command could have installed it there, for example in
+      // node_modules/.bin.
       PATH: searchPathOutside(root, env['PATH']),
       GIT_OPTIONAL_LOCKS: '0',
       GIT_NO_LAZY_FETCH: '1',
@@ -121,7 +122,7 @@ export class GitProject {
     }
   }
 
-  /** Reads earlier contents from git's object store, if they equal what the working folder had. */
+  /** Reads earlier contents from git's object store, if they equal those of the working folder. */
   async #withContents(
     git: readonly string[],
     changes: readonly FileChange[],
@@ -222,7 +223,7 @@ export class GitProject {
   }
 }
 
-/** Upper estimate of git's output per path. More output than the limit means more paths than are inspected. */
+/** Upper estimate of git's output per path. Output beyond this limit means more paths than the inspection limit. */
 const bytesOfLine = 512
 
 /** Number of fields before the path in a line of `status --porcelain=v2`, by the first character of the line. */

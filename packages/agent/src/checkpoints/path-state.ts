@@ -17,7 +17,7 @@ import { realPath } from '@halting/journal/files'
 /** The state of a path, as far as it can be restored. */
 export type PathState =
   | { readonly kind: 'absent' }
-  /** `mode` is null if it was not known in advance; it is not compared then. */
+  /** `mode` is null if it was not known in advance; then modes are not compared. */
   | { readonly kind: 'file'; readonly sha256: string; readonly bytes: number; readonly mode: number | null }
   | { readonly kind: 'link'; readonly target: string }
   | { readonly kind: 'folder' }
@@ -36,8 +36,8 @@ export interface PathContent {
 const largestStoredBytes: number = 64 * 1024 * 1024
 
 /**
- * The current state of a real path. Follows no link: neither in the last component nor in a folder above that is
- * replaced meanwhile.
+ * Returns the current state of a real path. Follows no link, neither in the last component nor in a parent folder that
+ * is replaced meanwhile.
  */
 export function stateAt(path: string, largestBytes: number = largestStoredBytes): PathContent {
   return readState(path, largestBytes, {
@@ -46,7 +46,7 @@ export function stateAt(path: string, largestBytes: number = largestStoredBytes)
   })
 }
 
-/** The same for a name in a folder that is held open: `PinnedFolder.pathOf`. */
+/** The same for a name in an open folder: `PinnedFolder.pathOf`. */
 export function stateInFolder(at: string): PathContent {
   return readState(at, largestStoredBytes, { isRequested: () => true, targetOf: () => readlinkSync(at) })
 }
@@ -66,7 +66,7 @@ function readState(path: string, largestBytes: number, { isRequested: isIt, targ
   }
   if (stats.isDirectory()) return { state: { kind: 'folder' } }
   const unkept = (why: string): PathContent => ({ state: { kind: 'unkept', why, stamp: stampOf(stats) } })
-  // Opening a pipe or device may block for ever or have effects.
+  // Opening a pipe or device may block forever or have side effects.
   if (!stats.isFile()) return unkept('is not a regular file')
   if (stats.size > largestBytes)
     return unkept(
@@ -89,18 +89,18 @@ function readState(path: string, largestBytes: number, { isRequested: isIt, targ
   }
 }
 
-/** The same, but if a folder above is a link, the path counts as absent. */
+/** The same, but the path counts as absent if a parent folder is a link. */
 export function stateInPlace(path: string, largestBytes?: number): PathContent {
   return isInPlace(path) ? stateAt(path, largestBytes) : { state: absent }
 }
 
-/** Whether no folder above is a link. The path was real when it was recorded. */
+/** Whether no parent folder is a link. The path was real when it was recorded. */
 export function isInPlace(path: string): boolean {
   const folder = dirname(path)
   return realPath(folder) === folder
 }
 
-/** Undefined if nothing exists there, also if something above is not a folder. */
+/** Undefined if nothing exists at the path, or if a parent is not a folder. */
 export function statsAt(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false })

@@ -26,7 +26,7 @@ export async function restore(
   const begun: RestoreStart = { type: 'restore_start', kind, takes, ...(of !== undefined && { of }), changes }
   for (const { path, before } of changes) {
     const { state, content } = stateInPlace(path)
-    // A change in the meantime is detected once more before the file is changed.
+    // A change in the meantime is detected again right before the file is changed.
     if (before.kind === 'file' && content !== undefined && isSameState(state, before))
       await contents.store(before.sha256, content)
   }
@@ -34,7 +34,7 @@ export async function restore(
   return perform(begun, number, log, contents)
 }
 
-/** The last restore if it began and did not end. */
+/** Returns the last restore if it was interrupted. */
 export function interruptedRestore(records: readonly ChangeRecord[]): number | undefined {
   const number = records.findLastIndex(({ type }) => type === 'restore_start')
   const isComplete = records.some((record) => record.type === 'restore_end' && record.of === number)
@@ -67,7 +67,7 @@ async function perform(
   const gone = changes.filter(({ after }) => after.kind === 'absent')
   for (const change of gone.toReversed()) await attempt(change)
   const folders = new Set(gone.flatMap(({ madeFolders = [] }) => madeFolders))
-  // A file that replaces another handles it itself.
+  // A file that replaces another file creates its own folders.
   for (const { path } of changes) folders.delete(path)
   for (const folder of [...folders].toSorted().toReversed()) await removeIfEmpty(folder)
   for (const change of changes) if (change.after.kind !== 'absent') await attempt(change)
@@ -75,11 +75,11 @@ async function perform(
   return left
 }
 
-/** Returns why it could not be restored. */
+/** Restores one file. Returns why the file could not be restored. */
 async function put(change: FileChange, number: number, contents: ContentStore): Promise<string | undefined> {
   const { path, after } = change
   const { state: now } = stateInPlace(path)
-  // No draft is made for a file that stays unchanged.
+  // No temporary file is created for a file that is already in the wanted state.
   const isDone = isSameState(now, after)
   if (isDone && after.kind === 'absent') return undefined
   if (!isDone && !isExpected(now, change)) return changedSince
@@ -95,7 +95,7 @@ async function put(change: FileChange, number: number, contents: ContentStore): 
     }
   } catch (thrown) {
     if (thrown instanceof PathMovedError) return 'a folder above it is now a symbolic link'
-    // It is gone together with its folder.
+    // The file was removed together with its folder.
     if (after.kind === 'absent' && /^(?:ENOENT|ENOTDIR)$/.test(codeOf(thrown) ?? '')) return undefined
     throw errorNaming(thrown, path)
   }
@@ -104,12 +104,13 @@ async function put(change: FileChange, number: number, contents: ContentStore): 
 const changedSince = 'it was changed outside of halting since then'
 
 function isExpected(now: PathState, { before, after }: FileChange): boolean {
-  // Between a folder and its replacement the path is briefly absent: a kill may have happened then.
+  // While a folder replaces a file, or the reverse, the path is briefly absent: the process may have been killed at
+  // that time.
   const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
   return isBetween || isSameState(now, before)
 }
 
-/** Works in the folder that is held open, whatever replaces it meanwhile. */
+/** Works in the folder that is open, even if its path is replaced meanwhile. */
 async function putIn(
   folder: PinnedFolder,
   change: FileChange,
@@ -123,7 +124,7 @@ async function putIn(
   await folder.check()
   const { state: now } = stateInFolder(at)
   if (isSameState(now, after)) {
-    // A kill may have happened just before the draft was renamed into place.
+    // The process may have been killed just before the temporary file was renamed.
     if (after.kind === 'file' || after.kind === 'link') await rm(draft, { force: true }).catch(() => {})
     return undefined
   }
@@ -140,7 +141,7 @@ async function putIn(
       await symlink(after.target, draft)
       return replace(at, draft, now)
     case 'file':
-      // It became necessary after the check.
+      // The content became necessary after the check.
       if (content === undefined) return changedSince
       await writeDraft(draft, content, after.mode, at)
       await folder.check()
@@ -208,7 +209,7 @@ async function isRemovedEmpty(at: string): Promise<boolean> {
     return true
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return true
-    // It contains a file of another program, or is no longer a folder.
+    // The folder contains a file of another program, or is no longer a folder.
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(codeOf(thrown) ?? '')) return false
     throw thrown
   }

@@ -8,19 +8,19 @@ import { absent, isSameState, stateInPlace, statsAt, type PathState } from './pa
 export interface LeftFile {
   /** Path of the file. */
   readonly path: string
-  /** Why it is left as it is. */
+  /** Why the file is left unchanged. */
   readonly why: string
 }
 
 /** The changes that restore earlier file states. */
 export interface RevertPlan {
-  /** From the current to the wanted states, ordered by path. */
+  /** Changes from the current to the wanted states, ordered by path. */
   readonly changes: readonly FileChange[]
   /** Files that someone else has changed, or whose content is not stored. */
   readonly left: readonly LeftFile[]
-  /** What may have changed but is not known. */
+  /** Paths that may have changed in unknown ways. */
   readonly unknown: readonly string[]
-  /** Numbers of the records that this reverts. */
+  /** Numbers of the records that this plan reverts. */
   readonly takes: readonly number[]
 }
 
@@ -88,7 +88,9 @@ export async function redoPlan(
   return { ...found, unknown: [], takes: record?.type === 'restore_start' ? record.takes : [] }
 }
 
-/** Restores that changed something or had nothing to change. One that left every file as it is can be repeated. */
+/**
+ * Restores that changed something or had nothing to change. A restore that left every file unchanged can be repeated.
+ */
 function restoresIn(
   records: readonly ChangeRecord[],
 ): readonly { readonly record: Extract<ChangeRecord, { readonly type: 'restore_start' }>; readonly at: number }[] {
@@ -117,7 +119,7 @@ function revertedRecords(records: readonly ChangeRecord[]): ReadonlySet<number> 
  */
 interface Step extends FileChange {
   readonly isInAdvance: boolean
-  /** For a folder that was created or removed with a file in it. */
+  /** For a folder that was created or removed together with a file in it. */
   readonly isFolderStep?: boolean
 }
 
@@ -147,12 +149,12 @@ function folderStep(path: string, file: PathState): Step {
   return { path, before, after, isInAdvance: true, isFolderStep: true }
 }
 
-/** Whether this step may have produced this state. */
+/** Whether this step may have resulted in this state. */
 function mayResultIn({ before, after, isInAdvance }: Step, state: PathState): boolean {
   return isSameState(state, after) || (isInAdvance && isSameState(state, before))
 }
 
-/** The changes of a record; of a restore, without those that were left. */
+/** Returns the changes of a record; for a restore, without files that were left unchanged. */
 function changesOf(records: readonly ChangeRecord[], index: number): readonly FileChange[] {
   const record = records[index]
   switch (record?.type) {
@@ -194,7 +196,7 @@ async function compare(
   return withoutNonEmptyFolders(...withFoldersAbove(changes, left))
 }
 
-/** A file is restored only if everything above it will be a folder: what stays there may be a file now. */
+/** Restores a file only if all of its parents will be folders: a path that is left unchanged may now be a file. */
 function withFoldersAbove(
   changes: readonly FileChange[],
   left: readonly LeftFile[],
@@ -223,7 +225,7 @@ function withoutNonEmptyFolders(
 ): { readonly changes: readonly FileChange[]; readonly left: readonly LeftFile[] } {
   const remaining = new Map(changes.map((change) => [change.path, change]))
   const full: LeftFile[] = []
-  // Deepest first: what stays in a folder keeps the folders above it.
+  // Deepest first: a remaining entry also retains the folders above it.
   for (const { path, before, after } of changes.toReversed()) {
     if (before.kind !== 'folder' || after.kind === 'folder') continue
     const staying = namesIn(path).find(
@@ -237,7 +239,7 @@ function withoutNonEmptyFolders(
   return { changes: [...remaining.values()], left: all }
 }
 
-/** A folder that a change created, and that is removed with it if nothing else is in it. */
+/** Whether a change created this folder; the folder is removed with the file if nothing else is in it. */
 function isMade(path: string, changes: ReadonlyMap<string, FileChange>): boolean {
   const made = [...changes.values()].some(
     ({ after, madeFolders }) => after.kind === 'absent' && madeFolders?.includes(path) === true,

@@ -25,13 +25,13 @@ export type WhatToRestore =
     }
   | { readonly kind: 'redo' }
 
-/** A restore plan, with what it is about for users. */
+/** A restore plan, with a description for users. */
 export interface RestorePlan extends RevertPlan {
   /** What is restored. */
   readonly kind: WhatToRestore['kind']
   /** The run whose changes an undo reverts. */
   readonly run?: string
-  /** Number of the log record that it is about; absent if none. */
+  /** Number of the log record that the plan refers to; absent if none. */
   readonly of?: number
 }
 
@@ -63,14 +63,14 @@ export class SessionFiles {
   }
 
   /**
-   * Completes an interrupted undo, rewind or redo. Undefined if there was none; otherwise the files that were left
-   * unchanged.
+   * Completes an interrupted undo, rewind or redo. Returns the files that were left unchanged; undefined if nothing
+   * was interrupted.
    */
   async complete(): Promise<readonly LeftFile[] | undefined> {
     return completeRestore(await this.records(), this.#log, this.#contents)
   }
 
-  /** The rest of an interrupted restore. Undefined if there was none. */
+  /** Returns the remaining part of an interrupted restore; undefined if nothing was interrupted. */
   async cutOff(): Promise<Pick<RestorePlan, 'changes'> | undefined> {
     const records = await this.records()
     const begun = records[interruptedRestore(records) ?? -1]
@@ -82,7 +82,7 @@ export class SessionFiles {
   }
 
   /**
-   * Undefined if there is nothing to restore. Changes nothing.
+   * Computes a restore plan without changing anything; undefined if there is nothing to restore.
    * @throws ConfigurationError for an invalid request.
    */
   async plan(what: WhatToRestore): Promise<RestorePlan | undefined> {
@@ -105,8 +105,8 @@ export class SessionFiles {
 
   // Spec R-UNDO-4b.
   /**
-   * Applies a plan. Returns files that turned out to be changed and were left as they are. If no file could be
-   * restored, nothing counts as reverted, so it can be tried again.
+   * Applies a plan. Returns files that turned out to be changed and were left unchanged. If no file could be restored,
+   * nothing counts as reverted, so the restore can be repeated.
    */
   async apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
     if (plan.changes.length === 0 && plan.left.length > 0) return []

@@ -31,7 +31,10 @@ function runOf(entryId: string): string {
   return entryId.slice(0, Math.max(0, entryId.indexOf('/')))
 }
 
-/** The position of a call's request in the run; after everything if the conversation does not have it. */
+/**
+ * Returns the position of a call's request in the run; the end of the run if the conversation does not contain the
+ * request.
+ */
 function positionOfCall(transcript: Transcript, run: string, call: string): number {
   const found = transcript
     .since(0)

@@ -12,7 +12,7 @@ export interface WorktreeSnapshot {
 
 export interface DetectedChanges {
   readonly changes: readonly FileChange[]
-  /** What may have changed but was not inspected. */
+  /** Paths that may have changed but were not inspected. */
   readonly unseen: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export interface StampedState {
   readonly state: PathState
 }
 
-/** Longest time that the program blocks on this work, in milliseconds. */
+/** Maximum time in milliseconds for which this work blocks the program. */
 export const longestBusyMs = 20
 
 /** File system clocks may be coarse: a stamp this young may also belong to a later content. */
@@ -64,7 +64,7 @@ export class FileSnapshots {
     return this.#hidden.some((folder) => isInside(path, folder))
   }
 
-  /** Reads the states of these paths. States beyond the limits say so. */
+  /** Reads the states of these paths. A state beyond the limits says that its content is not stored. */
   async take(paths: Iterable<string>): Promise<ReadonlyMap<string, StampedState>> {
     const states = new Map<string, StampedState>()
     const places = new RealFolders()
@@ -78,7 +78,7 @@ export class FileSnapshots {
         continue
       }
       const size = stats.isFile() ? Number(stats.size) : 0
-      // A file that is too large takes no room.
+      // A file that is too large uses no space.
       const isSmall = size <= this.#limits.fileBytes
       if (isSmall) bytes += size
       const stamp = stampOf(stats)
@@ -104,15 +104,15 @@ export class FileSnapshots {
   }
 }
 
-/** Reported for names that Node decodes to other names: nothing is found under those. */
+/** Note about names that Node decodes to different names: no file is found under the decoded names. */
 export const nonUtf8NamesSkipped = 'files whose names are not valid UTF-8 are skipped'
 
-/** Whether nothing is found under a name because it is not the name on disk. */
+/** Whether no file is found under a name because the name differs from that on disk. */
 export function isNonUtf8Name(path: string): boolean {
   return path.includes('\uFFFD') && statsAt(path) === undefined
 }
 
-/** If a folder above is a link, its target is not what is at the path. Each folder is checked once. */
+/** Detects parent folders that are links: their target is not what is at the path. Each folder is checked once. */
 class RealFolders {
   readonly #checked = new Map<string, boolean>()
 
@@ -144,7 +144,10 @@ export async function changesAt(
   return changes
 }
 
-/** Folders that a command created for its files: those younger than the command in which nothing was known before. */
+/**
+ * Returns folders that a command created for its files: those that are younger than the command and had no known
+ * content before.
+ */
 export function createdFoldersOf(path: string, root: string, startedMs: number): readonly string[] {
   const made: string[] = []
   const parts = path

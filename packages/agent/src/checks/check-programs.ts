@@ -8,11 +8,11 @@ const always =
   () =>
     kind
 
-/** Judges by the first word that is not an option. */
+/** Determines the kind of check by the first word that is not an option. */
 function byVerb(kinds: { readonly [kind in CheckKind]?: string }, without?: CheckKind): Judge {
   const verbs = new Map(
     Object.entries(kinds).flatMap(([kind, names]) =>
-      // True: the keys are those of `kinds`.
+      // Type assertion: the keys are those of `kinds`.
       names.split(' ').map((name): readonly [string, CheckKind] => [name, kind as CheckKind]),
     ),
   )
@@ -22,12 +22,12 @@ function byVerb(kinds: { readonly [kind in CheckKind]?: string }, without?: Chec
   }
 }
 
-/** Requires one of the options. */
+/** Returns the kind only if one of the options is present. */
 function withOption(options: RegExp, kind: CheckKind, without?: CheckKind): Judge {
   return (args) => (args.some((word) => options.test(word)) ? kind : without)
 }
 
-/** Judges by task names: `make test lint`, `just check`. `without`: the kind of a call without a task. */
+/** Determines the kind by task names: `make test lint`, `just check`. `without`: the kind of a call without a task. */
 function byTask(without: CheckKind | undefined, values?: RegExp): Judge {
   return (args) => {
     const names: string[] = []
@@ -305,7 +305,7 @@ function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
 const notRun =
   /^(?:--version|--help|--list|--list-tests|--listTests|--list-files|--collect-only|--co|--dry-run|--just-print|--recon|--print-config|--showConfig|--show-config|--init|--watch|--watchAll|--ui|--no-run|--setup-plan|--fixtures|--markers|--list-suites|--show-files|--show-settings|--serve|--tasks|--show-only)(?:=|$)/
 
-/** Whether the exit code reflects the findings, and comes after the work is done. */
+/** Whether the exit code reflects the findings and is reported after the work is done. */
 function endsWell(command: Words, name: string, args: Words): boolean {
   if (/^(?:docker|podman|docker-compose)$/.test(programName(command[0] ?? '')))
     return command.some((word) => /^(?:-d|--detach)$/.test(word))
@@ -320,8 +320,8 @@ function endsWell(command: Words, name: string, args: Words): boolean {
 }
 
 /**
- * What a command checks: tests, types, style or the build; undefined if it checks nothing. `words`: '' for a word that
- * only the shell knows.
+ * Returns what a command checks: tests, types, style or the build; undefined if the command checks nothing. `words`:
+ * '' for a word that only the shell knows.
  */
 export function kindOfCheck(command: Words): CheckKind | undefined {
   const words = withoutWrappers(command)

@@ -4,13 +4,13 @@ import { withoutWrappers, programName, type Words } from './wrapped-commands.ts'
 
 /** A file that a command changes, as far as its text shows. */
 export interface CommandChange {
-  /** Path as written, relative to the folder in which the command began if that is known. */
+  /** Path as written, relative to the folder in which the command began, if that folder is known. */
   readonly path: string
   /** Number of changed lines; 1 if unknown. */
   readonly lines: number
-  /** It is deleted. */
+  /** The command deletes the file. */
   readonly isDeleted?: true
-  /** It was not there before. */
+  /** The command creates the file. */
   readonly isNew?: true
 }
 
@@ -181,7 +181,7 @@ function writtenByScript(args: Words, input: string): readonly CommandChange[] {
 const temporaryNames =
   /^(?:repro\w*|debug|scratch|tmp|temp|try|inspect|verify|check|apply|fix|update|modify|edit|test)(?:[-_][\w-]*)?(?:\.\w+)?$/i
 
-/** If it is unknown whether a file existed before a command wrote it, its name decides. */
+/** Applies the name rule if it is unknown whether a file existed before a command wrote it. */
 export function asTemporary(change: CommandChange): CommandChange {
   return change.isDeleted !== true && temporaryNames.test(change.path) ? { ...change, isNew: true } : change
 }

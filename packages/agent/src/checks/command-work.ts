@@ -8,25 +8,27 @@ import type { CheckKind } from './task-names.ts'
 
 /** The outcome of a command line, and what is known of the run so far. */
 export interface CommandOutcome {
-  /** Its exit code; null if it was killed or timed out. */
+  /** Exit code of the command; null if it was killed or timed out. */
   readonly exitCode: number | null
-  /** Its output, at least the beginning and the end. */
+  /** The command's output, at least the beginning and the end. */
   readonly output: string
-  /** Paths of files that the run had changed before: running one of them counts as a check (default: none). */
+  /**
+   * Paths of files that the run had changed before: executing one of these files counts as a check (default: none).
+   */
   readonly changedFiles?: readonly string[]
   /**
-   * Files among them that the run had created and that nothing else needs: deleting one is not a change. Default:
-   * judged by name.
+   * Files among `changedFiles` that the run had created and that nothing else needs: deleting one is not a change.
+   * Default: judged by name.
    */
   readonly madeFiles?: readonly string[]
   /**
-   * Whether a folder that the line enters by its absolute path has nothing of the run, so that a check in it proves
-   * nothing about the changes. Default: never.
+   * Whether a folder that the command line enters by absolute path has no files of the run, so that a check in it
+   * proves nothing about the changes. Default: never.
    */
   readonly isElsewhere?: (folder: string) => boolean
   /**
-   * Files that were seen to change while it ran, relative to its folder; parsed from the command when absent. They are
-   * ignored if the line only checks, formats or reads.
+   * Files that changed while the command ran, relative to its folder; parsed from the command when absent. They are
+   * ignored if the command only checks, formats or reads.
    */
   readonly seen?: readonly CommandChange[]
 }
@@ -40,8 +42,9 @@ interface FoundCheck {
 
 // Spec R-VERI-10.
 /**
- * The file work of a command line: lines that it changed, and the check that it ran, with its result. A pure function
- * of the command and its outcome; undefined for a command with neither. In doubt a check has not passed. Never throws.
+ * Returns the file work of a command line: lines that it changed, and the check that it ran, with the result. A pure
+ * function of the command and its outcome; undefined for a command with neither. In doubt, a check has not passed.
+ * Never throws.
  */
 export function commandWork(command: string, outcome: CommandOutcome): FileWork | undefined {
   const { seen } = outcome
@@ -52,7 +55,7 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
     seen === undefined ? changedBy(changes, checks, outcome) : mayChange(steps) ? countedLines(seen, outcome) : 0
   const last = checks.at(-1)
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
-  // Within one call the check counts as later than the change.
+  // Within one call, the check counts as later than the change.
   const isChangedLater =
     countedLines(changes.slice(last.at + 1).flat(), outcome) > 0 ||
     (writesSources(changes.flat(), seen ?? []) && steps.slice(last.at + 1).some(mayWriteUnnamed))
@@ -81,7 +84,7 @@ function checksIn(
   })
 }
 
-/** The folder in which a step works, which an option may set, as in `make -C web test`. */
+/** Returns the folder in which a step works; an option may set it, as in `make -C web test`. */
 function folderOf(folder: string | undefined, words: readonly string[]): string | undefined {
   const at = words.findIndex((word) => folderOption.test(word))
   const [, joined] = /^--[\w-]+=(.*)/.exec(words[at] ?? '') ?? []
@@ -95,8 +98,8 @@ const sources =
   /\.(?:[cm]?[jt]sx?|py|pyi|go|rs|c|cc|cpp|cxx|h|hpp|java|kt|kts|scala|rb|php|cs|fs|swift|m|mm|sh|bash|pl|lua|ex|exs|erl|hs|ml|clj|dart|zig|nim|jl|r|sql|vue|svelte)$/i
 
 /**
- * Whether sources changed that the text of the line does not name. Then a program in it edits files, and running it is
- * not a check.
+ * Whether sources changed that the command text does not name. In that case, a program of the command edits files, and
+ * running it is not a check.
  */
 function writesSources(named: readonly CommandChange[], seen: readonly CommandChange[]): boolean {
   return seen.some(
@@ -129,7 +132,7 @@ function mayWriteUnnamed(step: CommandStep): boolean {
   return !harmless.test(name) && mayChange([step])
 }
 
-/** Whether the line may have changed what a check covers; not if it only checks, formats or reads. */
+/** Whether the line may have changed files that a check covers. False if the line only checks, formats or reads. */
 function mayChange(steps: readonly CommandStep[]): boolean {
   return (
     steps.length === 0 ||
@@ -149,7 +152,7 @@ function mayChange(steps: readonly CommandStep[]): boolean {
 const notThere =
   /command not found|: not found|No module named ['"]?(?:pytest|tox|mypy|ruff|flake8|unittest2|nox|pylint)\b|Missing script|could not determine executable|Command "[\w:-]+" not found|Couldn't find a script|No rule to make target|ERR_PNPM_NO_SCRIPT|Unknown command|executable file not found|can't open file|Cannot find module '\/[^']*'\n/
 
-/** Whether the check was found and ran to its end. */
+/** Whether the check was found and ran to completion. */
 function hasRun({ step }: FoundCheck, { exitCode, output }: CommandOutcome): boolean {
   if (exitCode === null) return false
   if (step.status === 'line') return exitCode === 0 || ((exitCode < 126 || exitCode > 127) && !notThere.test(output))
@@ -183,7 +186,7 @@ function hasPassed(
   return passedByOutput({ step, kind }, exitCode, output, echoed)
 }
 
-/** Whether it found nothing to check, or reports by its output alone. */
+/** Whether the check found nothing to check, or reports by its output alone. */
 function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boolean {
   const [name = '', ...args] = step.words
   if (/(?:^|\/)gofmt$/.test(name ?? '') && args.some((word) => /^-\w*l/.test(word ?? ''))) return output.trim() !== ''
@@ -191,7 +194,7 @@ function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boo
   return kind !== 'run' && kind !== 'build' && verdictOf(output) === 'nothing'
 }
 
-/** The exit code that the line printed after a text: of several the first one that is not success. */
+/** Returns the exit code that the line printed after a text; of several codes, the first that is not success. */
 function printedCode(output: string, behind: string): number | undefined {
   const text = behind.trim()
   const codes = output.split(/\r?\n/).flatMap((line) => {
@@ -203,7 +206,7 @@ function printedCode(output: string, behind: string): number | undefined {
   return codes.find((code) => code !== 0) ?? codes[0]
 }
 
-/** Without an exit code, the output must say that it passed, or be all that a quiet check prints. */
+/** Without an exit code, the output must report success, or be all that a quiet check prints. */
 function passedByOutput(
   { step, kind }: Omit<FoundCheck, 'at'>,
   exitCode: number | null,
@@ -230,7 +233,7 @@ function linesWithout(output: string, lines: ReadonlySet<string>): string {
     .join('\n')
 }
 
-/** Programs that pass on what matters: the end of the output, or all of it. */
+/** Whether a program passes on the relevant output: the end of the output, or all of it. */
 function passesOutputOn([first = '', ...args]: readonly string[], output: string): boolean {
   const name = first.slice(first.lastIndexOf('/') + 1)
   if (name === 'cat' || name === 'tee' || name === 'ts') return true
@@ -240,7 +243,7 @@ function passesOutputOn([first = '', ...args]: readonly string[], output: string
   return name === 'head' && output.trimEnd().split('\n').length < lines
 }
 
-/** A search for failures, which prints nothing if there are none. */
+/** Whether the program searches for failures and prints nothing if there are none. */
 function findsFailures([first = '', ...args]: readonly string[]): boolean {
   const isSearch = /(?:^|\/)(?:[ef]?grep|rg)$/.test(first)
   return isSearch && !args.some((word) => /^-\w*[cvql]/.test(word)) && args.some((word) => /err|fail|warn/i.test(word))
@@ -258,7 +261,7 @@ function shownCheck({ step: { source, folder = '' } }: FoundCheck): string {
  */
 type OutputVerdict = 'passed' | 'failed' | 'nothing' | 'unknown'
 
-/** Of longer outputs only both ends are read. */
+/** Only both ends of longer outputs are read. */
 const longestEnd = 100_000
 const longestLine = 2000
 

@@ -83,7 +83,7 @@ const justfiles = ['justfile', 'Justfile', '.justfile'] as const
 const miseFiles = ['mise.toml', '.mise.toml'] as const
 const taskfiles = ['Taskfile.yml', 'Taskfile.yaml', 'taskfile.yml'] as const
 
-/** Targets of make, recipes of just, and tasks of mise, Task, Deno and Composer. */
+/** The targets of make, recipes of just, and tasks of mise, Task, Deno and Composer. */
 export async function checksOfTaskFiles(folder: ProjectFolder, names: Names): Promise<readonly DeclaredCheck[]> {
   const read = async (list: readonly string[]): Promise<string> => {
     const name = list.find((one) => names.has(one))
@@ -140,7 +140,7 @@ function miseTasks(text: string): readonly string[] {
   return names
 }
 
-/** pytest, tox, nox, unittest, ruff and mypy, by their settings. */
+/** The checks of pytest, tox, nox, unittest, ruff and mypy, according to their settings. */
 export async function checksOfPython(folder: ProjectFolder, names: Names): Promise<readonly DeclaredCheck[]> {
   const isPython = [...names].some((name) =>
     /\.py$|^(?:pyproject\.toml|setup\.cfg|tox\.ini|pytest\.ini|requirements.*\.txt)$/.test(name),
@@ -203,7 +203,7 @@ const fixed: readonly (readonly [file: RegExp, kind: DeclaredCheck['kind'], comm
   [/^run_?tests?\.sh$/, 'tests', 'bash run_tests.sh'],
 ]
 
-/** Checks by the existence of files: Rust, Go, Java, .NET, Ruby and others, and test scripts. */
+/** The checks that follow from the existence of files: Rust, Go, Java, .NET, Ruby and others, and test scripts. */
 export async function checksOfFixedFiles(folder: ProjectFolder, names: Names): Promise<readonly DeclaredCheck[]> {
   const found: DeclaredCheck[] = []
   for (const [file, kind, command, unless] of fixed) {

@@ -21,7 +21,7 @@ export function isChecked(path: string): boolean {
   return inputTexts.test(path) || ![documents, documentNames, lockFiles].some((pattern) => pattern.test(path))
 }
 
-/** The path of a command relative to the start of its line; undefined if only the shell knows the folder. */
+/** Returns the path of a command relative to the start of its line; undefined if only the shell knows the folder. */
 export function pathFrom(folder: string | undefined, path: string): string | undefined {
   if (path.startsWith('/')) return posix.normalize(path)
   if (folder === undefined) return undefined

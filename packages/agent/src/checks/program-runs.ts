@@ -22,7 +22,7 @@ const runners: { readonly [name: string]: { readonly verb: string; readonly sour
 const compiled = /\.(?:c|cc|cpp|cxx|rs|go|zig|f90|asm|s|S|hs|d|nim|ml)$/
 
 // Spec R-VERI-10.
-/** Whether the line runs a program that the run had changed, or an inline script that loads one. */
+/** Whether the line runs a program that the run had changed, or an inline script that loads such a program. */
 export function runsChanged(step: CommandStep, changedFiles: readonly string[]): boolean {
   if (changedFiles.length === 0) return false
   const rawWords = step.words.map((word) => word ?? '')
@@ -59,7 +59,7 @@ function modulePaths(name: string): Words {
   return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`, `src/${path}.py`, `src/${path}/__main__.py`]
 }
 
-/** Scripts whose names say that they change other files: running them proves nothing about their own result. */
+/** Scripts whose names say that they change other files: running such a script proves nothing about its own result. */
 const changesOthers =
   /^(?:apply|patch|fix|edit|update|modify|rewrite|replace|refactor|migrate|insert|add|remove|delete|convert|transform|rename|revert|cleanup|clean|format|install|setup|deploy)(?:[-_.]|$)/i
 
@@ -77,7 +77,7 @@ function interpreted(
   const script = args[at]
   if (script === undefined || script === '-') return input !== '' && loadsChanged(input, changedFiles)
   if (changesOthers.test(programName(script))) return false
-  // An option may have its value in the next word: `node --import x.js src/main.js`.
+  // An option's value may be the next word: `node --import x.js src/main.js`.
   return args.slice(at, at + 3).some((word) => /[./]/.test(word) && isChanged(word)) || isChanged(script)
 }
 

@@ -13,10 +13,10 @@ const order = ['tests', 'all', 'types', 'lint', 'build'] as const
 
 // Spec R-VERI-12.
 /**
- * The checks that project files declare, such as `npm test` and `make lint`, best first: tests, then types, linters
- * and builds. Reads a few small files, follows no link out of the folder, and runs nothing. Commands consist of words
- * known to this library and of plain names. If the folder itself declares none, returns those of its subfolders, with
- * `cd`. Empty if none are found; never rejects.
+ * Returns the checks that project files declare, such as `npm test` and `make lint`, best first: tests, then types,
+ * linters and builds. Reads a few small files, follows no link out of the folder, and runs nothing. Commands consist
+ * of words known to this library and of plain names. If the folder itself declares none, returns those of its
+ * subfolders, with `cd`. Empty if none are found; never rejects.
  */
 export async function projectChecks(folder: string): Promise<readonly string[]> {
   try {

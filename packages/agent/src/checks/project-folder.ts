@@ -6,7 +6,7 @@ import { boundedText, firstEntries, isInside } from '@halting/policy/files'
 const maxBytes = 256 * 1024
 const maxEntries = 2000
 
-/** A project folder whose small files are read, without following links out of the project. */
+/** A project folder. Reads its small files without following links out of the project. */
 export class ProjectFolder {
   readonly #path: string
   readonly #project: string
@@ -16,7 +16,7 @@ export class ProjectFolder {
     this.#project = realPath(project)
   }
 
-  /** Its first names; empty if it cannot be read. */
+  /** Returns the first names in the folder; empty if the folder cannot be read. */
   names(): readonly string[] {
     try {
       return firstEntries(this.#path, maxEntries).entries.map(({ name }) => name)
@@ -25,7 +25,7 @@ export class ProjectFolder {
     }
   }
 
-  /** The text of a file, cut if large; '' if it is missing, not text, or outside the project. */
+  /** Returns the text of a file, truncated if large; '' if the file is missing, not text, or outside the project. */
   async text(name: string): Promise<string> {
     const path = this.#inside(name)
     if (path === undefined) return ''

@@ -10,7 +10,7 @@ import { isChecked, stemOf } from './file-places.ts'
 /** How a command ended. */
 interface EndedCommand {
   readonly command: string
-  /** Null if it has no exit code. */
+  /** Null if the command has no exit code. */
   readonly exitCode: number | null
   readonly output: string
   /** The detected changes; undefined if nothing was inspected. */
@@ -23,17 +23,20 @@ interface EndedCommand {
 type Work = Pick<ToolOutput, 'fileWork'>
 
 const maxFiles = 2000
-/** Other files refer to these by their folder, or load them implicitly. */
+/** Files that other files reference by their folder name or load implicitly. */
 const namedByFolder = /^(?:index|__init__|__main__|main|mod|lib|conftest)$/
 const maxFilesRead = 200
 const maxBytesRead = 256 * 1024
 
-/** What the tool calls of a session in this process did to its files: running a changed file counts as a check. */
+/**
+ * Tracks how the tool calls of a session in this process changed its files: executing a changed file counts as a
+ * check.
+ */
 export class SessionWork {
   readonly #folder: string
   readonly #real: string
   readonly #files = new Set<string>()
-  /** Files that did not exist before. */
+  /** Files that the run created. */
   readonly #made = new Set<string>()
   #changes = 0
 
@@ -62,7 +65,7 @@ export class SessionWork {
 
   /**
    * Records the start of a background command. Returns the changes in its text, and a function that reports its end. A
-   * check proves nothing about changes made after it began.
+   * check proves nothing about changes made after the check began.
    */
   async backgroundStarted(
     command: string,
@@ -81,8 +84,8 @@ export class SessionWork {
   }
 
   /**
-   * Files of the run whose deletion is not a change: those that it created, unless another changed file refers to
-   * them.
+   * Returns the files whose deletion is not a change: those that the run created, unless another changed file refers
+   * to them.
    */
   async #disposable(files: readonly CommandChange[]): Promise<Required<DisposableFiles>> {
     const changedFiles = [...this.#files]
@@ -98,7 +101,7 @@ export class SessionWork {
     }
   }
 
-  /** Whether a folder is outside the session's folder, does not contain it, and has no changed files. */
+  /** Whether a folder is outside the session's folder, is not a parent of it, and has no changed files. */
   #isElsewhere(folder: string): boolean {
     const real = realPath(folder)
     const isNear = [this.#folder, this.#real].some((own) => isInside(real, own) || isInside(own, real))
@@ -110,7 +113,7 @@ export class SessionWork {
     const changes = files.map((file) => ({ ...file, path: this.#displayPath(file.path) }))
     for (const { path, isNew } of changes) {
       if (this.#files.size >= maxFiles) break
-      // A deleted project file that is created again does not count as created by the run.
+      // A project file that is deleted and created again does not count as created by the run.
       if (isNew === true && !this.#files.has(path)) this.#made.add(path)
       this.#files.add(path)
     }

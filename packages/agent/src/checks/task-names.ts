@@ -23,7 +23,7 @@ const parts: readonly (readonly [CheckKind, RegExp])[] = [
   ['build', /^(?:build|builds|compile|bundle|assemble|all|buildall|rebuild|package)$/],
 ]
 
-/** Words in a name that make it something else: it watches, changes files, or publishes. */
+/** Words in a task name that exclude it as a check: the task watches, changes files, or publishes. */
 const others =
   /^(?:watch|watcher|serve|server|dev|start|fix|format|fmt|clean|install|setup|deps|deploy|release|publish|push|upload|open|ui|debug|update|upgrade|clear|init|generate|gen|docs?|storybook|list|help)$/
 
@@ -43,7 +43,7 @@ export function kindOfTask(name: string): CheckKind | undefined {
 
 const maxWords = 5
 
-/** Names that are safe to show to a model in a command: not sentences. */
+/** Whether a name is safe to show to a model in a command: not a sentence. */
 export function isPlainName(name: string): boolean {
   return name.length <= 40 && /^[A-Za-z][\w:.-]*$/.test(name) && name.split(/[^A-Za-z0-9]+/).length <= maxWords
 }

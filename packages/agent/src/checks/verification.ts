@@ -2,12 +2,12 @@ import type { AnyTool, Verification } from '@halting/core'
 import type { Workspace } from '../tools/workspace.ts'
 
 /**
- * What happens when an answer follows a change without a passing check: the model is asked once, only the result says
- * so, or nothing.
+ * What happens when an answer follows a change without a passing check: the model is asked once, only the result
+ * reports it, or nothing happens.
  */
 export type VerificationMode = Verification['mode'] | 'off'
 
-/** What the verification of a session needs: the model's tools and their folder. */
+/** What verification needs from a session: the model's tools and their folder. */
 interface Checkable {
   readonly workspace: Pick<Workspace, 'cwd'>
   readonly tools: readonly AnyTool[]

@@ -1,4 +1,4 @@
-/** The words of a command; '' for one that only the shell knows. */
+/** The words of a command; '' for a word that only the shell knows. */
 export type Words = readonly string[]
 
 /** The name of a program without folder and Windows extension. */
@@ -6,7 +6,7 @@ export function programName(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1).replace(/\.(?:exe|cmd)$/, '')
 }
 
-/** Runners: how many words to remove, and which of their options take a value. */
+/** A runner: how many words to remove, and which of its options take a value. */
 interface Runner {
   /** Words after the name that belong to it, such as `run` of `poetry run`. */
   readonly verbs?: readonly string[]
@@ -66,7 +66,10 @@ const runners: { readonly [name: string]: readonly Runner[] } = {
 
 const maxRunners = 6
 
-/** The command inside programs that only run it, such as `npx`, `poetry run` and `env A=b`. `python -m x` becomes x. */
+/**
+ * Returns the command inside programs that only run it, such as `npx`, `poetry run` and `env A=b`. `python -m x`
+ * becomes x.
+ */
 export function withoutWrappers(words: Words, left: number = maxRunners): Words {
   const [first = '', ...args] = words
   const name = programName(first)

@@ -14,7 +14,7 @@ import type { SessionWorkspace } from './open-workspace.ts'
 import { type ActiveRuns, SessionAgent } from './session-agent.ts'
 import { disposedMessage, type OpenSessionFile, type SessionOnDisk } from './session-on-disk.ts'
 
-/** What all builders of one session share. */
+/** The state that all builders of one session share. */
 export interface OpenedSession extends SessionWorkspace {
   readonly sessionId: string
   /** Undefined if the session is not stored. */
@@ -22,9 +22,9 @@ export interface OpenedSession extends SessionWorkspace {
   /** Removes files that tools wrote for a session that is not stored. */
   readonly removeFiles: (() => Promise<void>) | undefined
   readonly shell: ShellHooks | undefined
-  /** What its runs have used, for hooks; undefined if there are none. */
+  /** Usage of the session's runs, for hooks; undefined if there are no hooks. */
   readonly totals: SessionTotals | undefined
-  /** Ends the current run of the engine, on behalf of a hook. */
+  /** Ends the current run of the engine on behalf of a hook. */
   readonly interruption: { now?: () => void }
   readonly servers: SessionServers | undefined
   readonly init: NonNullable<QueryOptions['init']>
@@ -33,17 +33,18 @@ export interface OpenedSession extends SessionWorkspace {
   /** What happens to commands that are still running when a run would end. */
   readonly atEnd: NonNullable<BackgroundOptions['atEnd']>
   readonly version: string
-  /** There is one engine per session, and nothing runs after `dispose`. */
+  /** At most one engine exists per session, and nothing runs after `dispose`. */
   state: 'open' | 'taken' | 'disposed'
   /**
-   * Whether the program sets the goals of its runs. Goals of settings do not replace those on record for an open run.
+   * Whether the program sets the goals of its runs. Goals of settings do not replace the recorded goals of an open
+   * run.
    */
   readonly hasChosenGoals: boolean
   /** Aborted by `dispose`, which ends all runs. */
   readonly over: AbortController
-  /** Running runs of agents; the engine's run is tracked with the session on disk. */
+  /** Active runs of agents; the engine's run is tracked by the session on disk. */
   readonly runs: ActiveRuns
-  /** What `dispose` waits for, also when it is called again. */
+  /** The promise of `dispose`, which later calls return too. */
   ended: Promise<void> | undefined
   /** Stages after runs that are still running. */
   readonly after: Set<Promise<unknown>>
@@ -70,7 +71,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return this.#session.sessionId
   }
 
-  /** Notes for the user about the session as it was opened: what is ignored and what is missing. */
+  /** Notes for the user about opening the session: what is ignored and what is missing. */
   get notes(): readonly string[] {
     return this.#session.notes
   }
@@ -84,10 +85,13 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return new CodingAgentBuilder<Output>(this.configuredBy(capability), this.#session)
   }
 
-  /** An agent with the current tools. Its caller stores its states; they are not part of the session on disk. */
+  /**
+   * Returns an agent with the current tools. The caller stores the agent's states; they are not part of the session on
+   * disk.
+   */
   override build(): Agent {
     this.#check()
-    // Validates the options; this agent has the same ones.
+    // Validates the options; this agent uses the same options.
     super.build()
     return new SessionAgent(this.loopOptions(), this.#session.runs)
   }
@@ -111,8 +115,8 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   /**
-   * The session object in place of its engine (docs/guide/embedding.md). With `onAsk: 'wait'` and without
-   * `canUseTool`, questions are answered by `Session.answer`. Its `close` is the `dispose` of the builder.
+   * Returns the session object instead of its engine (docs/guide/embedding.md). With `onAsk: 'wait'` and without
+   * `canUseTool`, `Session.answer` answers questions. `close` of the session is `dispose` of the builder.
    * @throws as `engine` does.
    */
   async session(options: EngineOptions = {}): Promise<Session> {
@@ -146,7 +150,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     try {
       const stored = await session.onDisk?.open(session.version)
       session.totals?.begin(stored)
-      // Otherwise nobody would close it.
+      // The builder may have been disposed meanwhile; then nobody would close the session.
       this.#check()
       return make(stored)
     } catch (thrown) {
@@ -166,9 +170,9 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       ...rest,
       ...(keepsGoals && { until: [] }),
       ...options,
-      // A hook that ends a run interrupts that run, and not later ones.
+      // A hook that ends a run interrupts only that run.
       signal: signal === undefined ? over.signal : anySignal([signal, over.signal]),
-      // Answers have the type of the schema, which was given together with this type parameter.
+      // Answers have the type of the schema, which was passed together with this type parameter.
       ...(output !== undefined && { output: output as OutputSchema<Output> }),
       ...servers?.options,
       sessionId,
@@ -202,7 +206,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   /**
-   * Ends all runs and everything that the session started. Resolves when everything is gone and the session is on
+   * Ends all runs and everything that the session started. Resolves when all of it has ended and the session is on
    * disk.
    */
   dispose(): Promise<void> {
@@ -228,7 +232,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     }
   }
 
-  /** For `await using`. */
+  /** Disposes the session, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose()
   }
@@ -243,7 +247,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return backgroundOf(workspace, { atEnd, ...(session !== undefined && { session }) })
   }
 
-  /** Adds the usage of agent runs for hooks that are not about one run. */
+  /** Adds the usage of agent runs, for hooks that do not belong to one run. */
   #withTotals(options: RunOptions): RunOptions {
     const { totals } = this.#session
     if (totals === undefined) return options

@@ -6,7 +6,7 @@ import { permissionModes } from '@halting/policy'
 import { toolProfiles } from '@halting/policy/settings'
 import type { CodingAgentOptions } from './options.ts'
 
-/** Returns what a value must be; undefined if it is valid. */
+/** Returns a description of the valid value; undefined if the value is valid. */
 type Check = (value: unknown) => string | undefined
 
 const is =
@@ -28,8 +28,8 @@ const oneOf = (names: readonly string[]): Check =>
 const sources: readonly string[] = ['user', 'project', 'local']
 
 /**
- * The options of `codingAgent` that are not options of the loop, which checks its own. A text in place of a list would
- * be a list of letters.
+ * Checks for the options of `codingAgent` that are not options of the loop; the loop checks its own. Without a check,
+ * a text in place of a list would be treated as a list of letters.
  */
 const checks: { readonly [name: string]: Check } = {
   model: is('a model or the name of one', (value) => typeof value === 'string' || isJsonObject(value)),
@@ -95,7 +95,7 @@ const replacedOptions: { readonly [name: string]: string } = {
 }
 
 /**
- * Plain JavaScript may pass anything. Returns the folder.
+ * Validates options, since plain JavaScript may pass anything. Returns the folder.
  * @throws ConfigurationError for invalid options.
  */
 export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additionalDirectories'>): string {
@@ -136,7 +136,7 @@ function isFolder(path: unknown): boolean {
   try {
     return typeof path === 'string' && statSync(path).isDirectory()
   } catch {
-    // It is missing, not accessible, or not a path.
+    // The folder is missing, not accessible, or not a path.
     return false
   }
 }

@@ -79,7 +79,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     await opened.undo()
     throw thrown
   } finally {
-    // Also after a failure to open: the notes so far may explain it.
+    // Also after a failure to open: the notes so far may explain the failure.
     for (const note of notes) onNote(note)
   }
 }
@@ -220,7 +220,7 @@ class Opening<Schema extends AnswerSchema> {
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
   }
 
-  /** Limits of the options, with those of the settings as defaults. */
+  /** Returns the limits of the options, with those of the settings as defaults. */
   #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
     const { run } = this.#opening
     const { limitCeilings } = this.#input.options
@@ -234,7 +234,7 @@ class Opening<Schema extends AnswerSchema> {
     }
   }
 
-  /** What differs from the terminal program: the source of model, tools and servers, and who is asked. */
+  /** Differences from the terminal program: the source of model, tools and servers, and who answers questions. */
   #frontend(): SessionFrontend {
     const { options } = this.#input
     const { tools = [], codingTools, canUseTool, onAsk, elicit } = options
@@ -243,7 +243,7 @@ class Opening<Schema extends AnswerSchema> {
       server: completeServer(server),
     }))
     return {
-      // Who answers is set with `toolset`: permissions that a user grants are not stored in settings.
+      // `toolset` determines who answers: permissions that a user grants are not stored in settings.
       answersQuestions: false,
       chooseSession: async () => this.#chosen(),
       openModels: async () => this.#models(),
@@ -317,7 +317,7 @@ class Opening<Schema extends AnswerSchema> {
         sessionId: named.sessionId,
         transcriptPath: new SessionOnDisk(places, named).path,
         cwd: places.cwd,
-        // Without keys, like the environment of commands.
+        // The environment excludes API keys, like the environment of commands.
         env: workspace.env,
         sandbox: () => workspace.sandbox,
         model: model.id,
@@ -332,7 +332,7 @@ class Opening<Schema extends AnswerSchema> {
     return hooks && { ...hooks, totals }
   }
 
-  /** Notices are collected while the session is opened; later ones are passed on as they arrive. */
+  /** Collects notices while the session is opened; passes on later notices as they arrive. */
   #note(note: string): void {
     const { notes, options } = this.#input
     if (this.#isOpen) options.onNote?.(note)
@@ -340,7 +340,7 @@ class Opening<Schema extends AnswerSchema> {
   }
 }
 
-/** The options as session choices. Values that a program passes as objects are in the frontend. */
+/** Converts the options to session choices. Values that a program passes as objects are in the frontend. */
 function choicesOf<Schema extends AnswerSchema>(
   options: CodingAgentOptions<Schema>,
   { settings }: LoadedSettings,
@@ -374,9 +374,9 @@ function choicesOf<Schema extends AnswerSchema>(
 }
 
 async function outputOf(schema: AnswerSchema | undefined): Promise<OutputSchema | undefined> {
-  // `outputSchema` checks whether it is a schema.
+  // `outputSchema` checks whether the value is a schema.
   if (schema === undefined) return undefined
-  // A schema without a JSON Schema is rejected, with advice on what to pass instead.
+  // A schema without a JSON Schema is rejected with advice on what to pass instead.
   if ('~standard' in schema) return (outputSchema as (given: unknown) => OutputSchema)(schema)
   if (typeof schema['check'] === 'function') return schema as OutputSchema
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')
@@ -425,7 +425,7 @@ async function pricesOf(settings: Settings): Promise<Prices> {
   return createPrices(priceOverridesOf(settings))
 }
 
-/** The options of the loop. The other options have been applied before. */
+/** Returns the options of the loop. The other options were applied earlier. */
 function optionsOfTheLoop<Schema extends AnswerSchema>(
   options: CodingAgentOptions<Schema>,
   tools: AgentConfiguration['tools'] = [],

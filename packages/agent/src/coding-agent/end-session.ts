@@ -1,13 +1,13 @@
 import type { Workspace } from '../tools/workspace.ts'
 
-/** What a session has open. */
+/** The open resources of a session. */
 export interface EndSessionOptions {
   /** The workspace whose commands are ended. */
   readonly workspace: Workspace
   /** The MCP servers. */
   readonly servers:
     | {
-        /** Disconnects them. */
+        /** Disconnects the servers. */
         end(): Promise<void>
       }
     | undefined
@@ -29,7 +29,7 @@ export interface EndSessionOptions {
 export async function endSession({ workspace, servers, hooks, onStopped }: EndSessionOptions): Promise<void> {
   try {
     await workspace.letGo()
-    // The run failed, so its final steps did not happen.
+    // The run failed, so its final steps did not execute.
     const unnamed = await workspace.unnamed()
     if (unnamed.length > 0) onStopped(unnamed)
     await Promise.all([workspace.processes.dispose(), servers?.end()])

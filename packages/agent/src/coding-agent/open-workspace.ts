@@ -38,7 +38,7 @@ export interface OpenWorkspaceOptions {
   /** Replaces the mode of the settings. */
   readonly mode?: PermissionMode | undefined
   // Spec R-RULE-1e.
-  /** Whether `bypassPermissions` may be set later, even if neither this nor the settings start with it. */
+  /** Whether `bypassPermissions` may be set later, even if neither `mode` nor the settings start with it. */
   readonly mayBypass?: boolean | undefined
   /** Rules that precede those of the settings. */
   readonly allow?: readonly RuleText[]
@@ -49,13 +49,14 @@ export interface OpenWorkspaceOptions {
   /** Stores files before they are changed. */
   readonly checkpoints?: FileCheckpoints | undefined
   /**
-   * Stores what the user allows from now on, such as `settingsWriter`. Without it, permissions last for the session.
+   * Stores what the user allows during the session, such as `settingsWriter`. Without this function, permissions last
+   * for the session.
    */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
   // Spec R-EFRONT-1.
   /**
    * In mode `acceptEdits`, commands that no rule covers run confined to the workspace, unless a settings file decides.
-   * Default: they ask.
+   * Default: such commands require permission.
    */
   readonly confinesEdits?: boolean | undefined
   /** Where suggested rules are stored, such as the result of `suggestionDestination`. */
@@ -64,7 +65,7 @@ export interface OpenWorkspaceOptions {
 
 /** The workspace of a session and its permission rules. */
 export interface SessionWorkspace {
-  /** What the tools work on. */
+  /** The workspace on which the tools operate. */
   readonly workspace: Workspace
   /** The permission rules. */
   readonly permissions: RulePermissions
@@ -129,7 +130,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     hasFixedAllow: settings.allowManagedPermissionRulesOnly === true,
     deny: [...(options.deny ?? []), ...(rules?.deny ?? [])],
     ask: rules?.ask ?? [],
-    // The sandbox is set after the settings were read.
+    // The sandbox is created after the settings are read.
     sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
     wall,
     trial: { run: (call, signal) => tryIn(workspace, call, signal) },
@@ -150,14 +151,14 @@ async function tryIn(workspace: Workspace, call: TrialCall, signal: AbortSignal)
   return workspace.trials.run(call, signal)
 }
 
-/** The tool that the setting names, in the form of rules. */
+/** Returns the tool that the setting names, in rule syntax. */
 function searchToolOf(setting: Settings['webSearch']): string | undefined {
   if (typeof setting !== 'object') return undefined
   const { server, tool } = searchServerNames(setting.mcp)
   return mcpToolName(server, tool)
 }
 
-/** The settings are validated: lists contain texts. */
+/** The settings are validated: their lists contain only texts. */
 function deniedDomainsOf(sandbox: Settings['sandbox'] = []): readonly string[] {
   return sandbox.flatMap(({ network }) => {
     const denied = isJsonObject(network) ? network['deniedDomains'] : undefined

@@ -18,7 +18,7 @@ import type { BackgroundOptions } from '../tools/background.ts'
 import type { Environment } from '../tools/limits.ts'
 
 /**
- * The form of answers: a schema of zod, valibot, arktype or another Standard Schema, a JSON Schema, or an
+ * The schema of answers: from zod, valibot, arktype or another Standard Schema library, a JSON Schema, or an
  * `OutputSchema`.
  */
 export type AnswerSchema = StandardSchema | OutputSchema | JsonObject
@@ -32,7 +32,7 @@ export type AnswerOf<Schema extends AnswerSchema> = Schema extends StandardSchem
       ? FromJsonSchema<Schema>
       : unknown
 
-/** Completion for editors. Any text is accepted: names are checked when the session is opened. */
+/** Tool names, for completion in editors. Any text is accepted: names are checked when the session is opened. */
 type CodingToolName =
   | 'Read'
   | 'Write'
@@ -59,7 +59,7 @@ type CodingToolName =
   | 'Skill'
   | (string & Record<never, never>)
 
-/** A server as in `.mcp.json`, or one in this process. Optional fields may be omitted. */
+/** A server as in `.mcp.json`, or a server in this process. Optional fields may be omitted. */
 export type GivenServer =
   | (Pick<StdioServer, 'command'> & Partial<StdioServer>)
   | (Pick<HttpServer, 'url'> & Partial<HttpServer>)
@@ -82,7 +82,7 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
    * settings.
    */
   readonly model?: Model | string
-  /** Tools in addition to the built-in ones. One with the same name replaces the built-in tool. */
+  /** Tools in addition to the built-in ones. A tool with the name of a built-in tool replaces it. */
   readonly tools?: readonly AnyTool[]
   /** Names of the built-in tools to offer (default: all). */
   readonly codingTools?: readonly CodingToolName[]
@@ -99,15 +99,15 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   readonly outputSchema?: Schema
 
   /**
-   * Which settings and instructions apply (default: all). Those of an administrator always apply. Naming `project`
+   * Which settings and instructions apply (default: all). An administrator's settings always apply. Naming `project`
    * trusts the folder for this session.
    */
   readonly settingSources?: readonly SettingSource[]
   /** Settings that precede those of files, in the form of a settings file. */
   readonly settings?: JsonObject
   /**
-   * Whether the folder is trusted for this session, overriding everything else. Default: decided by the environment,
-   * `settingSources` and the records of `halting trust`.
+   * Whether the folder is trusted for this session, overriding everything else. Default: the environment,
+   * `settingSources` and the records of `halting trust` decide.
    */
   readonly trust?: boolean
   /** The permission mode (default: that of the settings). */
@@ -119,8 +119,8 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   /** Further folders in which the agent may work. */
   readonly additionalDirectories?: readonly string[]
   /**
-   * What must hold before a run is done: commands that exit with 0, and goals such as those of `commandGoal`. Default:
-   * those of the settings.
+   * Conditions that must hold before a run is done: commands that exit with 0, and goals such as those of
+   * `commandGoal`. Default: those of the settings.
    */
   readonly until?: readonly (string | Goal)[]
   /**
@@ -145,9 +145,9 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   /** Subagents by name, which precede those of files; the same form as `--agents`. */
   readonly agents?: {
     readonly [name: string]: {
-      /** What it is for. The model chooses by this description. */
+      /** Purpose of the agent. The model selects an agent by this description. */
       readonly description: string
-      /** Its system prompt. */
+      /** System prompt of the agent. */
       readonly prompt: string
     } & JsonObject
   }

@@ -1,11 +1,11 @@
 import type { AgentState, RunOptions } from '@halting/core'
 import { Agent, type ExecuteOptions } from '@halting/core/compat'
 
-/** Counts the running runs of a session, so that its end can wait for them. */
+/** Counts the active runs of a session, so that ending the session can wait for them. */
 export class ActiveRuns {
   readonly #runs = new Set<Promise<void>>()
 
-  /** Returns a function to call when the run is over; calling it again has no effect. */
+  /** Registers a run. Returns a function to call when the run is over; further calls have no effect. */
   begin(): () => void {
     let end = (): void => undefined
     const ended = new Promise<void>((resolve) => (end = resolve))
@@ -16,13 +16,13 @@ export class ActiveRuns {
     }
   }
 
-  /** Resolves when all runs have ended that are running now. */
+  /** Resolves when all runs that are active now have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#runs)
   }
 }
 
-/** An agent of a session, whose end waits for its runs. */
+/** An agent of a session. Ending the session waits for the agent's runs. */
 export class SessionAgent extends Agent {
   readonly #options: RunOptions
   readonly #runs: ActiveRuns
@@ -66,7 +66,7 @@ export class SessionAgent extends Agent {
     })
   }
 
-  /** The run itself reports its end: its consumer may stop reading early. */
+  /** The run itself reports its end, because its consumer may stop reading early. */
   #agentFor(end: () => void): Agent {
     const options = this.#options
     return new Agent({

@@ -53,7 +53,7 @@ export function prepareUnstoredFolder(place: SessionPlace): () => Promise<void> 
   if (existsSync(folder)) return () => Promise.resolve()
   return async () => {
     await rm(folder, { recursive: true, force: true })
-    // The folder of the project, if it is empty.
+    // The folder of the project, if that folder is empty.
     await rmdir(dirname(folder)).catch(() => undefined)
   }
 }
@@ -65,8 +65,9 @@ export const disposedMessage = 'This session was disposed of. Open another one w
 export type OpenSessionFile = SessionFile
 
 /**
- * A stored session, open from when an engine takes it until all its runs are on disk. J1: one engine writes it. J2: it
- * is closed when no run is running. J3: a new session in which no run began leaves no file.
+ * A stored session. It is open from when an engine acquires it until all runs of that engine are on disk. J1: only one
+ * engine writes the session. J2: the session is closed when no run is active. J3: a new session in which no run began
+ * leaves no file.
  */
 export class SessionOnDisk {
   readonly #place: SessionPlace
@@ -99,7 +100,7 @@ export class SessionOnDisk {
     return {
       sessionId,
       path: journal.path,
-      // A rewind changes them.
+      // A rewind changes the ended runs.
       get ended() {
         return journal.ended
       },

@@ -11,7 +11,7 @@ import { systemPrompt } from './system-prompt.ts'
 
 /** The parts of a session. */
 export interface SessionParts extends SessionWorkspace {
-  /** The tools, without the one that starts subagents. */
+  /** The tools, without the tool that starts subagents. */
   readonly tools: readonly AnyTool[]
   /** Starts subagents; undefined if there are none. */
   readonly agentTool: AnyTool | undefined

@@ -3,7 +3,7 @@ import type { Environment } from '../tools/limits.ts'
 import { noticeText } from './notice-text.ts'
 import type { CodingAgentOptions } from './options.ts'
 
-/** Variables that locate settings and trust records, which are read before. */
+/** Variables that locate settings and trust records. They are read before the settings are loaded. */
 export const bootstrapVariables: ReadonlySet<string> = new Set([
   'HOME',
   'HALTING_CONFIG_DIR',
@@ -12,7 +12,10 @@ export const bootstrapVariables: ReadonlySet<string> = new Set([
   'HALTING_SESSION_STORE',
 ])
 
-/** What makes the folder trusted for this session. Undefined: the records decide. False: it is not trusted. */
+/**
+ * Returns the reason why the folder is trusted for this session. Undefined: the stored decisions apply. False: the
+ * folder is not trusted.
+ */
 export function trustedBy(
   { trust, settingSources }: Pick<CodingAgentOptions, 'trust' | 'settingSources'>,
   env: Environment,
@@ -30,8 +33,8 @@ export function untrustedNotes({ trust, ignored }: LoadedSettings): readonly str
 }
 
 /**
- * Removes the session store of the settings: it belongs to the program, and a library must not write to a user's
- * database unasked.
+ * Removes the session store from the settings: only the program may select it, and a library must not write to a
+ * user's database unasked.
  */
 export function withoutStore(
   { persistSession }: Pick<CodingAgentOptions, 'persistSession'>,
@@ -41,7 +44,7 @@ export function withoutStore(
   return ['sessionStore in the settings applies to the program only. codingAgent stores this session in a file.']
 }
 
-/** The environment with the variables of the settings. Does not change the environment of this process. */
+/** Returns the environment with the variables of the settings. Does not change the environment of this process. */
 export function environmentWith({ env = {} }: Settings, outer: Environment, notes: string[]): Environment {
   const late = Object.keys(env).filter((name) => bootstrapVariables.has(name))
   if (late.length > 0)

@@ -1,7 +1,7 @@
 import { platform, release } from 'node:os'
 import type { Workspace } from '../tools/workspace.ts'
 
-/** Where a session works. */
+/** The working environment of a session. */
 export interface Place {
   readonly cwd: string
   readonly directories: readonly string[]

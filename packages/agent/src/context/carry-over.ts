@@ -22,7 +22,7 @@ const charactersPerToken = 3
 // Spec R-CARRY-1.
 /**
  * The coding agent's pinned context: after a compaction, shows the task list and the current contents of the files
- * last read or written. Only files that the permissions let Read without asking.
+ * last read or written. Includes only files that the permissions let Read access without asking.
  */
 export function createCarryOver(workspace: Workspace, permissions: Permissions): PinContext {
   const tool: AnyTool = createReadTool(workspace)
@@ -36,7 +36,7 @@ export function createCarryOver(workspace: Workspace, permissions: Permissions):
       if (carried.length - listCount >= maxFiles || left < leastCharacters) break
       signal.throwIfAborted()
       if (!(await mayRead(seen.realPath, permissions, tool))) continue
-      // Half of what is left, so that one long file leaves room for the next.
+      // Half of the remaining room, so that one long file leaves room for the next.
       const room = Math.min(fileTokens * charactersPerToken, Math.max(left / 2, leastCharacters))
       const file = await carriedFile(seen, workspace, { room, signal, files })
       if (file === undefined) continue
@@ -47,7 +47,7 @@ export function createCarryOver(workspace: Workspace, permissions: Permissions):
   }
 }
 
-/** With less room than this a file is not worth showing. */
+/** With less room than this, showing a file is not useful. */
 const leastCharacters = 300
 
 async function mayRead(path: string, permissions: Permissions, tool: AnyTool): Promise<boolean> {
@@ -59,14 +59,14 @@ async function mayRead(path: string, permissions: Permissions, tool: AnyTool): P
 }
 
 interface Room {
-  /** In characters. */
+  /** Number of characters. */
   readonly room: number
   readonly signal: AbortSignal
-  /** The files of the conversation that is compacted. */
+  /** The files of the conversation to compact. */
   readonly files: FileStates
 }
 
-/** The current file; undefined if it is not text or cannot be read. */
+/** Returns the current file; undefined if it is not text or cannot be read. */
 async function carriedFile(
   seen: LastSeen,
   workspace: Workspace,

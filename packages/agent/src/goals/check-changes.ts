@@ -9,8 +9,8 @@ import type { Workspace } from '../tools/workspace.ts'
 const maxBytes = 4 * 1024 * 1024
 
 /**
- * Updates the file state of a session's tools after checks changed files, for example by a formatter. The model is
- * notified, so that its next Edit does not fail as "changed since it was read". Files that someone else changed before
+ * Updates the file state of a session's tools after checks changed files, for example by a formatter. Notifies the
+ * model, so that its next Edit does not fail as "changed since it was read". Files that another program changed before
  * the check still count as changed.
  */
 export async function acceptCheckChanges(workspace: Workspace, changes: readonly ChangedByCheck[]): Promise<void> {

@@ -9,9 +9,9 @@ import * as texts from './check-texts.ts'
 
 /** Options of `commandGoal`. */
 export interface CommandGoalOptions {
-  /** The folder in which it runs, independent of the agent's folder (default: that of this process). */
+  /** Working directory of the command, independent of the agent's folder (default: that of this process). */
   readonly cwd?: string
-  /** Its environment (default: that of this process without API keys of models). */
+  /** Environment of the command (default: that of this process without API keys of models). */
   readonly env?: Environment
   /** Time limit of one check, in milliseconds (default: 600,000). */
   readonly timeoutMs?: number
@@ -26,16 +26,16 @@ export interface CommandGoalOptions {
 }
 
 /**
- * A goal that is met when a command exits with 0: `commandGoal('npm test')`. It is run by `bash -o pipefail -c`
- * without input, in its own process group and a fixed folder, one check at a time per folder. All processes that it
- * starts are ended with it.
+ * A goal that is met when a command exits with 0: `commandGoal('npm test')`. The command is run by `bash -o pipefail
+ * -c` without input, in its own process group and a fixed folder, one check at a time per folder. All processes that
+ * the command starts are ended with it.
  * @throws ConfigurationError for a blank command or one that cannot be passed to a program.
  */
 export function commandGoal(command: string, options: CommandGoalOptions = {}): Goal {
   if (typeof command !== 'string' || command.trim() === '')
     throw new ConfigurationError('commandGoal takes a command for bash, such as "npm test"; it is empty.')
   if (command.includes('\0')) throw new ConfigurationError('The command of a goal must not contain the character NUL.')
-  // Resolved now: later changes of the working folder have no effect.
+  // Resolved immediately: later changes of the working directory have no effect.
   const cwd = resolve(options.cwd ?? '.')
   const { timeoutMs, stable, sandbox, writable, redact } = options
   const env = options.env ?? commandEnvironment(process.env, { keys: keyVariables() })

@@ -9,7 +9,10 @@ const transformers: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Programs that rearrange their input: harmless on output of a program, but not on text of the command line. */
+/**
+ * Programs that rearrange their input. They are harmless on the output of a program, but not on text of the command
+ * line.
+ */
 const rearrangers: ReadonlySet<string> = new Set(
   'cut paste fold fmt column join tac sort shuf nl pr split xargs'.split(' '),
 )
@@ -18,7 +21,7 @@ const interpreters =
   /^(?:python[\d.]*|pypy3?|node|nodejs|deno|bun|tsx|ts-node|perl|ruby|php|lua|tclsh|osascript|rscript|julia|elixir|groovy|scala|ghci?|sqlite3|psql|mysql|jq|yq)$/
 const inlineCode = /^(?:-[a-zA-Z]*[cepErR]|--eval|--print|--execute|--command|eval)(?:=|$)/
 
-/** Why the output of a command is only what its own text says, in any form; undefined if it is not. */
+/** Returns why the output of a command is only its own text, in any form; undefined if it contains anything else. */
 export function whyOnlyPrintsItsText({ words, hasInput }: OutlinedCommand): string | undefined {
   const [first, ...args] = words
   if (first === undefined) return undefined
@@ -35,7 +38,9 @@ export function whyOnlyPrintsItsText({ words, hasInput }: OutlinedCommand): stri
   return hasInput && !hasScript ? texts.scriptFromInput(name) : undefined
 }
 
-/** Why a line combines its own text with programs that rearrange it; undefined if it does not. */
+/**
+ * Returns why a line combines its own text with programs that rearrange it; undefined if the line does not do that.
+ */
 export function whyRearrangesItsText(commands: readonly OutlinedCommand[], line: string): string | undefined {
   const names = commands.map(({ words: [first] }) => (first === undefined ? '' : programIn(first)))
   const rearranger = names.find((name) => rearrangers.has(name))
@@ -48,7 +53,7 @@ export function programIn({ text }: OutlineWord): string {
   return text.replace(/^.*\//s, '').toLowerCase()
 }
 
-/** Whether sed only prints lines by number. */
+/** Whether sed only prints lines selected by number. */
 function isPlainSed(args: readonly OutlineWord[]): boolean {
   const [script, ...options] = args.toSorted(
     (one, other) => Number(one.text.startsWith('-')) - Number(other.text.startsWith('-')),

@@ -9,7 +9,7 @@ import { packageAbove, scriptsOf } from './package-scripts.ts'
 import { includedMakefiles } from './included-makefiles.ts'
 import { isPhony, justDefinition, makeDefinition } from './recipes.ts'
 
-/** The current state of a definition; empty if it does not exist. */
+/** Returns the current state of a definition; empty if the definition does not exist. */
 export function definitionState(ref: DefinitionRef, { root, env }: DefinitionPlace, hashes: FileHashes): FileState {
   const folder = join(root, ref.folder)
   switch (ref.kind) {
@@ -34,7 +34,7 @@ export function definitionState(ref: DefinitionRef, { root, env }: DefinitionPla
   }
 }
 
-/** Whether a change of the definition is not tampering. */
+/** Whether a change of the definition is legitimate, not tampering. */
 export function isAccepted({ kind }: DefinitionRef, before: FileState, now: FileState): boolean {
   if (before === now) return true
   switch (kind) {
@@ -43,7 +43,8 @@ export function isAccepted({ kind }: DefinitionRef, before: FileState, now: File
     case 'program':
       return before === nothing
     case 'target':
-      // Make does nothing for a target if a file has its name. A file that existed before changes nothing.
+      // If a file has the name of a target, make does nothing for the target. A file that existed before changes
+      // nothing.
       return before === 'there'
     default:
       return false
@@ -51,7 +52,7 @@ export function isAccepted({ kind }: DefinitionRef, before: FileState, now: File
 }
 
 /**
- * Programs appear and disappear with installations. One that hides another program, or replaces a link, is not
+ * Programs appear and disappear with installations. A program that hides another one, or that replaces a link, is not
  * accepted.
  */
 function isAcceptedBin(before: FileState, now: FileState): boolean {
@@ -133,7 +134,7 @@ function configState(path: string, hashes: FileHashes): FileState {
     return stateOfLines(
       counted.filter((line) => /script|shell|node|path|env|hook|config|verify/i.test(line) && !line.startsWith('-')),
     )
-  // It names the program that yarn delegates to.
+  // `.yarnrc` names the program that yarn delegates to.
   const named = [
     ...text.matchAll(/(?:yarnPath:|yarn-path|path:|plugins:|preload\s*=)\s*\[?\s*["']?([^\s"',\]]+)/g),
   ].map(([, file = '']) => join(dirname(path), file))
@@ -145,7 +146,7 @@ function stateOfLines(lines: readonly string[]): FileState {
   return lines.length === 0 ? nothing : shortHash(lines.join('\n'))
 }
 
-/** The makefile that make uses; earlier names hide later ones. */
+/** Returns the makefile that make uses; names earlier in the list take precedence. */
 function makefileIn(folder: string, fileName: string): string | undefined {
   return fileName === ''
     ? ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(folder, name)))
@@ -205,8 +206,8 @@ function justState(folder: string, ref: string): FileState {
 }
 
 /**
- * The program of node_modules for a name. A link counts by its target, a file as a file, since every installation
- * writes it again.
+ * Returns the state of a program in node_modules. A link counts by its target, and a file only as a file, since every
+ * installation rewrites it.
  */
 function binState(folder: string, name: string, root: string, env: Environment): FileState {
   for (let at = folder; ; at = dirname(at)) {
@@ -232,7 +233,7 @@ function targetOf(path: string): string {
 function programState(folder: string, name: string, root: string, env: Environment, hashes: FileHashes): FileState {
   const path = programIn(folder, name, env)
   if (path === undefined) return nothing
-  // Reinstalling in the same place is accepted; another place is another program.
+  // Reinstalling in the same folder is accepted; a program in another folder is a different program.
   return isInside(realPath(dirname(path)), realPath(root)) ? hashes.stateOf(path) : `outside ${shortHash(path)}`
 }
 

@@ -6,7 +6,8 @@ import { entriesOf, packageAbove, scriptsOf } from './package-scripts.ts'
 import { isTestFile } from './test-files.ts'
 
 /**
- * A thing that determines what a check runs. It is recorded and inspected again in each round. `file`: a script that
+ * A definition that determines what a check runs. It is recorded, and inspected again in each round. `file`: a script
+ * that
  * is run. `script`: a script of package.json. `scripts`: the same in all packages of the workspace. `config`: a file
  * that determines how package managers run scripts. `make`, `just`: what a target runs. `target`: a file with the name
  * of a make target. `bin`: a program of node_modules. `program`: a program of the search path.
@@ -25,7 +26,7 @@ export interface CheckedCommand {
 }
 
 export interface DefinitionPlace {
-  /** The workspace. */
+  /** Root folder of the workspace. */
   readonly root: string
   readonly env: Environment
 }
@@ -74,7 +75,7 @@ class DefinitionFinder {
       if (inner[0] !== undefined) this.#addProgram(inner[0], folder, around)
       if (name === undefined) continue
       if (name !== inner[0]) this.#addProgram(name, folder, around)
-      // After an unknown folder, names are resolved as if the folder had not changed.
+      // After a change to an unknown folder, names are resolved as if the folder had not changed.
       if (name === 'cd' || name === 'pushd') folder = resolve(folder, words[1] ?? '.')
       else this.#addCommand(name, words.slice(1), folder, around)
     }
@@ -100,7 +101,7 @@ class DefinitionFinder {
   #addProgram(name: string, folder: string, { packageFolder }: Around): void {
     if (name.includes('/')) return this.addFile(resolve(folder, name))
     if (packageFolder === undefined) this.#put({ kind: 'program', folder: this.#folder(folder), name })
-    // Package scripts find these programs first.
+    // Package scripts search node_modules first.
     else this.#put({ kind: 'bin', folder: this.#folder(packageFolder), name })
   }
 
@@ -114,7 +115,7 @@ class DefinitionFinder {
   }
 
   #addScriptFile(path: string, { packageFolder }: Around): void {
-    // In a package script it may be the program under development, or a test: not a definition.
+    // In a package script, the file may be the program under development or a test. Such a file is not a definition.
     if (packageFolder !== undefined && (isTestFile(relative(packageFolder, path)) || isEntry(path, packageFolder)))
       return
     this.addFile(path)
@@ -152,7 +153,7 @@ class DefinitionFinder {
     const packageFolder = packageAbove(folder)
     if (packageFolder === undefined) return
     const scripts = scriptsOf(packageFolder) ?? {}
-    // A missing script may be written by the agent.
+    // The agent may create a missing script.
     if (scripts[name] === undefined) return
     if (!this.#put({ kind: 'script', folder: this.#folder(folder), name })) return
     for (let at = packageFolder; ; at = dirname(at)) {
@@ -258,7 +259,7 @@ function withoutRunner(words: readonly (string | undefined)[]): readonly (string
 
 const interpreters =
   /^(?:ba|z|da|k|fi|)sh$|^(?:python|pypy|ruby|perl|php|lua)[\d.]*$|^(?:node|nodejs|deno|bun|tsx|ts-node|Rscript|pwsh|julia|source|\.)$/
-/** With these options they run something other than a file. */
+/** With these options, an interpreter runs something other than a file. */
 const noFile = /^(?:-m|-c|-e|-p|--eval|--print|--test|-r|--check)$/
 const interpreterValues =
   /^(?:-r|--require|--import|--loader|--experimental-loader|-W|-X|-I|-o|-O|-C|--conditions|--config|--project|-P|--env-file)$/
@@ -277,7 +278,7 @@ function scriptOperand(program: string, args: readonly (string | undefined)[]): 
   return undefined
 }
 
-/** Whether a file is an entry of the package by its package.json, and so is under development. */
+/** Whether a file is an entry of the package according to its package.json, and so is under development. */
 function isEntry(path: string, packageFolder: string): boolean {
   return entriesOf(packageFolder).some((entry) => join(packageFolder, entry) === path)
 }

@@ -8,7 +8,7 @@ import * as texts from './check-texts.ts'
 
 /** Options of `evidenceRules`. */
 export interface EvidenceRulesOptions {
-  /** The folder in which the session was opened, for relative paths of tools. */
+  /** The folder in which the session was opened. Relative paths of tools are resolved against it. */
   readonly cwd: string
   /** Further tools whose results are written by a model: those with `asksModel`. */
   readonly asksModel?: (toolName: string) => boolean
@@ -17,7 +17,10 @@ export interface EvidenceRulesOptions {
 /** Tools whose results are statements of a model. */
 const claims: ReadonlySet<string> = new Set(['Agent', 'Task', 'WebFetch', 'WebSearch', 'Skill'])
 
-/** Tools whose results repeat their input, report about this program, or are choices among options of the model. */
+/**
+ * Tools whose results repeat their input, report about this program, or are the user's choices among options of the
+ * model.
+ */
 const echoes: ReadonlySet<string> = new Set(
   'Edit Write NotebookEdit apply_patch TodoWrite TaskCreate TaskUpdate TaskList TaskGet AskUserQuestion EnterPlanMode ExitPlanMode ToolSearch TaskStop'.split(
     ' ',
@@ -40,9 +43,9 @@ const contentFree: ReadonlySet<string> = new Set(
 
 // Spec R-GOAL-55.
 /**
- * The rules for `noEvidence` of a judged goal with the tools of the coding agent: which results show nothing that the
- * session did not write itself. They use only the calls and read no file, so the same record always gives the same
- * answer. In doubt a result is not evidence.
+ * The rules for `noEvidence` of a judged goal with the tools of the coding agent: they identify results that show only
+ * what the session itself wrote. The rules use only the calls and read no file, so the same record always gives the
+ * same answer. In doubt, a result is not evidence.
  */
 export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOptions): NoEvidence {
   return (call, earlier) => {
@@ -58,7 +61,7 @@ export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOpt
   }
 }
 
-/** Its input says what it waited for; its result shows the output of a task or command. */
+/** Evaluates a wait: its input says what the call waited for; its result shows the output of a task or command. */
 function problemOfWait(
   call: CalledTool,
   earlier: readonly CalledTool[],
@@ -73,7 +76,7 @@ function isBackground({ input }: CalledTool): boolean {
   return isJsonObject(input) && input['run_in_background'] === true
 }
 
-/** Only results show which task this is: all candidates are inspected. */
+/** Only the results show which task a call started, so all candidates are inspected. */
 function problemOfTask(earlier: readonly CalledTool[], files: SessionWrites, cwd: string): string | undefined {
   for (const call of earlier) {
     if ((call.name === 'Agent' || call.name === 'Task') && isBackground(call)) return texts.maybeWrittenByAgent
@@ -135,7 +138,7 @@ function isOfSession({ text, kind }: OutlineWord, files: SessionWrites, isShown:
 
 interface Looking {
   readonly files: SessionWrites
-  /** `isShown`: whether the word, if it is a file, is shown. */
+  /** `isShown`: whether the command shows the word's content if the word is a file. */
   readonly isOwn: (word: OutlineWord, isShown: boolean) => boolean
   readonly cwd: string
   /** Whether the line changes to another folder. */
@@ -166,7 +169,7 @@ const buildFiles: Readonly<Record<string, readonly string[]>> = {
   task: ['taskfile.yml', 'taskfile.yaml'],
 }
 
-/** Programs that run what a file defines that the session may have written. */
+/** Programs that run a file's definitions; the session may have written that file. */
 function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionWrites): string | undefined {
   const file = Object.hasOwn(buildFiles, program) ? buildFiles[program]?.find((name) => files.hasName(name)) : undefined
   if (file !== undefined) return texts.ownBuildFile(file)

@@ -42,7 +42,7 @@ export class FileHashes {
     return state
   }
 
-  /** The states of many files, without blocking the program for long. */
+  /** The states of many files. Does not block the program for long. */
   async statesOf(paths: Iterable<string>, signal?: AbortSignal): Promise<ReadonlyMap<string, FileState>> {
     const states = new Map<string, FileState>()
     let busySince = performance.now()

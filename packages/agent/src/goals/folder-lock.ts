@@ -7,13 +7,13 @@ import { type LockHolder, realPath, takeLock } from '@halting/journal/files'
 
 const lookAgainMs = 200
 
-/** The variable that gives a check the real path of the folder being checked. */
+/** The environment variable that gives a check the real path of the folder being checked. */
 export const checkedFolder = 'HALTING_CHECKED_FOLDER'
 
 /** The last task in each folder, in this process. */
 const turns = new Map<string, Promise<unknown>>()
 
-/** The result of a task in a folder; `busy` if another process still held the folder when the time was up. */
+/** The result of a task in a folder; `busy` if another process still held the folder's lock at the time limit. */
 export type FolderLockResult<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'busy'; readonly holder: LockHolder | undefined }
@@ -82,7 +82,7 @@ async function lockOf(real: string, signal: AbortSignal): Promise<FolderLock> {
   }
 }
 
-/** Undefined if another user has put something in its place. */
+/** Undefined if another user created something at this path. */
 export function lockPath(real: string): string | undefined {
   const own = process.getuid?.()
   const folder = join(tmpdir(), `halting-checks-${own ?? 'locks'}`)

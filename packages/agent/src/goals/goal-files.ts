@@ -40,7 +40,7 @@ export interface GoalFilesOptions {
 
 /** A file that a check has changed, created or removed. */
 export interface ChangedByCheck {
-  /** Its real path. */
+  /** Real path of the file. */
   readonly path: string
   /**
    * SHA-256 of its content before the check, in hexadecimal; undefined if the file did not exist or its content is
@@ -65,18 +65,18 @@ export function goalFiles(options: GoalFilesOptions): GoalFiles {
   return { begin: (memo, signal, goals) => files.begin(memo, signal, goals) }
 }
 
-/** The state at one moment. */
+/** The state of the workspace at one time. */
 interface WorkspaceState {
   readonly fits: ProtectedFiles
   readonly protected: FileStatesByPath
   readonly ignoreRules: string
   readonly testFiles: TestFiles
   readonly tests: FileStatesByPath
-  /** In the order of the baseline. */
+  /** The states of the definitions, in the order of the baseline. */
   readonly definitions: readonly FileState[]
 }
 
-/** The checks between two moments. */
+/** The changes that checks made between two states. */
 interface CheckEffects {
   readonly before: WorkspaceState
   readonly after: WorkspaceState
@@ -129,7 +129,7 @@ class WatchedFiles {
       commands.add(hash)
       for (const ref of definitionsOf(command, this.#place)) {
         const state = definitionState(ref, this.#place, this.#hashes)
-        // Missing files may be written by the agent, except those that hide or override something.
+        // The agent may create missing files, except for files that hide or override something.
         const isHiding = ref.kind === 'config' || ref.kind === 'bin' || ref.kind === 'program' || ref.kind === 'target'
         if (has.has(JSON.stringify(ref)) || (state === nothing && !isHiding)) continue
         has.add(JSON.stringify(ref))
@@ -142,7 +142,7 @@ class WatchedFiles {
   async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<WorkspaceState> {
     const { root } = this.#place
     const fits = await filesThatFit(this.#globs, root, git, signal)
-    // Protected files stay protected even if git ignores them by now.
+    // Protected files remain protected even if git ignores them by now.
     const paths = new Set([...fits.paths, ...baseline.protected.keys()])
     const testFiles = await testFilesIn(root, git)
     const tests = new Set([...testFiles.paths, ...(baseline.tests?.keys() ?? [])])
@@ -227,7 +227,7 @@ class WatchedFiles {
     }
     const changedTests = differing(tests, after.tests).toSorted().map(gitQuotedName)
     const last = changedTests.pop()
-    // Names a file, and says how many were compared if the list is cut.
+    // Names one file, and reports how many files were compared if the list is truncated.
     const cut = after.testFiles.isCut ? ` (of more than ${maxTestFiles} test files the first were compared)` : ''
     return {
       memo: memoOf(next),
@@ -254,7 +254,7 @@ function definitionsAfter(
   )
 }
 
-/** A name that is not UTF-8 is seen in its folder, but nothing is found under it. */
+/** A name that is not UTF-8 is listed in its folder, but no file is found under the decoded name. */
 function withOddNames(states: FileStatesByPath, seen: readonly string[]): FileStatesByPath {
   const odd = seen.filter((path) => path.includes('\uFFFD') && states.get(path) === nothing)
   return odd.length === 0 ? states : new Map([...states, ...odd.map((path) => [path, 'odd'] as const)])
@@ -296,13 +296,13 @@ class WorkspaceInspector {
   constructor(cwd: string, env: Environment) {
     this.#root = realPath(cwd)
     this.#env = env
-    // It is never opened, so it stores nothing.
+    // The store is never opened, so it stores nothing.
     this.#contents = new ContentStore(this.#root)
     this.#files = new FileSnapshots(this.#contents, [])
   }
 
   async inspect(): Promise<WorktreeSnapshot> {
-    // A repository may be created and removed during a session.
+    // A repository may be created or removed during a session.
     if (!isInRepository(this.#root)) this.#git = undefined
     else this.#git ??= await GitProject.of(this.#root, this.#env)
     const look = await this.#git?.snapshot(this.#files, this.#contents, snapshotLimits)

@@ -13,7 +13,7 @@ export interface RecordedDefinition {
   readonly state: FileState
 }
 
-/** The reference for comparisons: the files of the first round, updated with the changes of checks. */
+/** The reference for comparisons: the files of the first round, updated with the changes that checks made. */
 export interface Baseline {
   /** Hashes of commands whose definitions are recorded. */
   readonly commands: readonly string[]
@@ -24,7 +24,7 @@ export interface Baseline {
   /** Hashes of the paths of matched files that git ignores, and the state of the ignore rules. */
   readonly ignored: readonly string[]
   readonly ignoreRules: string
-  /** Undefined before the first round. */
+  /** States of the test files; undefined before the first round. */
   readonly tests: FileStatesByPath | undefined
 }
 
@@ -41,8 +41,8 @@ const noBaseline: Baseline = {
 const version = 1
 
 /**
- * The baseline as JSON for the session: hashes and names, no contents. At most 200 definitions per command, 2,000
- * protected files and 2,000 tests, so a few hundred kilobytes.
+ * Converts the baseline to JSON for the session: hashes and names, no contents. It has at most 200 definitions per
+ * command, 2,000 protected files and 2,000 tests, so a few hundred kilobytes.
  */
 export function memoOf(baseline: Baseline): Json {
   return {
@@ -57,7 +57,7 @@ export function memoOf(baseline: Baseline): Json {
   }
 }
 
-/** @throws Error for a memo of a later version, whose protection is unknown here. */
+/** @throws Error for a memo of a later version, whose protection rules are unknown to this version. */
 export function baselineOf(memo: Json | null): Baseline {
   if (memo === null) return noBaseline
   if (!isJsonObject(memo) || memo['version'] !== version)

@@ -5,8 +5,8 @@ import { smallTextAt } from './file-hashes.ts'
 const most = 200
 
 /**
- * The texts of makefiles that a definition includes or delegates to (`$(MAKE) -C sub`), recursively, each after its
- * path. Omits what only make knows: computed names, and dependency lists (`.d`) that builds write.
+ * Returns the texts of makefiles that a definition includes or delegates to (`$(MAKE) -C sub`), recursively, each
+ * after its path. Omits what only make can determine: computed names, and dependency lists (`.d`) that builds write.
  */
 export function includedMakefiles(definition: string, folder: string): readonly string[] {
   const found = new Map<string, string>()
@@ -33,7 +33,7 @@ function includedIn(text: string, folder: string): readonly string[] {
   )
 }
 
-/** Makefiles of folders in which recipes run make again. */
+/** Returns the makefiles of folders in which recipes run make again. */
 function handedOverIn(text: string, folder: string): readonly string[] {
   const recursive =
     /(?:\$[({]MAKE[)}]|\bmake)(?![\w-])[^\n;&|]*?\s(?:-C\s*|--directory[= ])(\S+)|\bcd\s+(\S+)\s*&&\s*(?:\$[({]MAKE[)}]|make\b)/g
@@ -44,7 +44,9 @@ function handedOverIn(text: string, folder: string): readonly string[] {
   )
 }
 
-/** The words, with variables that have plain values; words with other variables are omitted. */
+/**
+ * Returns the words of a list, with the values of plain variables substituted; words with other variables are omitted.
+ */
 function wordsIn(nameList: string, text: string): readonly string[] {
   const variables = new Map(
     [...text.matchAll(/^ *([\w.-]+)\s*[:?]*=\s*([^\s$#]+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]),

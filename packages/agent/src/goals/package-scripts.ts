@@ -5,7 +5,7 @@ import { smallTextAt } from './file-hashes.ts'
 
 type Texts = Readonly<Record<string, string>>
 
-/** The folder of the nearest package.json, here or above. */
+/** Returns the folder of the nearest package.json, in this folder or a parent. */
 export function packageAbove(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (smallTextAt(join(at, 'package.json')) !== undefined) return at

@@ -16,11 +16,11 @@ const pathsAtOnce = 400
 
 /** Globs of `protect`, as rule patterns relative to the workspace. */
 export interface ProtectedGlobs {
-  /** As written. */
+  /** The globs as written. */
   readonly given: readonly string[]
   /**
-   * For rules such as `Edit(…)`: a pattern for a folder matches everything below it, and a name without a slash
-   * matches at any depth.
+   * Patterns for rules such as `Edit(…)`: a pattern for a folder matches everything below it, and a name without a
+   * slash matches at any depth.
    */
   readonly rules: readonly string[]
   readonly patterns: readonly PathPattern[]
@@ -38,7 +38,7 @@ export function protectedGlobs(rawGlobs: readonly string[], root: string): Prote
       throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is not one.`)
     const all = bracesExpanded(inside)
     if (all === undefined) throw new ConfigurationError(`protect: "${glob}" has too many alternatives in braces.`)
-    // Without the prefix it would be a name that matches at any depth.
+    // Without the prefix, the pattern would be a name that matches at any depth.
     return all.map((one) => (inside !== trimmed || one.startsWith('./') ? `./${one.replace(/^(?:\.\/)+/, '')}` : one))
   })
   const patterns = rules.map((rule) => {
@@ -56,7 +56,7 @@ export interface ProtectRules {
 }
 
 /**
- * The rules that protect files before anything is written.
+ * Creates the rules that protect files, before anything is written.
  * @throws ConfigurationError for invalid globs.
  */
 export function protectRules(rawGlobs: readonly string[], cwd: string): ProtectRules {
@@ -69,15 +69,15 @@ export function protectRules(rawGlobs: readonly string[], cwd: string): ProtectR
 /** Matching files and links below the workspace, relative to it, and which of them git ignores. */
 export interface ProtectedFiles {
   readonly paths: readonly string[]
-  /** Ignored by git, and so not protected. */
+  /** Matching files that git ignores and that are therefore not protected. */
   readonly ignored: readonly string[]
-  /** Files that define what git ignores, where a pattern could match. */
+  /** Files that define what git ignores, in folders where a pattern could match. */
   readonly ignoreFiles: readonly string[]
 }
 
 /**
- * The current matches of patterns. Links are listed and not followed.
- * @throws Error if there is too much to inspect or to protect.
+ * Returns the current matches of patterns. Links are listed and not followed.
+ * @throws Error if there are too many files to inspect or to protect.
  */
 export async function filesThatFit(
   { patterns }: ProtectedGlobs,
@@ -124,7 +124,8 @@ function entriesIn(folder: string, most: number): ReturnType<typeof firstEntries
   try {
     return firstEntries(folder, Math.max(1, most)).entries
   } catch {
-    // A folder that cannot be listed cannot be protected by name; a check that needs it fails by itself.
+    // Files in a folder that cannot be listed cannot be protected by name; a check that needs the folder fails by
+    // itself.
     return []
   }
 }
@@ -150,7 +151,7 @@ async function ignoredByGit(paths: readonly string[], git: ReadOnlyGit): Promise
 }
 
 /**
- * Checks, before anything is spent, that the globs protect something.
+ * Verifies, before anything is spent, that the globs protect something.
  * @throws ConfigurationError for a glob that matches only what git ignores, and for files that cannot be protected.
  */
 export async function checkProtectedGlobs(rawGlobs: readonly string[], cwd: string, env: Environment): Promise<void> {

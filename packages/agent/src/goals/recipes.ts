@@ -30,13 +30,13 @@ const always: readonly string[] = [
 ]
 
 /**
- * What `make TARGET` runs, as text: the recipes of the target and its prerequisites, the variables that they use, and
- * what applies to all targets, such as pattern rules. Other recipes and variables are omitted. The whole file if that
- * cannot be determined.
+ * Returns what `make TARGET` runs, as text: the recipes of the target and its prerequisites, the variables that they
+ * use, and what applies to all targets, such as pattern rules. Omits other recipes and variables. Returns the whole
+ * file if the parts cannot be determined.
  */
 export function makeDefinition(text: string, target: string | undefined, include: ReadIncluded): string {
   const whole = (): string => `whole\n${text}`
-  // Content that make generates while reading cannot be determined here.
+  // Content that make generates while it reads the file cannot be determined here.
   if (/\$[({](?:eval|file)\b|\$[({]\$|\.EXTRA_PREREQS|\.DEFAULT_GOAL/.test(text)) return whole()
   const read = readMakefile(text)
   const first = read.recipes
@@ -74,7 +74,7 @@ function namesIn(lines: readonly string[]): readonly string[] {
   )
 }
 
-/** Stands for a line continuation. */
+/** Placeholder for a line continuation. */
 const joined = '\uE000'
 
 const assignment = /^(?:export\s+|override\s+|unexport\s+|private\s+)*([\w.-]+)\s*(?:::?:?|\?|\+|!)?=/
@@ -123,8 +123,8 @@ function wordsOf(text: string): readonly string[] {
 }
 
 /**
- * What `just RECIPE` runs, as text: the recipe and its dependencies, and everything that is not a recipe. The whole
- * file if that cannot be determined.
+ * Returns what `just RECIPE` runs, as text: the recipe and its dependencies, and everything that is not a recipe.
+ * Returns the whole file if the parts cannot be determined.
  */
 export function justDefinition(text: string, recipe: string | undefined, include: ReadIncluded): string {
   const common: string[] = []

@@ -19,18 +19,18 @@ export interface CheckCommand {
   readonly cwd: string
   readonly env: Environment
   readonly sandbox: Sandbox | undefined
-  /** Patterns of deny rules for writing that do not apply to it. */
+  /** Patterns of deny rules for writing that do not apply to the check. */
   readonly writable: ReadonlySet<string> | undefined
   readonly redact: ((text: string) => string) | undefined
 }
 
-/** How the command of a check ended. Never an exception. */
+/** How the command of a check ended. A failure is a value, never an exception. */
 export interface CheckEnd {
   readonly kind: 'exited' | 'killed' | 'aborted' | 'not started'
   readonly exitCode: number | null
-  /** The end of its output. */
+  /** The end of the command's output. */
   readonly output: string
-  /** The signal that ended it, or why it did not start. */
+  /** The signal that ended the command, or why the command did not start. */
   readonly detail: string | undefined
 }
 
@@ -44,17 +44,17 @@ const longestDrainMs = 1000
 const running = new ProcessTable(graceMs)
 
 /**
- * The bash around the command. It is `$PPID` of the command, so a command that kills its parent kills only its own
- * check. The reader of descriptor 3 sees end-of-file when this program is gone, even by SIGKILL. It then ends the
- * group and all processes with the mark of the check (`$2`) in their environment, so that after a restart no second
- * check runs in parallel.
+ * The bash process around the command. It is `$PPID` of the command, so a command that kills its parent kills only its
+ * own check. The reader of descriptor 3 detects the end-of-file when this program ends, even by SIGKILL. It then ends
+ * the group and all processes with the mark of the check (`$2`) in their environment, so that after a restart no
+ * second check runs in parallel.
  */
 export const supervisor: string = [
   'exec 2>/dev/null',
-  // The supervisor first: it would end the watcher when the command has ended.
+  // Kills the supervisor first: otherwise it would end the watcher when the command has ended.
   '{ read -r -u 3; kill -KILL $$',
-  // Processes that left the group have the mark in their environment. Twice, to catch those that were started
-  // meanwhile.
+  // Processes that left the group have the mark in their environment. Runs twice, to detect processes that were
+  // started meanwhile.
   'for round in 1 2; do for file in $(grep -alsF -e "${2:?}" /proc/[0-9]*/environ); do',
   '[[ $file = "/proc/$BASHPID/environ" ]] || kill -KILL "${file//[!0-9]/}"',
   'done; done; kill -KILL 0; } </dev/null >/dev/null &',
@@ -69,7 +69,8 @@ export const supervisor: string = [
 // Spec R-GOAL-33.
 /**
  * Runs `bash -o pipefail -c COMMAND` in its own process group, without input and with one pipe for both outputs. C1:
- * when this resolves, it has ended with everything that it started; on Linux also processes that left its group. C2:
+ * when the promise resolves, the command and everything that it started have ended; on Linux also processes that left
+ * its group. C2:
  * memory is bounded for any output.
  * @throws SandboxError if the command cannot be confined; it did not run then.
  */
@@ -138,7 +139,10 @@ async function endOf(
     : { kind: 'exited', exitCode: first.code, detail: undefined }
 }
 
-/** Resolves when both pipes are closed, or when processes that still hold them have been silent for a moment. */
+/**
+ * Resolves when both pipes are closed, or when processes that still hold them open have written nothing for a short
+ * time.
+ */
 async function quiet(closed: Promise<void>, activity: { readonly at: number }): Promise<void> {
   const began = performance.now()
   const isOver = closed.then(() => true)
@@ -149,7 +153,10 @@ async function quiet(closed: Promise<void>, activity: { readonly at: number }): 
   }
 }
 
-/** Processes that a check left running would change the result of the next one: ports, locks, late files. */
+/**
+ * Ends processes that a check left running: they would change the result of the next check through ports, locks or
+ * late files.
+ */
 async function endRest(group: ProcessGroup): Promise<void> {
   const rest: ProcessGroup = { ...group, knownBy: 'mark' }
   running.add(rest)
@@ -162,12 +169,12 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
   const outer = env[markVariable]
   const plain = {
     file: 'bash',
-    // Without -p the supervisor would also run the file in BASH_ENV.
+    // Without -p, the supervisor would also run the file in BASH_ENV.
     args: ['-p', '-c', supervisor, 'bash', command, mark],
     directory: cwd,
     env: {
       ...env,
-      // Nobody can use an editor here.
+      // No user can use an editor here.
       GIT_EDITOR: 'true',
       [checkedFolder]: realPath(cwd),
       [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
@@ -196,7 +203,7 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
 
 const maxLines = 200
 const maxCharacters = 16_000
-/** Escape sequences and secrets are removed from this much output before it is cut. */
+/** Escape sequences and secrets are removed from this much output before it is truncated. */
 const storedBytes = 256 * 1024
 
 // oxlint-disable-next-line no-control-regex -- these are what is removed
@@ -214,7 +221,7 @@ export class OutputTail {
   append(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#stored += chunk.length
-    // Rarely: each cut copies what is stored.
+    // Truncates rarely, because each truncation copies the stored output.
     if (this.#stored > 4 * storedBytes) this.#cut()
   }
 
@@ -227,7 +234,7 @@ export class OutputTail {
     return end
   }
 
-  /** The last lines. `redact` sees more than these, so that no secret is cut in half. */
+  /** Returns the last lines. `redact` receives more than these lines, so that no secret is truncated to a part. */
   text(redact: (text: string) => string = (text) => text): string {
     const decoded = this.#cut().toString('utf8')
     // If the beginning is missing, the first word may be part of a secret or of a character.
@@ -238,7 +245,7 @@ export class OutputTail {
   }
 }
 
-/** A carriage return restarts the line, as progress bars do: a user sees what was written last. */
+/** A carriage return restarts the line, as progress bars do. Returns what a user would see last. */
 function lastState(line: string): string {
   const end = line.endsWith('\r') ? line.slice(0, -1) : line
   return end.slice(end.lastIndexOf('\r') + 1)

@@ -9,14 +9,14 @@ import { unusableCommand } from './unusable-command.ts'
 
 // Loaded only if a session has goals or protected files.
 
-/** What goals of a session need. */
+/** Inputs for the goals of a session. */
 export interface SessionGoalsOptions {
   readonly workspace: Workspace
   /** Globs of files that the agent must not change. */
   readonly protect: readonly string[]
-  /** Names of goals that are not commands: the program checks them itself. */
+  /** Names of goals that are not commands; the program checks these goals itself. */
   readonly own: ReadonlySet<string>
-  /** Whether a model wrote the results of this tool, which makes them no evidence for a judge. */
+  /** Whether a model wrote the results of this tool. Such results are not evidence for a judge. */
   readonly asksModel?: (toolName: string) => boolean
 }
 
@@ -53,7 +53,7 @@ export function sessionGoals({ workspace, protect, own, asksModel }: SessionGoal
 }
 
 /**
- * Rejects, before anything is spent, goals and globs that can never work: a missing command, or globs without matches.
+ * Rejects, before anything is spent, goals and globs that cannot work: a missing command, or globs without matches.
  * @throws ConfigurationError
  */
 export async function checkGoals(

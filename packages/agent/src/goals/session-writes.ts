@@ -11,9 +11,9 @@ import { whyOnlyPrintsItsText } from './composing-commands.ts'
 interface WrittenFiles {
   /** Absolute paths. */
   readonly paths: readonly string[]
-  /** Names of files in an unknown folder, since the shell may have changed it. */
+  /** Names of files in an unknown folder: the shell may have changed its folder. */
   readonly names: readonly string[]
-  /** The text that was written, if the call has it. */
+  /** The text that was written, if the call contains it. */
   readonly text: string
   /** Names in the call that a program may have written to. */
   readonly mentions: readonly string[]
@@ -39,7 +39,7 @@ export function nameIn(path: string): string {
 
 const outlines = new WeakMap<CalledTool, CommandOutline>()
 
-/** The parsed command of a Bash call. Calls do not change, so each is parsed once. */
+/** Returns the parsed command of a Bash call. Calls are immutable, so each is parsed once. */
 export function outlineOfCall(call: CalledTool): CommandOutline {
   const known = outlines.get(call) ?? outlineOf(fieldOf(call, 'command') ?? '')
   outlines.set(call, known)
@@ -79,7 +79,7 @@ export class SessionWrites {
       this.#byCommands.add(name)
     }
     for (const mention of mentions) this.#mentions.add(mention)
-    // A script of the session may write wherever its text says.
+    // A script of the session may write to any path in its text.
     for (const word of words) {
       const script = this.#texts.get(nameIn(word))
       if (script !== undefined) for (const mention of namesIn(script)) this.#mentions.add(mention)
@@ -92,25 +92,25 @@ export class SessionWrites {
     this.#texts.set(name, `${this.#texts.get(name) ?? ''}\n${text}`)
   }
 
-  /** Whether this path of a tool, relative to the working directory, may be one of them. */
+  /** Whether this path of a tool, relative to the working directory, may be one of the written files. */
   hasPath(path: string): boolean {
     return this.#paths.has(resolve('/', path)) || this.hasName(nameIn(path))
   }
 
-  /** Whether one of them may have this name, in any folder. */
+  /** Whether one of the written files may have this name, in any folder. */
   hasName(name: string): boolean {
     return this.#names.has(name) || this.#mentions.has(name)
   }
 
   /**
-   * The same for a word of a command that may not be a file: merely mentioned names count only if they look like file
-   * names.
+   * The same for a word of a command that may not be a file: names that were only mentioned count only if they look
+   * like file names.
    */
   hasWord(name: string): boolean {
     return this.#names.has(name) || (name.includes('.') && this.#mentions.has(name))
   }
 
-  /** Whether one of them may match a shell pattern. */
+  /** Whether one of the written files may match a shell pattern. */
   fits(pattern: string): boolean {
     const last = nameIn(pattern)
     const form = last
@@ -123,7 +123,7 @@ export class SessionWrites {
       : this.hasName(last) || (pattern !== last && !this.isEmpty && last === '')
   }
 
-  /** Whether one of them may be below a folder. The folder of the shell is unknown. */
+  /** Whether one of the written files may be below a folder. The folder of the shell is unknown. */
   hasBelow(folder: string): boolean {
     const root = folder.endsWith('/') ? folder : `${folder}/`
     return (
@@ -161,14 +161,14 @@ function filesWrittenBy(call: CalledTool, cwd: string): WrittenFiles {
       return fieldOf(call, 'command') === undefined ? nothing : filesWrittenByCommand(call)
     case 'Agent':
     case 'Task':
-      // The session's calls do not show what an agent did: uses the files named in its task.
+      // The session's calls do not show what an agent did, so the files named in its task are used.
       return { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') }
     default:
       return changesFiles(call.name) ? { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') } : nothing
   }
 }
 
-/** For a tool of a server, only its name says what it does. */
+/** Whether a server's tool may change files, judged by its name, which is all that is known. */
 function changesFiles(name: string): boolean {
   return (
     name.startsWith('mcp__') && !/(?:^|_)(?:read|get|list|search|find|view|show|stat|query|fetch)/i.test(name.slice(5))
@@ -193,11 +193,11 @@ function filesWrittenByCommand(call: CalledTool): WrittenFiles {
   }
 }
 
-/** Programs that write a file of their operands and that have no grammar. */
+/** Programs that write to a file among their operands and that have no grammar. */
 function writersTargets([name, ...args]: readonly OutlineWord[]): readonly string[] {
   const program = nameIn(name?.text ?? '')
   const operands = args.map(({ text }) => text).filter((text) => !text.startsWith('-'))
-  // Scripts can be set this way: `npm pkg set scripts.test=…`.
+  // Package scripts can be set by a command: `npm pkg set scripts.test=…`.
   if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:pkg|set-script)$/.test(operands[0] ?? '')) return ['package.json']
   if (/^(?:tee|truncate|install|ln|sponge|mv|cp|rsync|patch|ex|ed)$/.test(program)) return operands
   if (program === 'dd') return operands.filter((text) => text.startsWith('of=')).map((text) => text.slice(3))
@@ -206,7 +206,7 @@ function writersTargets([name, ...args]: readonly OutlineWord[]): readonly strin
   return writes && /^(?:sed|perl|ruby|sort|yq)$/.test(program) ? operands.filter((text) => !isScript(text)) : []
 }
 
-/** Whether it is `s/a/b/`, or otherwise does not look like a file name. */
+/** Whether the text is `s/a/b/`, or otherwise does not look like a file name. */
 function isScript(text: string): boolean {
   return /^[\d,$]*[sy]([^\w\s]).*\1/.test(text) || /[\s{};]/.test(text)
 }

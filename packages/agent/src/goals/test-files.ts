@@ -15,7 +15,7 @@ const patterns: readonly RegExp[] = [
   /(?:^|\/)Test[A-Z]\w*\.(?:java|kt|php)$/,
   /(?:^|\/)t\/[^/]+\.t$/,
   /\.(?:feature|bats|snap)$/,
-  // These determine which tests run, and how.
+  // Configuration files that determine which tests run, and how.
   /(?:^|\/)\.?(?:vitest|jest|playwright|cypress|karma|ava|wdio|nightwatch)\.(?:config|conf|workspace|setup)\.\w+$/,
   /(?:^|\/)(?:\.(?:mocharc|nycrc|taprc|rspec)[^/]*|pytest\.ini|tox\.ini|phpunit\.xml(?:\.dist)?)$/,
 ]
@@ -34,13 +34,13 @@ export const maxTestFiles = 2_000
 /** The test files of a workspace, relative to it. */
 export interface TestFiles {
   readonly paths: readonly string[]
-  /** Whether there are more than are compared. */
+  /** Whether there are more test files than are compared. */
   readonly isCut: boolean
 }
 
 /**
- * Test files by name: those that git tracks or does not ignore. Without a repository, those below the folder that are
- * found in two seconds.
+ * Returns the test files by name: files that git tracks or does not ignore. Outside a repository, returns those below
+ * the folder that are found in two seconds.
  */
 export async function testFilesIn(root: string, git: ReadOnlyGit): Promise<TestFiles> {
   const listed = await git(['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', '.'])

@@ -22,9 +22,9 @@ const maySucceedAnyway = /[;\n]|\|\||(?:^|[^&>])&(?![&>])|^\s*(?:!|if|while|unti
 
 // Spec R-GOAL-31.
 /**
- * Why a command cannot be a check, as far as that is known before it runs: its first word is not a builtin of bash,
- * not a program of the search path, and not a path in the folder. Undefined for a usable command, and whenever it is
- * uncertain.
+ * Returns why a command cannot be a check, as far as is known before it runs: its first word is not a builtin of bash,
+ * not a program of the search path, and not a path in the folder. Returns undefined for a usable command, and whenever
+ * the result is uncertain.
  */
 export function unusableCommand(command: string, cwd: string, env: Environment): string | undefined {
   if (command.trim() === '') return texts.emptyCommand
@@ -44,13 +44,13 @@ function isFound(name: string, cwd: string, env: Environment): boolean {
   if (builtins.has(name)) return true
   if (!name.includes('/')) return isProgramFound(name, cwd, env)
   const path = resolve(cwd, name)
-  // The agent may write files of the folder.
+  // The agent may create files in the folder.
   return isInsideAny(path, [cwd]) || statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function isProgramFound(name: string, cwd: string, env: Environment): boolean {
   const path = env['PATH']
-  // Bash then uses a default search path.
+  // Without PATH, bash uses a default search path.
   if (path === undefined) return true
   return path.split(delimiter).some((folder) => isProgram(resolve(cwd, folder, name)))
 }

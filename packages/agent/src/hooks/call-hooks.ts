@@ -20,22 +20,22 @@ export type HookLine = {
   | { readonly subtype: 'hook_started' }
   | {
       readonly subtype: 'hook_progress'
-      /** Its stdout so far. */
+      /** The hook's stdout so far. */
       readonly stdout: string
-      /** Its stderr so far. */
+      /** The hook's stderr so far. */
       readonly stderr: string
-      /** Both, in the order in which they were written. */
+      /** Stdout and stderr, in the order in which they were written. */
       readonly output: string
     }
   | {
       readonly subtype: 'hook_response'
-      /** Its stdout. */
+      /** The hook's stdout. */
       readonly stdout: string
-      /** Its stderr. */
+      /** The hook's stderr. */
       readonly stderr: string
-      /** Both, in the order in which they were written. */
+      /** Stdout and stderr, in the order in which they were written. */
       readonly output: string
-      /** Exit code of a command; absent for others. */
+      /** Exit code of a command; absent for other hooks. */
       readonly exit_code?: number
       /** The outcome of the hook. */
       readonly outcome: 'success' | 'error' | 'cancelled'
@@ -44,7 +44,7 @@ export type HookLine = {
 
 export interface EventCall {
   readonly event: HookEvent
-  /** What matchers are compared with: the tool, the source or the trigger. */
+  /** The value that matchers are compared with: the tool, the source or the trigger. */
   readonly about: string
   readonly input: JsonObject
   readonly source: EventSource
@@ -55,7 +55,7 @@ export interface Callers extends HookSurroundings {
   emit(line: HookLine): void
   /** Called for each finished hook, for statistics. */
   called(call: HookCall): void
-  /** Called with a background hook, which keeps running; its notes are for the user. */
+  /** Called with a background hook that continues to run. Its promise resolves with notes for the user. */
   runInBackground(running: Promise<readonly string[]>): void
   /** Aborted when the session is over. */
   readonly over: AbortSignal
@@ -63,7 +63,7 @@ export interface Callers extends HookSurroundings {
   readonly finishedOnce: Set<ShellHook>
 }
 
-/** The hooks to call for an event: those whose matcher matches, without duplicates. */
+/** Returns the hooks to call for an event: those whose matcher matches, without duplicates. */
 export function hooksFor(
   hooks: ShellHookTable,
   event: HookEvent,
@@ -94,7 +94,7 @@ function identityOf(hook: ShellHook): Json {
   }
 }
 
-/** Of two identical hooks the stricter one counts: a second file must not weaken a guard. */
+/** Of two identical hooks, the stricter one applies: a second file must not weaken a guard. */
 function stricter(one: ShellHook, other: ShellHook): ShellHook {
   if (one.onError !== other.onError) return one.onError === undefined ? other : one
   if (one.async !== other.async) return one.async ? other : one
@@ -148,12 +148,12 @@ async function callOne(
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
   callers.emit({ subtype: 'hook_started', ...base })
   const onProgress = (stdout: string, stderr: string): void => {
-    // Its early output may contain the result that it should redact.
+    // The early output of the hook may contain the result that it should redact.
     if (hook.onError === 'withhold') return
     callers.emit({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
   }
-  // A background hook ends at its timeout or with the session, not with its caller. It may not ask a model through the
-  // run, which does not wait for it.
+  // A background hook ends at its timeout or with the session, not with its caller. The run does not wait for the
+  // hook, so the hook may not ask a model through the run.
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
@@ -174,11 +174,14 @@ async function callOne(
   return {}
 }
 
-/** The answer of a guard: its failure, or a missing answer, blocks. An event that is already over cannot be blocked. */
+/**
+ * Returns the answer of a guard: a failed guard, or a missing answer, blocks the event. An event that is already over
+ * cannot be blocked.
+ */
 function answerOfHook(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
   const answer = answerOf(event, end)
   if (hook.onError === 'withhold') return redactingAnswer(end, answer)
-  // No model can be asked there, so such a guard would never guard.
+  // No model is available for this event, so such a guard would never take effect.
   const isUnasked = hook.type === 'prompt' && event === 'PreSkillShellCommand'
   const isClosed =
     hook.type === 'callback' && hook.onFailure === 'block' && event !== 'Stop' && event !== 'SubagentStop'
@@ -189,11 +192,11 @@ function answerOfHook(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnsw
 }
 
 /**
- * The answer of a redacting hook: if it failed, or was not heard to its end, the result is withheld. Its own message
- * may quote the result.
+ * Returns the answer of a redacting hook. If the hook failed, or was ended before it completed, the result is
+ * withheld. The hook's own message may quote the result.
  */
 function redactingAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
-  // Its answer may follow a warning of its interpreter. Invalid JSON is already an error.
+  // The answer may follow a warning of the hook's interpreter. Invalid JSON is already an error.
   const isUnreadable = stdout.trim() !== '' && !stdout.trimStart().startsWith('{')
   const hasAnswer = exitCode === 0 ? !isUnreadable : answer.output !== undefined
   if (kind === 'exited' && answer.error === undefined && hasAnswer) return { ...answer, redacts: true }
@@ -204,7 +207,7 @@ function redactingAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer
   }
 }
 
-/** Its decisions, one word each. */
+/** Returns the decisions of a hook, one word each. */
 function decisionsOf({ kind }: HookEnd, answer: HookAnswer): readonly string[] {
   const { block, permission, request, stop, updatedInput, output, context, error } = answer
   return [

@@ -15,7 +15,10 @@ import {
 /** Calls a hook of the host or program that opened the session, by its id. */
 export type CallHook = (id: string, input: JsonObject, signal: AbortSignal) => Promise<unknown>
 
-/** Reads hooks that are called by id: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`. */
+/**
+ * Reads hooks that are called by id: lists by event with entries `{ matcher?, hookCallbackIds, timeout?, onFailure?
+ * }`.
+ */
 export function readCallbackHooks(value: unknown, call: CallHook): ReadHooks {
   return readEvents(value, (event, groups, warn) => readGroups(event, groups, { call, warn }))
 }

@@ -33,7 +33,7 @@ export interface CoreHooksOptions {
   readonly model: string
 }
 
-/** Prefix of the ids of hooks created here, which report each of their calls themselves. */
+/** Prefix of the ids of hooks created here. These hooks report each of their calls themselves. */
 export const settingsHookPrefix = 'settings:'
 
 /** Calls the settings' hooks for an event. Returns the changed context; undefined if nothing changed. */
@@ -58,7 +58,7 @@ class HookList {
     this.#table = table
   }
 
-  /** Does nothing if the settings have no hook for the event. */
+  /** Adds a hook for the event. Does nothing if the settings have no hook for the event. */
   add(event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void {
     const hooks = this.#table[event] ?? []
     if (hooks.length === 0) return
@@ -205,7 +205,7 @@ function stopFields(input: StopHookInput, isAgent: boolean): JsonObject {
   }
 }
 
-/** Stopping takes precedence over continuing. Context for the model sends it back to work, like a reason. */
+/** Stopping takes precedence over continuing. Context for the model continues the run, like a reason. */
 function stopOutcome({ stop, block, contexts, notes }: HookVerdict): StopHookOutcome {
   const systemMessage = notes.join('\n')
   const note = systemMessage === '' ? {} : { systemMessage }
@@ -222,7 +222,9 @@ function triggerOf({ compaction }: HookContext): 'manual' | 'auto' {
   return compaction?.trigger === 'manual' ? 'manual' : 'auto'
 }
 
-/** Applies what every event may return: context for the model, notes for the user, the end of the run. */
+/**
+ * Applies the fields that every event may return: context for the model, notes for the user, and the end of the run.
+ */
 function withVerdict(
   context: HookContext,
   event: HookEvent,
@@ -301,7 +303,7 @@ function afterTool(
 ): HookContext | undefined {
   if (verdict === undefined) return undefined
   const { block = '', contexts, stop, output, withholds, ...rest } = verdict
-  // The call has run: blocking it means telling the model.
+  // The call has already run, so blocking means notifying the model.
   const allContexts = block.trim() === '' ? contexts : [block, ...contexts]
   let left = withVerdict(context, event, { ...rest, contexts: allContexts }) ?? context
   if (withholds === true) left = left.withToolOutput(withheldByHook)

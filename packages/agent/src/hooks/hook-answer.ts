@@ -6,7 +6,7 @@ import * as texts from './hook-texts.ts'
 
 /** The decision of one hook, read from its exit code and JSON output. */
 export interface HookAnswer {
-  /** Why it blocks the event; '' without a reason. */
+  /** The hook's reason for blocking the event; '' without a reason. */
   readonly block?: string
   readonly permission?: 'allow' | 'deny' | 'ask' | 'defer'
   readonly permissionReason?: string
@@ -27,13 +27,13 @@ export interface HookAnswer {
     readonly updatedInput?: JsonObject
     readonly interrupt?: true
   }
-  /** Its output is omitted from the stream. */
+  /** The hook's output is omitted from the stream. */
   readonly suppressOutput?: true
-  /** It failed, which decides nothing: the error for the user. */
+  /** The hook failed, which decides nothing. Contains the error for the user. */
   readonly error?: string
-  /** It should have redacted the result and failed: the result is withheld, whatever other hooks return. */
+  /** The hook should have redacted the result and failed: the result is withheld, whatever other hooks return. */
   readonly withholds?: true
-  /** It redacts: its output takes precedence over hooks that saw the unredacted result. */
+  /** The hook redacts: its output takes precedence over that of hooks that received the unredacted result. */
   readonly redacts?: true
 }
 
@@ -52,7 +52,7 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   if (kind === 'aborted' || kind === 'left') return nothing
   if (kind === 'not confined') {
     const why = texts.notConfined(cut(stderr.trim(), 500))
-    // A command could prevent that hooks can be confined: a guard that did not run lets nothing pass.
+    // A command could prevent hooks from being confined: if a guard did not run, the call is blocked.
     return guards.has(event) ? { ...blocking(event, texts.hookNotRun(why), nothing), error: why } : { error: why }
   }
   if (kind === 'threw') return { error: cut(stderr.trim(), 500) || 'it threw' }
@@ -177,7 +177,7 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
   const isWrong = isNoInput(updatedInput)
   const decided =
     permissionDecision === undefined || permissionDecision === null ? undefined : permissionOf(permissionDecision)
-  // It allowed another input than the current one.
+  // The hook allowed an input that differs from the current one.
   const permission = isWrong && decided === 'allow' ? 'ask' : decided
   return {
     ...(permission !== undefined && { permission }),
@@ -188,7 +188,7 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
   }
 }
 
-/** It can only refuse; a hook that tries to change the input counts as refusing. */
+/** A PreSkillShellCommand hook can only refuse; a hook that tries to change the input counts as refusing. */
 function preSkillShellCommand(rawValue: JsonObject): HookAnswer {
   const { permission, permissionReason, error } = preToolUse({ ...rawValue, updatedInput: null })
   const changes = (rawValue['updatedInput'] ?? undefined) !== undefined
@@ -223,7 +223,7 @@ function permissionRequest(decision: Json | undefined): HookAnswer {
   if (!isJsonObject(decision)) return { error: 'decision must be an object with a behavior' }
   const { behavior, updatedInput, interrupt } = decision
   if (behavior !== 'allow' && behavior !== 'deny') return { error: 'decision.behavior must be allow or deny' }
-  // It may be a misspelled change of the input.
+  // An unknown field may be a misspelled change of the input.
   const stranger = Object.keys(decision).find((field) => !fieldsOfDecision.has(field))
   if (behavior === 'allow' && stranger !== undefined)
     return { error: `decision has the field ${stranger}: another input is updatedInput` }

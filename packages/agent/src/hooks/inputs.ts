@@ -19,15 +19,15 @@ function patchFilesOf(input: unknown): readonly JsonObject[] {
 }
 
 /**
- * A tool's result in the form that hook scripts expect. Only the text of a result is stored; the other fields come
- * from the input, such as the path of a written file.
+ * Returns a tool's result in the form that hook scripts expect. Only the text of a result is stored; the other fields
+ * come from the input, such as the path of a written file.
  */
 export function toolResponse(name: string, input: unknown, text: string): Json {
   // Inputs are JSON: they are converted where they enter.
   const json = (input ?? null) as Json
   const fields: JsonObject = isJsonObject(json) ? json : {}
   const path = typeof fields['file_path'] === 'string' ? fields['file_path'] : undefined
-  // Hooks of Bash also see commands of Wait.
+  // Bash hooks also receive commands of Wait.
   switch (name === 'Wait' && 'command' in fields ? 'Bash' : name) {
     case 'Bash':
       return { stdout: text, stderr: '', interrupted: false, isImage: false }
@@ -75,7 +75,7 @@ export function unansweredMessages(
   const found: (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] = []
   for (let at = -1; -at <= transcript.length; at--) {
     const entry = transcript.at(at)
-    // Before a compaction, or a replacement by a hook, the original messages are gone.
+    // After a compaction or a replacement by a hook, the original messages are no longer available.
     if (entry?.kind === 'assistant' || entry?.kind === 'compact_boundary') break
     if (entry?.kind !== 'user') continue
     const { origin } = entry

@@ -30,9 +30,9 @@ export function matches(matcher: string, name: string): boolean {
 }
 
 /**
- * The names that matchers are compared with for a call. A command of Wait also counts as Bash, so that guards of
- * commands cannot be bypassed. Without an input: for any call of the tool. A patch also matches hooks for Edit and
- * Write.
+ * Returns the names that matchers are compared with for a call. A command of Wait also counts as Bash, so that guards
+ * of commands cannot be bypassed. Without an input, returns the names for any call of the tool. A patch also matches
+ * hooks for Edit and Write.
  */
 export function matchedNames(tool: string, input?: unknown): readonly string[] {
   const mayRunCommand = tool === 'Wait' && (input === undefined || (isJsonObject(input) && 'command' in input))
@@ -58,7 +58,9 @@ function finds(pattern: string, name: string): boolean {
   return fits
 }
 
-/** At most two repetitions, none of a group: only a few steps of backtracking. */
+/**
+ * Whether the pattern has at most two repetitions, none of them of a group: then backtracking takes only a few steps.
+ */
 function isQuick(pattern: string): boolean {
   return (pattern.match(/[*+{?]/g) ?? []).length <= 2 && !/\)[*+{?]/.test(pattern)
 }

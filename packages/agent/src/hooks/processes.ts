@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { endGroup, killGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 
 /**
- * The processes that hooks of a session started. P1: a hook that hangs is ended with its group and processes that left
- * it, by SIGTERM and then SIGKILL; other hooks continue. P2: nothing survives `dispose()`, including processes that
+ * The processes that hooks of a session started. P1: a hook that hangs is ended together with its group and the
+ * processes that left the group, by SIGTERM and then SIGKILL; other hooks continue. P2: nothing survives `dispose()`,
+ * including processes that
  * left their group (on Linux, where the environment identifies them). P3: no group survives the exit of this program.
  */
 export class HookProcesses {
@@ -12,7 +13,7 @@ export class HookProcesses {
   readonly mark: string = randomUUID()
   readonly #groups = new Set<ProcessGroup>()
   readonly #graceMs: number
-  /** A group of ours; 0 before the first hook. */
+  /** The id of the first process group of this session; 0 before the first hook. */
   #first = 0
   readonly #killAll = (): void => {
     for (const group of this.#groups) killGroup(group)
@@ -39,7 +40,7 @@ export class HookProcesses {
   /** The hook has ended by itself. Processes that it left in its group may run until the end of the run. */
   release(group: ProcessGroup): void {
     this.#forget(group)
-    // Asks only the kernel: scanning all processes after each hook would cost more than the hook.
+    // Queries only the kernel: scanning all processes after each hook would cost more than the hook.
     if (hasMembers(group.groupId)) this.#keep({ ...group, knownBy: 'mark' })
   }
 
@@ -48,7 +49,10 @@ export class HookProcesses {
     this.#forget(group)
   }
 
-  /** Limits the groups that finished commands left running: ends the oldest ones. Nothing else may be running. */
+  /**
+   * Limits the number of groups that finished commands left running: ends the oldest ones. Nothing else may be
+   * running.
+   */
   async trim(most: number): Promise<void> {
     for (const group of this.#groups) if (!hasMembers(group.groupId)) this.#forget(group)
     const left = [...this.#groups]
@@ -58,7 +62,7 @@ export class HookProcesses {
   async dispose(): Promise<void> {
     await Promise.all([...this.#groups].map((group) => this.end(group)))
     if (this.#first === 0 || process.platform !== 'linux') return
-    // Processes with the mark are ours, in any group.
+    // Processes with the mark belong to this session, in any group.
     await endGroup({ groupId: this.#first, mark: this.mark, knownBy: 'mark' }, this.#graceMs)
   }
 

@@ -7,44 +7,47 @@ import { whyNotStarted } from '../not-started.ts'
 import { type PipedProcess, spawnPiped } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
 
-/** How a hook of any type ended. Never an exception. */
+/** How a hook of any type ended. A failure is a value, never an exception. */
 export interface HookEnd {
   /**
-   * `left`: it declared itself a background hook. `not confined`: it did not run, because the sandbox could not confine
-   * it. `threw`: a function threw.
+   * `left`: the hook declared itself a background hook. `not confined`: it did not run, because the sandbox could not
+   * confine it. `threw`: a function threw.
    */
   readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not confined' | 'threw'
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
-  /** It ran in the sandbox. */
+  /** The hook ran in the sandbox. */
   readonly isConfined?: true
 }
 
 export interface CommandCall {
   readonly command: string
-  /** One JSON object, for stdin. */
+  /** The input for stdin: one JSON object. */
   readonly input: string
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Called from time to time with its output so far. */
+  /** Called periodically with the hook's output so far. */
   readonly onProgress?: ((stdout: string, stderr: string) => void) | undefined
-  /** Confines it like the commands of the session. */
+  /** Confines the hook like the commands of the session. */
   readonly sandbox?: Sandbox | undefined
-  /** Files that it can read in any case: the sandbox may hide the transcript. */
+  /** Files that the hook can read in any case: the sandbox may hide the transcript. */
   readonly readable?: readonly string[]
 }
 
-/** More output is read and dropped, so that a flood of output neither blocks the pipe nor fills memory. */
+/**
+ * Output beyond this limit is read and dropped, so that a flood of output neither blocks the pipe nor fills memory.
+ */
 export const stdoutLimit = 1_000_000
 const stderrLimit = 100_000
 const progressMs = 1_000
 
 /**
- * Runs one command hook in its own process group. C1: writing stdin may fail (EPIPE): a hook need not read it. C2: it
- * has ended when its own process has; children that keep a pipe open are awaited only briefly. C3: a timeout or an
+ * Runs one command hook in its own process group. C1: writing stdin may fail (EPIPE): a hook need not read it. C2: the
+ * hook has ended when its own process has ended; child processes that hold a pipe open are awaited only briefly. C3: a
+ * timeout or an
  * abort ends its whole group. C4: with a sandbox it runs confined, or not at all, and everything that it started ends
  * with it.
  * @throws SandboxError if the command cannot be confined.
@@ -78,7 +81,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     if (how === 'left') return end('left')
     await drained(child, [stdout, stderr])
     processes.release(group)
-    // Errors of bubblewrap before the sandbox exists. A hook that prints the same is treated the same way.
+    // Bubblewrap reports errors before the sandbox exists. A hook that prints the same text is treated the same way.
     const isUnconfined = isConfined && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
     if (isUnconfined) return end('not confined')
     return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
@@ -122,7 +125,7 @@ class OutputHead {
   unref(): void {
     this.#onText = undefined
     const pipe = this.#pipe
-    // Pipes of children are sockets, which the types do not say.
+    // Pipes of child processes are sockets, which the types do not express.
     if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
   }
 }
@@ -146,13 +149,13 @@ function firstEnd(
     signal.addEventListener('abort', onAbort, { once: true })
     child.once('exit', (exitCode, name) => done({ exitCode, signal: name }))
     stdout.whenText(() => {
-      // Only at the beginning: checking the whole output at each chunk would take quadratic time.
+      // Checks only the beginning: checking the whole output at each chunk would take quadratic time.
       if (stdout.text.length < 10_000 && declaresAsync(stdout.text)) done('left')
     })
   })
 }
 
-/** Whether its first line is `{"async": true}`: nobody waits for it then. */
+/** Whether the first line of the output is `{"async": true}`: then the session does not wait for the hook. */
 function declaresAsync(text: string): boolean {
   const [first = ''] = text.trimStart().split('\n', 1)
   return first.length < 200 && /^\{\s*"async"\s*:\s*true\b[^{]*\}\s*$/.test(first)
@@ -161,7 +164,7 @@ function declaresAsync(text: string): boolean {
 const quietMs = 60
 const longestDrainMs = 1_000
 
-/** Resolves when both pipes are closed or have been silent for a moment. */
+/** Resolves when both pipes are closed or have been silent for a short time. */
 async function drained(child: ChildProcess, pipes: readonly OutputHead[]): Promise<void> {
   if (child.stdout?.readableEnded === true && child.stderr?.readableEnded === true) return
   const closing = new AbortController()

@@ -10,7 +10,7 @@ import { promptHookQuestion, refusedWithoutReason } from './hook-texts.ts'
 /** What hooks of all types need from the session. */
 export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'readable'> {
   readonly processes: HookProcesses
-  /** Returns the sandbox for commands; called before each. */
+  /** Returns the sandbox for commands; called before each command. */
   readonly sandbox?: (() => CommandCall['sandbox']) | undefined
 }
 
@@ -29,7 +29,7 @@ export interface HookCall extends Pick<CommandCall, 'onProgress'> {
   readonly source: EventSource
 }
 
-/** Runs one hook. Never rejects: a hook that cannot run has ended too. */
+/** Runs one hook. Never rejects: a hook that cannot run counts as ended. */
 export async function runHook(call: HookCall, surroundings: HookSurroundings): Promise<HookEnd> {
   const { hook, source, onProgress } = call
   const { signal } = source
@@ -130,7 +130,7 @@ async function post(
   const unfit = filled.find(
     ([name, value]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\u0020-\u007E\u0080-\u00FF]/.test(value),
   )
-  // The message of `fetch` would quote the value.
+  // The error message of `fetch` would contain the header value.
   if (unfit !== undefined) return failed(`the header ${unfit[0]} is invalid`)
   const { host } = new URL(url)
   const response = await fetch(url, {
@@ -207,7 +207,7 @@ function verdictIn(answer: string): { readonly ok: boolean; readonly reason: str
   const found = /\{[\s\S]*\}/.exec(answer)?.[0]
   if (found === undefined) return undefined
   try {
-    // The value is unchecked.
+    // The parsed value is not validated yet.
     const { ok, reason } = Object(JSON.parse(found)) as { readonly [field: string]: unknown }
     if (typeof ok !== 'boolean') return undefined
     return { ok, reason: typeof reason === 'string' && reason !== '' ? reason : refusedWithoutReason }

@@ -22,13 +22,13 @@ interface SessionTotalsOptions {
 /** The usage of a session's runs so far, for hooks that are not about one run. */
 export class SessionTotals {
   readonly #options: SessionTotalsOptions
-  /** Of runs that ended before the last one. */
+  /** Usage of runs that ended before the last run. */
   #ended: Used = noFigures
   /** The next run may continue its counters. */
   #last: { readonly runId: string | undefined; readonly used: Used } | undefined
   /** The current run. */
   #run: { readonly runId: string; readonly used: Used } | undefined
-  /** The session as earlier processes left it, until it is read. */
+  /** The session as earlier processes left it; undefined until it is read. */
   #before: FoldedSession | undefined
 
   constructor(options: SessionTotalsOptions) {
@@ -46,7 +46,7 @@ export class SessionTotals {
       const { runId, continues } = event.run
       const carried = continues !== undefined && this.#last?.runId === continues ? this.#last.used : undefined
       if (carried !== undefined) this.#last = undefined
-      // A run that another process left open has used something already.
+      // A run that another process left open has already used something.
       if (this.#run?.runId !== runId) this.#run = { runId, used: carried ?? noFigures }
     }
     if (event.type === 'run_end') this.#end(this.#run?.runId, usedBy(event.terminal, this.#run?.used.toolCalls ?? 0))
@@ -62,7 +62,7 @@ export class SessionTotals {
     this.#end(undefined, usedBy(terminal, toolCalls))
   }
 
-  /** @param run Usage of the current run, if the caller knows it better. */
+  /** @param run Usage of the current run, if the caller has more recent figures. */
   figures(run?: HookFigures): HookFigures {
     this.#read()
     const sum = [this.#ended, this.#last?.used, run ?? this.#run?.used].reduce<Used>(plus, noFigures)
@@ -78,7 +78,7 @@ export class SessionTotals {
     this.#run = undefined
   }
 
-  /** Deferred until needed: most hooks are about one run. */
+  /** Deferred until needed: most hooks belong to one run. */
   #read(): void {
     const before = this.#before
     if (before === undefined) return

@@ -10,15 +10,16 @@ interface Common {
   /** Matches tools, sources or triggers; '' for all (see `matches`). */
   readonly matcher: string
   readonly timeoutMs: number
-  /** It runs in the background and decides nothing. */
+  /** The hook runs in the background and decides nothing. */
   readonly async: boolean
-  /** It runs once per session. */
+  /** The hook runs once per session. */
   readonly once?: boolean
-  /** The folder of its plugin. */
+  /** The folder of the plugin that defines the hook. */
   readonly pluginRoot?: string
   // Spec R-SETHOOK-25.
   /**
-   * For PostToolUse and PostToolUseFailure: a hook that redacts. If it fails or is too late, the result is withheld.
+   * For PostToolUse and PostToolUseFailure: the hook redacts. If it fails or exceeds its timeout, the result is
+   * withheld.
    */
   readonly onError?: 'withhold'
 }
@@ -28,7 +29,10 @@ export interface CallbackHook {
   readonly type: 'callback'
   /** Hooks with the same id are called once. */
   readonly id: string
-  /** The signal is aborted when the answer is no longer needed. An exception is a failure of the hook. */
+  /**
+   * Calls the function. The signal is aborted when the answer is no longer needed. An exception counts as a failure of
+   * the hook.
+   */
   call(input: JsonObject, signal: AbortSignal): Promise<unknown>
   /** A failure blocks the event, like exit code 2. Default: a failure decides nothing. */
   readonly onFailure?: 'block'
@@ -39,7 +43,7 @@ export type ShellHook = Common &
   (
     | {
         readonly type: 'command'
-        /** The command line; it receives the event as JSON on stdin. */
+        /** The command line; the command receives the event as JSON on stdin. */
         readonly command: string
       }
     | {
@@ -48,7 +52,7 @@ export type ShellHook = Common &
         readonly url: string
         /** Further headers of the request. */
         readonly headers: { readonly [name: string]: string }
-        /** Variables that its headers may use (default: all). */
+        /** Variables that the headers may use (default: all). */
         readonly variables?: readonly string[]
       }
     | {
@@ -66,7 +70,7 @@ export type ShellHookTable = { readonly [event in HookEvent]?: readonly ShellHoo
 export interface ReadHooks {
   /** The hooks, by event. */
   readonly hooks: ShellHookTable
-  /** Hooks that exist but will not be called: nothing is ignored silently. */
+  /** Warnings about hooks that exist but will not be called: nothing is ignored silently. */
   readonly warnings: readonly string[]
 }
 
@@ -76,7 +80,7 @@ const defaultTimeoutsMs: { readonly [event in HookEvent]?: number } = {
   SessionEnd: 1_500,
 }
 
-/** Reads the `hooks` of settings: lists by event. Hooks of a folder must be trusted before. */
+/** Reads the `hooks` of settings: lists by event. The caller must have verified that hooks of a folder are trusted. */
 export function readHooks(rawValue: unknown): ReadHooks {
   return readEvents(rawValue, readGroups)
 }
@@ -106,13 +110,13 @@ export function readEvents(
 
 export type Warn = (what: string) => void
 
-/** The effective matcher, with a warning if it looks like a mistake. */
+/** Returns the effective matcher, and warns if it looks like a mistake. */
 export function effectiveMatcher(matcher: string, where: string, warn: Warn): string {
   const problem = problemOfMatcher(matcher)
   // A misspelled matcher must not disable a guard: an invalid one matches everything.
   if (problem !== undefined)
     warn(`${where}: the matcher "${matcher}" is not a valid regular expression (${problem}), so it matches every tool.`)
-  // No tool has such a name: the guard would never be called.
+  // No tool has such a name, so the guard would never be called.
   if (/^\w+\([^)]*[\s:/~][^)]*\)$/.test(matcher))
     warn(
       `${where}: the matcher "${matcher}" is compared with tool names and matches none: it looks like a permission rule. Use ${matcher.slice(0, matcher.indexOf('('))}, and check tool_input in the hook.`,
@@ -195,8 +199,8 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
 const afterTools: readonly HookEvent[] = ['PostToolUse', 'PostToolUseFailure']
 
 /**
- * The hook's failure policy, or what is wrong with it. A hook that should redact must not be called as one that does
- * not.
+ * Returns the hook's failure policy, or what is wrong with it. A hook that should redact must not be called as one
+ * that does not.
  */
 export function onErrorOf(event: HookEvent, hook: JsonObject): { readonly onError?: 'withhold' } | string {
   const { onError } = hook
@@ -210,7 +214,7 @@ export function onErrorOf(event: HookEvent, hook: JsonObject): { readonly onErro
     : { onError }
 }
 
-/** Maximum of a timer: larger values would fire at once. */
+/** Maximum delay of a timer: larger values would fire immediately. */
 const longestMs = 2_147_483_647
 
 /** Hooks of several sources as one table, in this order per event. */
@@ -230,7 +234,7 @@ function headersOf(rawValue: Json | undefined): { readonly [name: string]: strin
   )
 }
 
-/** If variables are listed, no others are sent. */
+/** Returns the variables that headers may use. If variables are listed, no others are sent. */
 function variablesOf(rawValue: Json | undefined): { readonly variables?: readonly string[] } {
   if (rawValue === undefined) return {}
   return {

@@ -28,7 +28,7 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly hooks: ShellHookTable
   /** Id of the session. */
   readonly sessionId: string
-  /** A file that scripts can read: the session's journal. */
+  /** Path of the session's journal, which scripts can read. */
   readonly transcriptPath: string
   /** Working directory. */
   readonly cwd: string
@@ -40,7 +40,7 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly model: string
   /** How the session began. */
   readonly source: 'startup' | 'resume' | 'fork'
-  /** Resolves when all messages are on disk: hooks read the transcript. */
+  /** Resolves when all messages are on disk, because hooks read the transcript. */
   readonly flush?: () => Promise<void>
   /** Called when hooks start, write and end. */
   readonly emit?: (line: HookLine) => void
@@ -48,17 +48,17 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly called?: (call: HookCall) => void
   /** Interrupts the current run of a session with several runs. Default: aborts `ShellHooks.signal`, permanently. */
   readonly interrupt?: () => void
-  /** Called with messages of hooks for the user, and failures, that no event of the run can report. */
+  /** Called with messages of hooks for the user, and with failures, that no event of the run can report. */
   readonly note?: (text: string) => void
   /**
-   * Usage of the session so far, for events that are not about one run; `run`: usage of the current run. Default: only
-   * that run.
+   * Returns usage of the session so far, for events that do not belong to one run; `run`: usage of the current run.
+   * Default: only that run.
    */
   readonly sessionFigures?: (run?: HookFigures) => HookFigures
 }
 
 /**
- * The hooks of the settings for one session. H1: they are hooks of core, so they run in one order with those of a
+ * The hooks of the settings for one session. H1: these hooks are hooks of core: they run in one order with those of a
  * program, are recorded, and are called in no other way. H2: no hook breaks a run: each ends with a value, in time.
  * H3: nothing that they started is left after `end()`, which gives background hooks a moment to finish.
  */
@@ -152,7 +152,7 @@ export class ShellHooks {
       whenAsked === 'deny' ? { behavior: 'deny', message: `Not allowed: ${message}` } : { behavior: 'ask', message }
     const decide: Permissions['decide'] = (request) => {
       const settle = (decision: PermissionDecision): PermissionDecision | Promise<PermissionDecision> =>
-        // If no hook decided, a user was asked, and the decision is theirs.
+        // If no hook decided, a user was asked, and the user's decision applies.
         decision.behavior !== 'ask' || request.wasAsked === true
           ? decision
           : this.#request(request, left(decision.message))
@@ -180,7 +180,7 @@ export class ShellHooks {
     { call, ask, figures, precheck, needsApproval }: AskedRequest,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
-    // Nobody is asked about a call that cannot succeed.
+    // The user is not asked about a call that cannot succeed.
     const failure = await precheck?.()
     if (failure !== undefined) return { behavior: 'fail', message: failure }
     // A call's input is JSON.
@@ -202,7 +202,7 @@ export class ShellHooks {
     const { behavior, message, updatedInput, interrupt } = request
     if (behavior === 'allow') {
       const isChanged = updatedInput !== undefined && isJsonObject(updatedInput)
-      // It answers in place of a user.
+      // The hook answers in place of a user.
       const answer = needsApproval === true ? { behavior, explicit: true as const } : { behavior }
       return isChanged ? { ...answer, updatedInput } : answer
     }
@@ -280,7 +280,7 @@ function asksModel({ type }: ShellHook): boolean {
   return type === 'prompt'
 }
 
-/** Gives notifications a moment to arrive. */
+/** Waits a short time for notifications to be delivered. */
 async function withinAMoment(sent: ReadonlySet<Promise<unknown>>): Promise<void> {
   if (sent.size === 0) return
   let timer: NodeJS.Timeout | undefined

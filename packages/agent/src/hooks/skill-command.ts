@@ -3,7 +3,7 @@ export interface SkillCommand {
   readonly command: string
   /** The skill or the slash command. */
   readonly commandName: string
-  /** `user`: by a slash command. `claude`: the model, by the tool Skill. */
+  /** `user`: invoked by a slash command. `claude`: invoked by the model with the tool Skill. */
   readonly invokedBy: 'user' | 'claude'
   /** The subagent that called the tool Skill. */
   readonly agent?: { readonly type: string; readonly id: string } | undefined

@@ -8,7 +8,7 @@ import { runCommand, type CommandCall, type HookEnd } from './run-command.ts'
 export interface StatusLineOptions extends Pick<CommandCall, 'command' | 'cwd' | 'env' | 'readable'> {
   /** The project, for `CLAUDE_PROJECT_DIR`. */
   readonly projectDirectory: string
-  /** Returns the sandbox for each run; it is confined like hooks. */
+  /** Returns the sandbox for each run; the command is confined like hooks. */
   readonly sandbox?: () => CommandCall['sandbox']
   /** Time limit of one run in milliseconds (default: 5,000). */
   readonly timeoutMs?: number
@@ -22,11 +22,11 @@ export interface StatusLineSize {
   readonly rows: number
 }
 
-/** The result of one run: its output, or why it is missing. */
+/** The result of one run: the command's output, or why it is missing. */
 export type StatusLineResult =
   | {
       readonly kind: 'printed'
-      /** Its output, without the last line break. */
+      /** The command's output, without the last line break. */
       readonly text: string
     }
   | {
@@ -39,7 +39,7 @@ export type StatusLineResult =
 const defaultTimeoutMs = 5_000
 /** More output is dropped. */
 const maxCharacters = 20_000
-/** Scripts refresh caches in the background: so many groups of earlier runs may keep running. */
+/** Scripts refresh caches in the background, so this many groups of earlier runs may continue to run. */
 const maxLeft = 4
 
 // Spec R-LIM-40.
@@ -57,7 +57,9 @@ export class StatusLineCommand {
     this.#options = options
   }
 
-  /** Runs it once. The caller waits before the next run. Never rejects; `ended`: the session ended meanwhile. */
+  /**
+   * Runs the command once. The caller waits before the next run. Never rejects; `ended`: the session ended meanwhile.
+   */
   async run(input: JsonObject, { columns, rows }: StatusLineSize): Promise<StatusLineResult> {
     const { command, cwd, env, readable, projectDirectory, sandbox, timeoutMs = defaultTimeoutMs } = this.#options
     const { signal } = this.#over
@@ -85,7 +87,7 @@ export class StatusLineCommand {
         },
         this.#processes,
       )
-      // It declared itself a background command, which a status line must not be.
+      // The command declared itself a background command, which is not allowed for a status line.
       if (end.kind === 'left') await this.#processes.dispose()
       return statusLineResult(end, timeoutMs)
     } catch (thrown) {
@@ -123,7 +125,7 @@ function statusLineResult({ kind, exitCode, stdout, stderr }: HookEnd, timeoutMs
   }
 }
 
-/** Appends the first line of its stderr. */
+/** Appends the first line of the command's stderr. */
 function withWords(how: string, stderr: string): string {
   const [first = ''] = stderr.trim().split('\n', 1)
   return first === '' ? how : `${how}: ${headOf(first, 200)}`

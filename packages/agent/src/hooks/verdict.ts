@@ -3,7 +3,7 @@ import type { HookAnswer } from './hook-answer.ts'
 
 /** The combined answer of all hooks of one event. */
 export interface HookVerdict {
-  /** Set if one blocks: all reasons, joined; '' without a reason. */
+  /** Set if a hook blocks the event: all reasons, joined; '' without a reason. */
   readonly block?: string
   readonly permission?: NonNullable<HookAnswer['permission']>
   readonly permissionReason: string
@@ -12,10 +12,10 @@ export interface HookVerdict {
   /** Set if a redacting hook failed: takes precedence over every output. */
   readonly withholds?: true
   readonly contexts: readonly string[]
-  /** Set if one stops the run: its reason. */
+  /** Set if a hook stops the run: its reason. */
   readonly stop?: string
   readonly request?: NonNullable<HookAnswer['request']>
-  /** For the user: messages of hooks, and failures. */
+  /** Notes for the user: messages of hooks, and failures. */
   readonly notes: readonly string[]
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { boundedText } from '@halting/policy/files'
 
-/** The text of an AGENTS.md for a folder, derived from its files. No model is asked, and nothing is run. */
+/** Returns the text of an AGENTS.md for a folder, derived from its files. Asks no model and runs nothing. */
 export async function agentsFileFor(folder: string, name: string): Promise<string> {
   const entries = await entriesOf(folder)
   const names = new Set(entries.map((entry) => entry.name))
@@ -119,7 +119,7 @@ async function folderLines(folder: string, entries: readonly Dirent[]): Promise<
 
 const maxScripts = 30
 
-/** Scripts with these names check a change; they are listed first. */
+/** Scripts with these names check a change, so they are listed first. */
 const checking = ['test', 'build', 'lint', 'typecheck', 'types', 'check', 'format', 'start', 'dev']
 
 async function commandLines(folder: string, names: ReadonlySet<string>): Promise<readonly string[]> {

@@ -10,7 +10,10 @@ export interface BriefingTrust {
 /** `once`: what makes the folder trusted for this run, such as `--trust`. */
 export function briefingTrust(
   owner: TrustOwner & {
-    /** What makes the folder trusted for this run. False: it is not trusted. Undefined: the records decide. */
+    /**
+     * The reason why the folder is trusted for this run. False: the folder is not trusted. Undefined: the stored
+     * decisions apply.
+     */
     readonly once?: string | false | undefined
   },
 ): BriefingTrust {
@@ -23,7 +26,7 @@ export function briefingTrust(
   }
 }
 
-/** One item that a project file would read or run, identified by exactly this content. */
+/** Identifies one item that a project file would read or run, by exactly this content. */
 export function briefingOffer(
   setting: 'imports' | 'commands' | 'agents',
   text: string,

@@ -18,7 +18,7 @@ import { modelOfPromptFile } from './expand-prompt-file.ts'
 
 /** Instructions, skills and commands that a session has from files, and the git status of the folder. */
 export interface Briefing {
-  /** For the system prompt; '' if empty. */
+  /** Text for the system prompt; '' if empty. */
   readonly system: string
   /** The parts of `system`, by file. */
   readonly entries: { readonly [name: string]: string }
@@ -26,19 +26,23 @@ export interface Briefing {
   readonly hooks: readonly Hook[]
   /** Fields for `system/init`. */
   readonly init: NonNullable<QueryOptions['init']>
-  /** The tools of the session, extended with what this adds. */
+  /** Returns the tools of the session together with the tools of the briefing. */
   tools(all: readonly AnyTool[]): readonly AnyTool[]
   /** Commands and skills, which can be reloaded. */
   readonly prompts: SessionPrompts
-  /** The model that a command requests; undefined if none, or if the folder is not trusted with it. */
+  /**
+   * Returns the model that a command requests; undefined if the command requests none, or if the folder is not trusted
+   * to select a model.
+   */
   modelOf(command: PromptFile, notes: string[]): Promise<string | undefined>
   /**
-   * The text of a command with its arguments and the output of its embedded commands. `given`: the arguments as typed.
+   * Returns the text of a command with its arguments and the output of its embedded commands. `given`: the arguments
+   * as typed.
    */
   expand(command: PromptFile, argumentText: string, signal: AbortSignal): Promise<ExpandedPrompt>
   /** The instruction files. */
   readonly files: readonly InstructionFile[]
-  /** The index of the memory, and the text shown of it and its topics. */
+  /** The memory index, and the text shown of the index and its topics. */
   readonly memory:
     | {
         /** Path of the index. */
@@ -73,7 +77,7 @@ export interface BriefingOptions {
 export async function readBriefing(options: BriefingOptions): Promise<Briefing> {
   const { places, permissions, workspace } = options
   const { cwd, env, home } = places
-  // Runs while the rest is read.
+  // Runs in parallel with the other reads.
   const git = gitSummary(cwd, workspace.env)
   const rules: ReadingRules = {
     home,
@@ -122,7 +126,7 @@ interface ShownMemory {
 }
 
 // Spec R-MEM-2.
-/** Notes of earlier sessions that deny rules leave readable. */
+/** Notes of earlier sessions that deny rules allow to be read. */
 async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promise<ShownMemory> {
   const { indexPath: path } = place
   if (!bothEnds(path).every(mayRead))
@@ -143,8 +147,8 @@ function waitingLine({ path, by }: { readonly path: string; readonly by: string 
 }
 
 /**
- * Reports the state of the repository once per conversation, and again in a later run if it has changed. As a separate
- * message before the prompt, so that the cached prefix stays valid and the last user message is the prompt.
+ * Reports the state of the repository once per conversation, and again in a later run if it has changed. The report is
+ * a separate message before the prompt, so that the cached prefix stays valid and the last user message is the prompt.
  */
 function folderHook(git: Promise<string | undefined>): Hook {
   return new CallableHook(

@@ -13,7 +13,7 @@ interface ExpandingOptions {
   readonly guard?: (command: string) => Promise<string | undefined>
 }
 
-/** The expanded text of a command or skill. Its rules apply from here on. */
+/** Returns the expanded text of a command or skill. Activates the rules of the prompt file. */
 export async function expandPromptFile(
   prompt: PromptFile,
   argumentText: string,

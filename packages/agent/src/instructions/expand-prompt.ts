@@ -17,23 +17,23 @@ export interface ExpandedPrompt {
 
 /** How commands and files in a prompt file are replaced by their output and contents. */
 export interface Substitution {
-  /** What of the folder is trusted. */
+  /** Which content of the folder is trusted. */
   readonly trust: BriefingTrust
   /** Runs a Bash command if the rules allow it; otherwise returns why not. */
   readonly run: (command: string) => Promise<{
     /** Whether the rules allowed it. */
     readonly kind: 'ran' | 'refused'
-    /** Its output, or why it was refused. */
+    /** The command's output, or why the command was refused. */
     readonly text: string
   }>
 }
 
-/** `/name arguments`; undefined if it is not a command, such as a path. */
+/** Parses `/name arguments`; undefined if the prompt is not a command, for example a path. */
 export function commandIn(prompt: string):
   | {
       /** Name of the command, without the slash. */
       readonly name: string
-      /** Its arguments as typed; '' if there are none. */
+      /** Arguments of the command as typed; '' if there are none. */
       readonly given: string
     }
   | undefined {
@@ -100,7 +100,7 @@ function commandOffer({ path }: PromptFile, command: string): ReturnType<typeof 
   return briefingOffer('commands', `!\`${command}\` in ${path}`)
 }
 
-/** Rules and a model in a project file need the same trust as rules of its settings. */
+/** Rules and a model in a project file need the same trust as rules in project settings. */
 export function frontMatterOffer(
   { path }: PromptFile,
   field: 'allowed-tools' | 'model',
@@ -110,7 +110,7 @@ export function frontMatterOffer(
   return field === 'model' ? { ...offer, needsNaming: isAiSdkName(value) } : offer
 }
 
-/** Everything that the prompt files of a project would run or loosen. */
+/** Returns everything that the prompt files of a project would run or loosen. */
 export function promptOffers(prompts: readonly PromptFile[]): readonly ReturnType<typeof briefingOffer>[] {
   return prompts
     .filter(({ level }) => level === 'project')

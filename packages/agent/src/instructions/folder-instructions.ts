@@ -8,7 +8,7 @@ import { readPlaces, type ReadingRules } from './instruction-files.ts'
 import { instructionBlock, instructionMark } from './instruction-text.ts'
 import { type BriefingPlaces, isLevelEnabled, foldersAround, type InstructionPlace, placesIn } from './places.ts'
 
-/** The field with the file of a call, by tool. */
+/** The input field with the file of a call, by tool. */
 const fileFields: { readonly [tool: string]: string } = {
   Read: 'file_path',
   Edit: 'file_path',
@@ -16,7 +16,7 @@ const fileFields: { readonly [tool: string]: string } = {
   NotebookEdit: 'notebook_path',
 }
 
-/** The files of a call, as its input writes them. */
+/** Returns the files of a call, as written in its input. */
 function filesOf(tool: string, input: unknown): readonly string[] {
   if (tool === patchToolName) return changedPathsOf(patchedFilesOf(input)).map(({ path }) => path)
   const field = fileFields[tool]
@@ -29,8 +29,9 @@ const maxCharacters = 12_000
 
 // Spec R-INSTR-5.
 /**
- * Adds the instructions of a folder to the result of the first call on a file in it. The conversation records what was
- * shown: after a resume nothing is shown twice; after a compaction that dropped instructions they are shown again.
+ * Adds the instructions of a folder to the result of the first call on a file in that folder. The conversation records
+ * what was shown: after a resume nothing is shown twice; after a compaction that removed instructions, they are shown
+ * again.
  */
 export function withFolderInstructions(
   options: BriefingPlaces & ReadingRules,
@@ -85,13 +86,16 @@ function placesBelow(path: string, options: BriefingPlaces): readonly Instructio
   return (
     foldersAround(dirname(path))
       .filter((folder) => folder !== cwd && isInside(folder, cwd))
-      // Files inside the project are imported like those of its other instructions.
+      // Imports files inside the project like those of its other instructions.
       .flatMap((folder) => placesIn(folder).map((place) => ({ ...place, root: cwd })))
       .filter(({ level }) => isLevelEnabled(level, options))
   )
 }
 
-/** Calls of one message share a state that does not have each other's results. */
+/**
+ * Identifies the state of a conversation: calls of one message share a state that does not include each other's
+ * results.
+ */
 function momentOf(state: AgentState): string {
   return `${state.agentId} ${state.executionId} ${state.transcript.length}`
 }

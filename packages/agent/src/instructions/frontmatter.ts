@@ -1,7 +1,7 @@
 import type { Document } from 'yaml'
 import { headOf } from '@halting/core/adapters'
 
-/** A value of YAML with every scalar as its text: `true` and `3` are what was typed. */
+/** A YAML value with every scalar as text: `true` and `3` remain as typed. */
 type FrontMatterValue = string | readonly FrontMatterValue[] | { readonly [name: string]: FrontMatterValue }
 
 /** The fields of a header, by name in lower case. */
@@ -12,11 +12,14 @@ export interface WithFrontMatter {
   readonly fields: FrontMatter
   /** The text below the header. */
   readonly body: string
-  /** Lines that could not be parsed, in words. For files whose fields restrict something: an unread field would restrict nothing. */
+  /**
+   * Descriptions of lines that could not be parsed. They are for files whose fields restrict something: an unread
+   * field would restrict nothing.
+   */
   readonly problems: readonly string[]
 }
 
-/** The header between two lines of `---`, undefined where there is none, and the text below it. */
+/** Splits a text into the header between two lines of `---` (undefined if missing) and the text below the header. */
 export function splitFrontMatter(text: string): { readonly header: string | undefined; readonly body: string } {
   const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
   if (found === null) return { header: undefined, body: text.trim() }
@@ -57,7 +60,10 @@ export async function parseFrontMatter(
   return { fields, body, problems }
 }
 
-/** A parser that calls itself for each level runs out of stack: no header that people write has so many levels. */
+/**
+ * Maximum nesting of a header. A recursive parser overflows the stack at deep nesting, and no header that people write
+ * has so many levels.
+ */
 const deepest = 100
 
 function isTooDeep(header: string): boolean {
@@ -84,7 +90,7 @@ function parsedPart(document: Document.Parsed, text: string): ParsedPart {
   }
   const value = valueOf(document)
   if (value === undefined) return { fields: new Map(), problem: 'an alias refers to nothing, or to too much' }
-  // A header of remarks alone has no fields.
+  // A header that consists only of comments has no fields.
   if (value === '') return { fields: new Map() }
   if (typeof value === 'string' || Array.isArray(value))
     return { fields: new Map(), problem: `cannot parse the line ${JSON.stringify(headOf(text, 100))}` }
@@ -111,7 +117,7 @@ interface FieldChunk {
   readonly lines: string[]
 }
 
-/** Parts a header at the lines that begin a field, and gives a description its prose and its examples. */
+/** Splits a header at the lines that begin a field. A description includes its prose and its examples. */
 function fieldChunks(lines: readonly string[], isField: (word: string) => boolean): readonly FieldChunk[] {
   const chunks: FieldChunk[] = []
   for (let at = 0; at < lines.length; at++) {
@@ -132,13 +138,16 @@ function fieldChunks(lines: readonly string[], isField: (word: string) => boolea
   return chunks.flatMap((chunk) => (isRepairable(chunk, isField) ? [chunk] : separated(chunk)))
 }
 
-/** How many lines an example has that begins here: anything may be in it. */
+/** Returns how many lines the example that begins here has; an example may contain anything. */
 function exampleLength(lines: readonly string[]): number {
   if (!/^\s*<example\b/i.test(lines[0] ?? '')) return 0
   return lines.findIndex((line) => /<\/example>/i.test(line)) + 1
 }
 
-/** Whether the lines below the first belong to its field: they are indented, items of a list, or prose of a description. */
+/**
+ * Whether the lines after the first belong to the same field: they are indented, items of a list, or prose of a
+ * description.
+ */
 function isRepairable({ name, lines }: FieldChunk, isField: (word: string) => boolean): boolean {
   let example = 0
   return lines.slice(1).every((line, at) => {
@@ -153,7 +162,7 @@ function isRepairable({ name, lines }: FieldChunk, isField: (word: string) => bo
   })
 }
 
-/** Lines that belong to no field are reported by themselves: they may be a field with a typing error. */
+/** Reports lines that belong to no field individually: such a line may be a field with a typing error. */
 function separated({ name, lines }: FieldChunk): readonly FieldChunk[] {
   const isOwn = (line: string, at: number): boolean => at === 0 || /^\s|^$|^#|^- /.test(line)
   const own = lines.filter(isOwn)
@@ -162,8 +171,9 @@ function separated({ name, lines }: FieldChunk): readonly FieldChunk[] {
 }
 
 /**
- * A field as valid YAML, where its value is a plain text that YAML does not accept: the text in quotes. Unchanged where lines below look like fields of
- * their own, and for a list or a map: what was meant cannot be known. A hint for arguments is a text whatever its brackets.
+ * Returns a field as valid YAML: quotes its text if the value is a plain text that YAML does not accept. Leaves the
+ * field unchanged if lines below look like separate fields, and for a list or a map, whose intended value cannot be
+ * known. An argument hint is a text even if it contains brackets.
  */
 function repaired({ name, lines: [first = '', ...below] }: FieldChunk): string {
   const [, head = '', value = ''] = /^([^:]*:)\s*(.*)$/.exec(first) ?? []
@@ -171,7 +181,7 @@ function repaired({ name, lines: [first = '', ...below] }: FieldChunk): string {
   const isText = name === 'argument-hint' || name === 'description' ? /^[^|>]/ : /^[^|>[{"'&!]/
   const hasFields = below.some((line) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(line))
   if (name === undefined || !isText.test(value) || hasFields) return unchanged
-  // One blank: an expression that takes all of them would begin at each anew.
+  // Matches a single blank: a pattern that matches all blanks would start again at each one.
   const text = [value, ...below.map((line) => line.trim())]
     .join(' ')
     .trim()
@@ -179,7 +189,7 @@ function repaired({ name, lines: [first = '', ...below] }: FieldChunk): string {
   return `${head} ${JSON.stringify(text)}`
 }
 
-/** Parts a text at the commas outside brackets and quotes: `Bash(git add:*), Read`. */
+/** Splits a text at the commas outside brackets and quotes: `Bash(git add:*), Read`. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = []
   let [depth, quote, start] = [0, '', 0]
@@ -197,19 +207,19 @@ function partsOf(text: string): readonly string[] {
   return [...parts, text.slice(start)].map((part) => part.trim()).filter((part) => part !== '')
 }
 
-/** The value of a field as one text; '' for a missing one. */
+/** Returns the value of a field as one text; '' for a missing field. */
 export function textField(fields: FrontMatter, name: string): string {
   const value = fields.get(name) ?? ''
   if (typeof value === 'string') return value
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
-/** The value of a field as a list: a list of YAML, or a text with commas. */
+/** Returns the value of a field as a list: a YAML list, or a text with commas. */
 export function listField(fields: FrontMatter, name: string): readonly string[] {
   const value = fields.get(name) ?? []
   if (typeof value === 'string') return partsOf(value)
   if (!Array.isArray(value)) return [JSON.stringify(value)]
-  // In brackets YAML parts `Bash(a, b)` at its comma.
+  // In brackets, YAML splits `Bash(a, b)` at its comma.
   const items: readonly string[] = value.map(textOf)
   return items.some((item) => item.includes('(') && !item.includes(')')) ? partsOf(items.join(', ')) : items
 }

@@ -10,8 +10,8 @@ const lineCharacters = 200
 const limits = { maxBytes: 1024 * 1024, timeoutMs: 1_500 }
 
 /**
- * Branch and changed files in a few lines. Undefined outside a repository, for a repository that may list files of
- * another, and if git does not answer in time.
+ * Returns the branch and the changed files in a few lines. Undefined outside a repository, for a repository that may
+ * list files of another repository, and if git does not answer in time.
  */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
   if (mayShowForeignFiles(cwd)) return undefined
@@ -31,13 +31,13 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
   ].join('\n')
 }
 
-/** `## main...origin/main [ahead 1]`, `## No commits yet on main`, `## HEAD (no branch)`. */
+/** Parses the branch line: `## main...origin/main [ahead 1]`, `## No commits yet on main`, `## HEAD (no branch)`. */
 function branchOf(line: string): string {
   const name = headOf(oneLine(line.replace(/^## /, '')), lineCharacters)
   return name.startsWith('HEAD (no branch)') ? texts.detachedHead : name
 }
 
-/** The entry after a renamed file is its former name. */
+/** Parses status entries. The entry after a renamed file is its former name. */
 function changesIn(entries: readonly string[]): readonly string[] {
   const lines: string[] = []
   for (let at = 0; at < entries.length; at++) {

@@ -21,7 +21,7 @@ function* linesOutsideCode(markdown: string): Iterable<string> {
 
 const marksBehind = `.,;:!?)]}'"*_`
 
-/** Possible meanings of a path followed by punctuation: as it is, and without the punctuation. */
+/** Returns the possible meanings of a path followed by punctuation: with and without the punctuation. */
 export function spellingsOf(path: string): readonly string[] {
   let end = path.length
   // A pattern anchored at the end would take quadratic time for many marks.

@@ -10,7 +10,7 @@ import { type BriefingPlaces, type InstructionPlace, instructionPlaces } from '.
 
 /** An instruction file as shown to the model. */
 export interface InstructionFile {
-  /** Where it comes from. */
+  /** Source of the file. */
   readonly level: SettingSource
   /** Path of the file. */
   readonly path: string
@@ -45,7 +45,7 @@ export interface ReadingRules {
   readonly home: string
   /** Whether deny rules leave a path readable. */
   readonly mayRead: (path: string) => boolean
-  /** What of the folder is trusted. */
+  /** Which content of the folder is trusted. */
   readonly trust: BriefingTrust
 }
 
@@ -112,7 +112,7 @@ class InstructionReader {
     await this.#take(place, place.path, undefined, 0)
   }
 
-  /** False if there is no file. */
+  /** Adds a file and its imports. Returns false if the file does not exist. */
   async #take(place: InstructionPlace, path: string, importedBy: string | undefined, depth: number): Promise<boolean> {
     const real = realPath(path)
     if (this.#seen.has(real)) return true
@@ -133,7 +133,7 @@ class InstructionReader {
       return true
     }
     const text = read.text.trim()
-    // A second name of the same text is skipped.
+    // Skips a second path of a text that was already added.
     if (text !== '' && !this.#texts.has(text)) {
       this.#texts.add(text)
       this.#files.push({
@@ -194,7 +194,7 @@ class InstructionReader {
   }
 }
 
-/** The request for trust in an import outside the folder. */
+/** The trust offer for an import outside the folder. */
 function importOffer(real: string, by: string): ReturnType<typeof briefingOffer> {
   return briefingOffer('imports', `${real} (by ${by})`)
 }
@@ -206,8 +206,8 @@ function importPath(path: string, from: string, home: string): string | undefine
 }
 
 /**
- * Anybody may put a file above the working directory, as in a folder for temporary files: files of other users are
- * ignored.
+ * Any user may put a file above the working directory, for example in a folder for temporary files, so files of other
+ * users are ignored.
  */
 function isOfAnotherUser(path: string): boolean {
   const own = process.getuid?.()

@@ -17,7 +17,10 @@ export interface Mention {
   readonly lastLine?: number
 }
 
-/** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and after white space or brackets. */
+/**
+ * Finds `@src/a.ts`, `@src/a.ts#20-45` and `@"a name with blanks"`: at the beginning, and after white space or
+ * brackets.
+ */
 export function mentionsIn(prompt: string): readonly Mention[] {
   const found = new Map<string, Mention>()
   for (const [, text = '', quoted, bare = ''] of prompt.matchAll(
@@ -38,7 +41,7 @@ function withLines(reference: string): Omit<Mention, 'text'> {
   return { path, firstLine, lastLine: last === undefined ? firstLine : Math.max(firstLine, Number(last)) }
 }
 
-/** What the mentioned files and resources add to a prompt. */
+/** The content that mentioned files and resources add to a prompt. */
 export interface MentionedContent {
   /** Blocks to append to the prompt. */
   readonly blocks: readonly ContentBlock[]
@@ -49,7 +52,7 @@ export interface MentionedContent {
 const maxCharacters = 100_000
 
 // Spec R-MENTION-1.
-/** Loads what is mentioned, as Read would show it and under its permission rules. */
+/** Loads mentioned files and resources as Read would show them, under the permission rules of Read. */
 export async function loadMentions(
   prompt: string,
   workspace: Workspace,

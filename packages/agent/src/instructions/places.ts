@@ -17,9 +17,9 @@ export interface BriefingPlaces extends PlacesOptions {
 export interface PluginPlaces {
   /** Prefix of its commands, skills and agents: `name:command`. */
   readonly name: string
-  /** Its absolute path, as named. */
+  /** Absolute path of the plugin, as named by the caller. */
   readonly path: string
-  /** Folders and files below it. */
+  /** Folders and files of the plugin, by kind. */
   readonly places: { readonly [kind in Kind]: readonly string[] }
 }
 
@@ -63,7 +63,7 @@ export function isLevelEnabled(level: SettingSource, { sources }: Pick<BriefingP
   return sources === undefined || sources.includes(level)
 }
 
-/** From the root of the file system to the folder itself. */
+/** Returns the folders from the root of the file system to the folder itself. */
 export function foldersAround(folder: string): readonly string[] {
   const parent = dirname(folder)
   return parent === folder ? [folder] : [...foldersAround(parent), folder]
@@ -116,7 +116,7 @@ export function componentName({ plugin }: PromptPlace, name: string): string {
   return plugin === undefined ? name : `${plugin.name}:${name}`
 }
 
-/** Folders of the user's skills and of plugins, whose files refer to files next to them. */
+/** Returns the folders of the user's skills and of plugins, whose files refer to adjacent files. */
 export function ownSkillFolders(options: BriefingPlaces): readonly string[] {
   const own = foldersOf('skills', options).flatMap(({ level, path }) => (level === 'user' ? [path] : []))
   return [...own, ...(options.plugins ?? []).flatMap((plugin) => foldersOfPlugin(plugin, options.cwd))]
@@ -132,7 +132,7 @@ function foldersOfPlugin({ path, places }: PluginPlaces, cwd: string): readonly 
 /** Id of the hook that describes the folder to the model; its messages are not those of a user's hook. */
 export const briefingHook = 'halting:folder'
 
-/** Whether there is anything to read; otherwise nothing is loaded. */
+/** Whether there are instructions, commands, skills or notes to read; otherwise nothing is loaded. */
 export function hasBriefing(options: BriefingPlaces): boolean {
   if (options.sources?.length === 0 && (options.plugins ?? []).length === 0) return false
   const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
@@ -145,7 +145,7 @@ export function hasBriefing(options: BriefingPlaces): boolean {
     try {
       return isThere(path)
     } catch {
-      // Errors are reported when it is read.
+      // Errors are reported when the briefing is read.
       return true
     }
   })

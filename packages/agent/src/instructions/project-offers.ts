@@ -20,7 +20,7 @@ export async function projectFileOffers(options: BriefingPlaces): Promise<readon
   await readInstructions({ ...projects, trust })
   const { all } = await readPromptFiles(projects)
   for (const offer of promptOffers(all)) offers.set(offer.id, offer)
-  // Includes the user's agents, whose names a project may replace.
+  // Includes the user's agents, because a project may define agents with the same names.
   await readAgentDefinitions({ ...options, sources: undefined, mayRead: () => true, trust })
   return [...offers.values()]
 }

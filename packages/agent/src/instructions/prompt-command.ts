@@ -6,13 +6,13 @@ import type { Workspace } from '../tools/workspace.ts'
 import type { Substitution } from './expand-prompt.ts'
 import { agentWithoutBash, noRuleDecides } from './prompt-texts.ts'
 
-/** Who invokes a prompt file, with their rights: a user, or the tool Skill in a run or a subagent. */
+/** The caller that invokes a prompt file, with its rights: a user, or the tool Skill in a run or a subagent. */
 export type PromptCaller = Pick<ToolContext, 'signal' | 'agentType' | 'rights'> & Partial<Pick<ToolContext, 'state'>>
 
 // Spec R-CMD-3a.
 /**
- * Runs a command that a prompt file contains, like Bash: confined, bounded, and only if the rules allow it to the
- * caller without asking a user.
+ * Runs a command in a prompt file like Bash: confined, bounded, and only if the rules allow the caller to run it
+ * without asking a user.
  */
 export function runPromptCommand(
   workspace: Workspace,
@@ -48,7 +48,7 @@ export function runPromptCommand(
   }
 }
 
-/** Why a call would not run without a user; undefined if it would. */
+/** Returns why a call would require a user's permission; undefined if it would not. */
 export async function whyNotAllowed(request: PermissionRequest, permissions: Permissions): Promise<string | undefined> {
   const denied = permissions.denies(request)
   if (denied !== undefined) return denied

@@ -9,29 +9,29 @@ import { type BriefingPlaces, foldersOf, componentName, withPluginRoot, type Pro
 
 /** A prompt file that is invoked by name: a slash command or a skill. */
 export interface PromptFile {
-  /** Whether it is a command or a skill. */
+  /** Kind of the prompt file: a command or a skill. */
   readonly kind: 'command' | 'skill'
-  /** `fix-issue`, `git:commit`; `plugin:fix-issue`. */
+  /** Name of the prompt: `fix-issue`, `git:commit`; `plugin:fix-issue`. */
   readonly name: string
-  /** Where it comes from. */
+  /** Source of the file. */
   readonly level: PromptPlace['level']
   /** Path of the file. */
   readonly path: string
-  /** What it is for; '' if not given. */
+  /** Purpose of the prompt; '' if not given. */
   readonly description: string
-  /** Its arguments, such as `[path]`; '' if there are none. */
+  /** Arguments of the prompt, such as `[path]`; '' if there are none. */
   readonly argumentHint: string
-  /** Rules that allow what it needs, while it is active. */
+  /** Rules that allow what the prompt needs, while the prompt is active. */
   readonly allowedTools: readonly string[]
-  /** The model of its run; '' for the model of the session. */
+  /** The model of the prompt's run; '' for the model of the session. */
   readonly model: string
   /** The text before substitution. */
   readonly body: string
-  /** Whether a user can invoke it by name. */
+  /** Whether a user can invoke the prompt by name. */
   readonly isForPerson: boolean
-  /** Whether the model can invoke it. */
+  /** Whether the model can invoke the prompt. */
   readonly isForModel: boolean
-  /** Path of a file of the user with the same name, which this one hides. */
+  /** Path of the user's file with the same name, which this file hides. */
   readonly inPlaceOf?: string
 }
 
@@ -39,7 +39,7 @@ export interface PromptFile {
 export interface PromptFiles {
   /** The prompts. */
   readonly all: readonly PromptFile[]
-  /** Notes for the user about them. */
+  /** Notes for the user about the prompts. */
   readonly notes: readonly string[]
 }
 
@@ -48,8 +48,8 @@ const maxEntries = 1_000
 const deepest = 6
 
 /**
- * All commands and skills, one per name. Precedence: the project, the user, our folders before those of other
- * programs, plugins last.
+ * Reads all commands and skills, one per name. Precedence: the project, the user; our folders before those of other
+ * programs; plugins last.
  */
 export async function readPromptFiles(options: BriefingPlaces & Pick<ReadingRules, 'mayRead'>): Promise<PromptFiles> {
   const notes: string[] = []
@@ -75,7 +75,7 @@ interface Found {
   readonly path: string
 }
 
-/** `git/commit.md` gets the name `git:commit`. A plugin may name a single file. */
+/** Reads commands: `git/commit.md` gets the name `git:commit`. A plugin may name a single file. */
 async function commandFiles(folder: string, notes: string[]): Promise<readonly Found[]> {
   if (folder.endsWith('.md') && statOf(folder)?.isFile() === true)
     return [{ name: basename(folder, '.md'), path: folder }]
@@ -100,7 +100,7 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
   return files
 }
 
-/** A plugin may name the folder of a single skill. */
+/** Reads skills. A plugin may name the folder of a single skill. */
 async function skillFiles({ path: folder, plugin }: PromptPlace): Promise<readonly Found[]> {
   const single = { name: basename(folder), path: join(folder, 'SKILL.md') }
   if (plugin !== undefined && statOf(single.path)?.isFile() === true) return [single]

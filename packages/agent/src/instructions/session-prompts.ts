@@ -26,9 +26,12 @@ export class SessionPrompts {
   readonly #options: SessionPromptsOptions
   #all: readonly PromptFile[] = []
   #guard: GuardCommand | undefined
-  /** The list in the system prompt, which does not change. */
+  /** The list in the system prompt. It does not change during the session. */
   #listed: string | undefined
-  /** Returns the text of a skill. Its description lists the skills if they differ from those in the system prompt. */
+  /**
+   * The tool that returns the text of a skill. The tool's description lists the skills if they differ from those in
+   * the system prompt.
+   */
   readonly tool: AnyLeafTool
 
   constructor(options: SessionPromptsOptions) {
@@ -48,12 +51,12 @@ export class SessionPrompts {
     return notes
   }
 
-  /** What a user may invoke with a slash. */
+  /** Prompts that a user may invoke with a slash. */
   get commands(): readonly PromptFile[] {
     return this.#all.filter(({ isForPerson }) => isForPerson)
   }
 
-  /** What the model may invoke. */
+  /** Skills that the model may invoke. */
   get skills(): readonly PromptFile[] {
     const { permissions, showsSkills, skills: onlyNames } = this.#options
     if (!showsSkills || permissions.toolsHiddenByDeny(['Skill']).length > 0) return []
@@ -62,7 +65,7 @@ export class SessionPrompts {
     return this.#all.filter(({ isForModel, name }) => isForModel && isWanted(name))
   }
 
-  /** For the system prompt; '' if empty. */
+  /** The skill list for the system prompt; '' if empty. */
   get list(): string {
     return skillList(this.skills)
   }
@@ -80,7 +83,7 @@ export class SessionPrompts {
     this.#guard = guard
   }
 
-  /** For a user who typed a slash command. */
+  /** Expands a prompt for a user who typed a slash command. */
   expand(prompt: PromptFile, argumentText: string, who: PromptCaller): Promise<ExpandedPrompt> {
     return this.#expand('user', prompt, argumentText, who)
   }

@@ -18,11 +18,11 @@ interface SkillInput {
 }
 
 // Spec R-SKILL-1.
-/** Returns the text of a skill on request. Before that, the model sees only its name and description. */
+/** Returns the text of a skill on request. Until then, the model sees only its name and description. */
 export function createSkillTool(
   skills: () => readonly PromptFile[],
   expand: (skill: PromptFile, argumentText: string, who: PromptCaller) => Promise<ExpandedPrompt>,
-  /** The current list of skills; '' if the system prompt has it. */
+  /** Returns the current list of skills; '' if the system prompt contains it. */
   news: () => string = () => '',
 ): AnyLeafTool {
   const form = inputForm<SkillInput>('Skill', {

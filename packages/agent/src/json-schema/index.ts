@@ -30,14 +30,14 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
 }
 
 /**
- * Patterns may backtrack without end on some texts, and lists may be compared item by item: an answer must not block
- * the program.
+ * Time limit of validation: patterns may backtrack without end on some texts, and lists may be compared item by item.
+ * An answer must not block the program.
  */
 const maxMs = 2_000
 const context: { work: () => unknown } = Object.assign(createContext({}), { work: () => false })
 const call = new Script('work()')
 
-/** The result of the work; undefined if it takes too long. Only a separate script can be interrupted. */
+/** Returns the result of the work; undefined at the time limit. Only a separate script can be interrupted. */
 function inTime(work: () => unknown): boolean | undefined {
   context.work = work
   try {
@@ -56,9 +56,9 @@ function compiled(schema: JsonObject): ReturnType<Ajv['compile']> {
   const validator = validatorFor(schema)
   try {
     const fits = validator.compile(schema)
-    // `$async` is an extension of this validator: it would return a promise, which always counts as valid.
+    // `$async` is an extension of this validator: validation would return a promise, which always counts as valid.
     if (!('$async' in fits)) {
-      // These values have no depth: a schema that recurses on them refers to itself without end.
+      // These values have no depth, so a schema that recurses on one of them refers to itself without end.
       for (const value of [null, true, 1, '', [], {}]) inTime(() => fits(value))
       return fits
     }
@@ -81,7 +81,7 @@ function validatorFor({ $schema: draft = newest }: JsonObject): Ajv {
   const validator = new Validator({
     // Unknown keywords have no effect, as the standard says.
     strict: false,
-    // JSON has no 1e999.
+    // JSON cannot represent 1e999.
     strictNumbers: true,
     // Inherited properties of JavaScript objects are not fields of an answer.
     ownProperties: true,
@@ -94,7 +94,9 @@ function validatorFor({ $schema: draft = newest }: JsonObject): Ajv {
   return validator
 }
 
-/** 19.99 is a multiple of 0.01 although their floating-point values are not: compares the decimal digits. */
+/**
+ * Checks `multipleOf` on decimal digits: 19.99 is a multiple of 0.01, although their floating-point values are not.
+ */
 const multipleOf: FuncKeywordDefinition = {
   keyword: 'multipleOf',
   type: 'number',

@@ -1,11 +1,12 @@
 import { floodBytes } from './flood.ts'
 
-/** Minimum time between two requests for an event stream. A server may request immediate reconnection for ever. */
+/** Minimum time between two requests for an event stream. A server may request immediate reconnection forever. */
 const pauseMs = 1_000
 
 /**
- * A fetch with bounds. The request's timeout covers the headers of a response; its body has separate limits. Redirects
- * are followed only on the same server: its headers, which may be keys, and the request are for nobody else.
+ * A fetch with bounds. The request's timeout applies to the headers of a response; its body has separate limits.
+ * Redirects are followed only on the same server: no other server may receive the request or its headers, which may
+ * contain keys.
  */
 export function boundedFetch(maxBytes: number): typeof fetch {
   let next = 0
@@ -26,7 +27,7 @@ export function boundedFetch(maxBytes: number): typeof fetch {
 }
 
 const maxRedirects = 5
-/** With these a redirected request is repeated unchanged; with others a POST becomes a GET. */
+/** Redirect statuses for which the request is repeated unchanged; for other statuses, a POST becomes a GET. */
 const sameRequest: readonly number[] = [307, 308]
 
 async function fetchFromServer(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
@@ -51,13 +52,13 @@ async function fetchFromServer(input: Parameters<typeof fetch>[0], init: Request
   }
 }
 
-/** The same origin, or the same host over TLS. */
+/** Whether two URLs have the same origin, or the same host over TLS. */
 function isSameServer(from: URL, to: URL): boolean {
   if (to.origin === from.origin) return true
   return from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname
 }
 
-/** Ends early when the request is aborted. */
+/** Waits, but ends early when the request is aborted. */
 function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -89,8 +90,8 @@ const eventsPerSecond = 500
 const eventsAtOnce = 5_000
 
 /**
- * Limits the size of one event, and the rate of events. An event has any number of lines and ends with an empty one;
- * the limit of a message applies to all of its lines together.
+ * Limits the size of one event and the rate of events. An event consists of any number of lines and ends with an empty
+ * line; the message limit applies to all of its lines together.
  */
 function eventLimiter(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let ofEvent = 0

@@ -2,14 +2,14 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { expandVariables } from '../expand-variables.ts'
 
-/** A program that is started and used over its stdin and stdout. */
+/** A server program that is started and then used over its stdin and stdout. */
 export interface StdioServer {
   readonly type: 'stdio'
   /** Path or name of the program. */
   readonly command: string
-  /** Its arguments. */
+  /** Arguments of the program. */
   readonly args: readonly string[]
-  /** Added to the environment that every server gets. */
+  /** Variables to add to the environment that every server receives. */
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -21,11 +21,11 @@ export interface HttpServer {
   readonly url: string
   /** Further headers of each request. */
   readonly headers: Readonly<Record<string, string>>
-  /** The registration of this program there, for `signIn`. Default: it registers itself. */
+  /** The registration of this program at the server, for `signIn`. Default: this program registers itself. */
   readonly oauth?: RegisteredClient
 }
 
-/** A client that was registered at a server beforehand. Its secret is in no server file. */
+/** A client that was registered at a server beforehand. No server file contains its secret. */
 export interface RegisteredClient {
   /** The client id. */
   readonly clientId?: string
@@ -56,14 +56,14 @@ export type McpServerConfig = StdioServer | HttpServer | InProcessServer
 export interface McpServerEntry {
   /** Name of the server. */
   readonly name: string
-  /** How it is reached. */
+  /** How to reach the server. */
   readonly server:
     | McpServerConfig
     | {
-        /** Why it cannot be used. */
+        /** Why the server cannot be used. */
         readonly problem: string
       }
-  /** Where it is configured; `dynamic`: by a host, which may remove it. */
+  /** Where the server is configured; `dynamic`: by a host, which may remove the server. */
   readonly scope?: 'user' | 'project' | 'given' | 'plugin' | 'dynamic'
   /** Time limit of one tool call, which replaces the default. */
   readonly toolMs?: number

@@ -6,7 +6,7 @@ import type { StdioPlace } from './stdio-transport.ts'
 export interface ConnectionPlace extends StdioPlace {
   /** The name of the server in this session. */
   readonly name: string
-  /** The user's sign-ins. Without it no server gets one. */
+  /** The user's sign-ins. Without this field, no server receives a sign-in. */
   readonly signIns?: SignIns | undefined
   readonly directories: readonly string[]
   readonly limits: McpLimits

@@ -18,12 +18,12 @@ import { rejectOnAbort } from './reject-on-abort.ts'
 /** A tool of a server, with its input schema as shown to a model. */
 export type ServerTool = Tool & { readonly shown: ShownSchema }
 
-/** What a server currently offers. */
+/** The tools, prompts and other items that a server currently offers. */
 export interface Offered {
   readonly tools: readonly ServerTool[]
   readonly prompts: readonly Prompt[]
   readonly hasResources: boolean
-  /** Items of its lists that are omitted or shown without their fields: a clause each. */
+  /** Problems of list items that are omitted or shown without their fields, one clause each. */
   readonly problems: readonly string[]
 }
 
@@ -37,9 +37,9 @@ export interface Connection {
   reload(signal: AbortSignal): Promise<Offered>
   /** Whether an error means that the server has lost the session, for example after a restart. */
   hasLostSession(thrown: unknown): boolean
-  /** What the user must do about an error, if the server requires a permission that was not granted. */
+  /** Returns what the user must do about an error if the server requires a permission that was not granted. */
   denial(thrown: unknown): Promise<NeedsSignIn | undefined>
-  /** Resolves when nothing of the connection is left. */
+  /** Resolves when all resources of the connection are released. */
   close(): Promise<void>
 }
 
@@ -104,7 +104,7 @@ const listChanged = [
   'notifications/resources/list_changed',
 ] as const
 
-/** Schemas are processed for at most this long before other work may run, except for a single schema. */
+/** Maximum time for processing schemas before other work may run; a single schema may take longer. */
 const maxBusyMs = 20
 
 async function offeredBy(client: Client, reports: Reports, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
@@ -112,7 +112,7 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
   const capabilities = client.getServerCapabilities() ?? {}
   const [tools, prompts] = await Promise.all([
     capabilities.tools === undefined ? [] : client.listTools(undefined, options).then((list) => list.tools),
-    // Tools are what matters: failing prompts do not fail the server.
+    // Tools are what matters, so a failure of the prompts does not fail the server.
     capabilities.prompts === undefined
       ? []
       : client.listPrompts(undefined, options).then(
@@ -123,14 +123,14 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
   const shown: ServerTool[] = []
   let restedAtMs = performance.now()
   for (const tool of tools.slice(0, limits.tools)) {
-    // Many large schemas take seconds: keyboard input and other servers must not wait, and the connection timeout
-    // applies.
+    // Many large schemas take seconds: keyboard input and other servers must not wait, and the connection timeout must
+    // take effect.
     if (performance.now() - restedAtMs > maxBusyMs) {
       await setImmediate()
       signal.throwIfAborted()
       restedAtMs = performance.now()
     }
-    // It was received as JSON.
+    // The schema was received as JSON.
     const schema = shownSchemaOf(tool.inputSchema as JsonObject)
     const [problem, ...more] = schema.problems
     const also = more.length > 0 ? `, and ${more.length} more` : ''
@@ -172,14 +172,15 @@ function problemOf(
   return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${stderrNote}`)
 }
 
-/** Whether a request timed out, by our clock rather than the server's message. */
+/** Whether a request timed out, according to our clock and not the server's message. */
 export function isTimedOut(thrown: unknown): boolean {
   return thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
 }
 
 /**
- * Listens for changed lists. In revisions before 2026-07-28 servers send these notifications unasked; from then on a
- * subscription is needed. A subscription that ends is renewed, each time later than before. Never rejects.
+ * Listens for changed lists. In revisions before 2026-07-28, servers send these notifications without a request; later
+ * revisions require a subscription. A subscription that ends is renewed, each time after a longer delay. Never
+ * rejects.
  */
 async function watchLists(
   client: Client,
@@ -202,7 +203,7 @@ async function watchLists(
       if (tries > 0) onChange()
       await subscription.closed
     } catch {
-      // It is retried, like one that ended.
+      // The subscription is retried, like one that ended.
     }
     if (performance.now() - begun > stableMs) tries = 0
     const delay = reconnectMs[tries]
@@ -218,7 +219,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', done)
       resolve()
     }
-    // Does not keep the process running: nobody waits for the result.
+    // Does not keep the process running, because no caller waits for the result.
     const timer = setTimeout(done, ms).unref()
     signal.addEventListener('abort', done, { once: true })
     if (signal.aborted) done()

@@ -23,7 +23,7 @@ export interface ElicitationRequest {
   readonly url?: string
   /** The id of the request in `url` mode. */
   readonly elicitationId?: string
-  /** Aborts when the server reports that the user has finished on the page, which may be after the answer. */
+  /** Aborts when the server reports that the user has finished on the page. This may be after the answer. */
   readonly completed?: AbortSignal
 }
 
@@ -41,9 +41,9 @@ export type Elicit = (server: string, request: ElicitationRequest, signal: Abort
 interface ElicitationOptions {
   readonly server: string
   readonly limits: Pick<McpLimits, 'toolMs' | 'pageMs'>
-  /** Without it every request is declined. */
+  /** Asks the user. If absent, every request is declined. */
   readonly elicit?: Elicit | undefined
-  /** Called once per question that nobody could answer. */
+  /** Called once per question that could not be presented to a user. */
   readonly onUnanswered?: ((sentence: string) => void) | undefined
 }
 
@@ -67,18 +67,18 @@ const maxRefusals = 10
 // Spec R-MCP-11.
 /**
  * The requests of one server to the user. E1: each question is answered in bounded time, at the latest when its call
- * or the connection ends. E2: an address is never fetched here. E3: a server has at most `maxOpen` open questions,
+ * or the connection ends. E2: this class never fetches an address. E3: a server has at most `maxOpen` open questions,
  * and is declined after `maxRefusals` consecutive refusals until it is called again.
  */
 export class Elicitations {
   readonly #options: ElicitationOptions
   /** Pages that the user was asked to open; aborted when the server reports that the user has finished. */
   readonly #pages = new Map<string, AbortController>()
-  /** Running calls, with sentences to append to their results. */
+  /** Active calls, with sentences to append to their results. */
   readonly #calls = new Set<Set<string>>()
   readonly #reported = new Set<string>()
   #lost = sharedAbort()
-  /** Aborts when no call is running: questions asked during calls need no answer then. */
+  /** Aborts when no call is active: questions asked during calls then no longer need an answer. */
   #calling = sharedAbort()
   #open = 0
   #refusals = 0
@@ -94,7 +94,7 @@ export class Elicitations {
     return this.#options.elicit === undefined ? this.#unanswered(request) : this.#put(request, signal)
   }
 
-  /** The server reports that the user has finished on a page. */
+  /** Records that the server reports a page as finished by the user. */
   complete(elicitationId: string): void {
     this.#pages.get(elicitationId)?.abort()
   }
@@ -107,7 +107,8 @@ export class Elicitations {
 
   /**
    * Asks the user to open the pages that the server requires before a call (error -32042), and waits up to `pageMs`
-   * until it reports completion. Returns the hosts, after which the call may be repeated, or the error of the call.
+   * until the server reports completion. Returns the hosts, after which the call may be repeated, or the error of the
+   * call.
    */
   async openPages(
     elicitations: unknown,
@@ -131,14 +132,14 @@ export class Elicitations {
     const finished = requests.flatMap((request) => request?.completed ?? [])
     const limit = timeLimit(limits.pageMs, anySignal([signal, this.#lost.signal]))
     await Promise.all(finished.map((completed) => rejectOnAbort(aborted(completed), limit.signal)))
-      // The server reports whether it was done.
+      // The server reports whether the page was completed.
       .catch(() => undefined)
       .finally(() => limit.clear())
     signal.throwIfAborted()
     return { hosts }
   }
 
-  /** Collects sentences for the result of a call: questions that nobody could answer. */
+  /** Collects sentences for the result of a call: questions that could not be presented to a user. */
   watchCall(): { end(): readonly string[] } {
     const sentences = new Set<string>()
     this.#calls.add(sentences)
@@ -180,7 +181,7 @@ export class Elicitations {
     return true
   }
 
-  /** Undefined for an address that a browser must not open. */
+  /** Returns undefined for an address that a browser must not open. */
   #requestOf({
     message: question,
     mode,
@@ -215,7 +216,7 @@ export class Elicitations {
     return { action: 'decline' }
   }
 
-  /** Reports the question to the user who started the program, who may open an address later. */
+  /** Reports the question to the user who started the program, who may open the address later. */
   #report({ mode, message, url = '' }: ElicitationRequest): void {
     const { server } = this.#options
     const what = mode === 'url' ? `to open ${url} (host: ${hostOf(url)})` : quoted(message)
@@ -230,8 +231,8 @@ export class Elicitations {
 }
 
 /**
- * The address as a browser parses it, in ASCII: other programs see another host in some texts. Undefined for what a
- * browser must not open, such as an address whose user name looks like a host.
+ * Returns the address as a browser parses it, in ASCII: other programs extract a different host from some texts.
+ * Undefined for an address that a browser must not open, such as one whose user name looks like a host.
  */
 function addressOf(url: string): URL | undefined {
   if (url.length > longestAddress || !URL.canParse(url)) return undefined
@@ -241,7 +242,7 @@ function addressOf(url: string): URL | undefined {
   return isPage && username === '' && password === '' && href.length <= longestAddress ? address : undefined
 }
 
-/** The host of an address as it is resolved; '' for any other text. */
+/** Returns the host of an address in its resolved form; '' for any other text. */
 function hostOf(url: string | undefined): string {
   return url === undefined ? '' : (addressOf(url)?.host ?? '')
 }

@@ -1,6 +1,6 @@
 /**
- * Limits per kind of message: burst size, and rate per second. Responses are requested by us, so there are no more of
- * them than requests.
+ * Limits per kind of message: burst size, and rate per second. We request every response, so there are no more
+ * responses than requests.
  */
 const bounds = {
   answer: { atOnce: 2_000, perSecond: 500 },
@@ -8,7 +8,7 @@ const bounds = {
   noise: { atOnce: 1_000, perSecond: 50 },
 } as const
 
-/** For all kinds together: reading many unsolicited messages costs CPU too. */
+/** Limit for all kinds together: reading many unsolicited messages also costs CPU time. */
 export const floodBytes: { readonly atOnce: number; readonly perSecond: number } = {
   atOnce: 512 * 1024 * 1024,
   perSecond: 16 * 1024 * 1024,

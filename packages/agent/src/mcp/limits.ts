@@ -1,16 +1,16 @@
 /** Limits of time, memory and context window for a server. */
 export interface McpLimits {
-  /** Time until a server is connected and has listed what it offers. */
+  /** Maximum time until a server is connected and has listed its tools and prompts. */
   readonly connectMs: number
-  /** Time of one tool call. */
+  /** Time limit of one tool call. */
   readonly toolMs: number
-  /** Time that a call waits for the user to finish on a page, after they agreed to open it. */
+  /** Maximum time that a call waits for the user to finish on a page, after the user agreed to open it. */
   readonly pageMs: number
-  /** Time that the first request waits for further servers after the first one is connected. */
+  /** Time that the first request waits for further servers after the first server is connected. */
   readonly waitAfterFirstMs: number
-  /** Time that the first request waits for servers in all. */
+  /** Total time that the first request waits for servers. */
   readonly waitMs: number
-  /** Maximum tokens of one result that the model sees. */
+  /** Maximum number of tokens of one result that the model receives. */
   readonly outputTokens: number
   /** Maximum bytes of one message. */
   readonly messageBytes: number
@@ -24,7 +24,7 @@ export interface McpLimits {
   readonly killGraceMs: number
   /** Delays before each attempt to reconnect to a server. */
   readonly reconnectMs: readonly number[]
-  /** After a connection of this duration, the attempts are counted anew. */
+  /** After a connection has lasted this long, the attempts are counted from zero again. */
   readonly stableMs: number
 }
 

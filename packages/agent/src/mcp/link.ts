@@ -27,14 +27,14 @@ import { connectionEnded } from './mcp-texts.ts'
 
 /**
  * Streamable HTTP that answers a request with an error if its stream ended without a response. Otherwise the caller
- * would wait for its whole timeout.
+ * would wait for the whole timeout.
  */
 class HttpTransport extends StreamableHTTPClientTransport {
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options: TransportSendOptions = {}): Promise<void> {
     const onRequestStreamEnd = (): void => {
       options.onRequestStreamEnd?.()
       for (const { id } of requestsIn(message))
-        // If a response has arrived, it counts: the client ignores a second one.
+        // If a response has arrived, it takes precedence: the client ignores a second one.
         this.onmessage?.({ jsonrpc: '2.0', id, error: { code: connectionClosed, message: connectionEnded } })
     }
     return super.send(message, { ...options, onRequestStreamEnd })
@@ -57,7 +57,7 @@ interface OpenOptions {
 interface Way {
   readonly transport: Transport
   readonly stdio?: StdioTransport
-  /** Makes the other end listen. */
+  /** Makes the other end of the connection listen. */
   readonly opened?: () => Promise<void>
 }
 
@@ -65,8 +65,8 @@ interface Way {
 type Versions = 'legacy' | 'any'
 
 /**
- * Share of the time in which a server over HTTP must answer the probe for the newest revision. After that the older
- * handshake is used.
+ * Share of the connection timeout in which a server over HTTP must answer the probe for the newest revision. After
+ * that, the older handshake is used.
  */
 const probeShare = 1 / 3
 const maxProbeMs = 10_000
@@ -74,9 +74,9 @@ const maxProbeMs = 10_000
 // Decision 0071.
 /**
  * The transport to one server and its client, after both have agreed on a protocol revision. A server over HTTP is
- * probed for the newest revision first, at the cost of one exchange. A process is not: some exit or hang on a request
- * before `initialize`, and probing with a second process, as the client would, doubles the time of every start. It
- * gets `initialize`, and is asked for the newest revision if it refuses that.
+ * probed for the newest revision first, at the cost of one exchange. A server process is not probed: some processes
+ * exit or hang on a request before `initialize`, and probing with a second process, as the client would, doubles the
+ * time of every start. A process receives `initialize`; if it refuses that, the newest revision is requested.
  */
 export class Link {
   /** Problems of the server's lists. */
@@ -96,12 +96,12 @@ export class Link {
     return this.#way?.stdio
   }
 
-  /** Only in revisions that have sessions. */
+  /** The session id, only in revisions that have sessions. */
   get sessionId(): string | undefined {
     return this.#way?.transport.sessionId
   }
 
-  /** Rejects if the server cannot be reached, or shares no revision with the client. */
+  /** Opens the link. Rejects if the server cannot be reached, or supports no revision that the client supports. */
   async open(options: OpenOptions): Promise<Client> {
     switch (this.#server.type) {
       case 'http':
@@ -115,8 +115,8 @@ export class Link {
   }
 
   /**
-   * What the user must do about an error, if the server requires a permission that was not granted. Stores the scope
-   * for the next sign-in.
+   * Returns what the user must do about an error if the server requires a permission that was not granted. Stores the
+   * scope for the next sign-in.
    */
   async denial(thrown: unknown): Promise<NeedsSignIn | undefined> {
     if (!(thrown instanceof InsufficientScopeError)) return undefined
@@ -124,16 +124,16 @@ export class Link {
     const { signIns, name } = this.#place
     const server = this.#server
     const canSignIn = signIns !== undefined && 'url' in server && !isSigned(server)
-    // If it cannot be stored, the sign-in requests the scopes that it knows.
+    // If the scope cannot be stored, the sign-in requests the scopes that it knows.
     if (canSignIn && scope !== undefined) await signIns.addScope(server.url, scope).catch(() => undefined)
     return new NeedsSignIn(moreScopeAdvice(name, canSignIn, scope))
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when all resources of the link are released. */
   async close(): Promise<void> {
     this.#isClosed = true
     const { killGraceMs } = this.#place
-    // A server that hangs while closing must not block; a process is killed in any case.
+    // A server that hangs while closing must not block the session; a process is killed in any case.
     await settledWithin(Promise.allSettled([this.#client?.close(), this.#way?.transport.close()]), killGraceMs)
     await this.stdio?.close()
     const closing = this.#server.type === 'sdk' ? this.#server.instance.close?.() : undefined
@@ -170,7 +170,7 @@ export class Link {
   async #connect(transport: Transport, versions: Versions, options: OpenOptions): Promise<Client> {
     const client = clientFor(this.#place, versions)
     this.#client = client
-    // Errors that break the connection end it, and are reported then.
+    // Errors that break the connection end it, and are reported at that point.
     Object.assign(client, { onerror: () => undefined })
     await client.connect(transport, options)
     return client
@@ -187,7 +187,7 @@ export class Link {
   }
 }
 
-/** Whether it does not know `initialize`, or none of the older versions. */
+/** Whether the server does not support `initialize`, or none of the older versions. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof ProtocolError || /protocol version/i.test(messageOf(thrown))
 }
@@ -209,7 +209,7 @@ function wayTo(server: McpServerConfig, place: ConnectionPlace): Way {
   }
   if (server.type === 'sdk') {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
-    // It is a transport for either version of the SDK.
+    // The value is a transport for either version of the SDK.
     return { transport: ours, opened: () => server.instance.connect(theirs as never) }
   }
   const { signIns, name, messageBytes } = place
@@ -230,8 +230,8 @@ function clientFor(place: ConnectionPlace, versions: Versions): Client {
   const timeoutMs = Math.min(maxProbeMs, limits.connectMs * probeShare)
   const options: ClientOptions = {
     capabilities: { roots: {}, elicitation: { form: {}, url: {} } },
-    // No server schema arrives here: `outputSchema` is removed (`repair`). So the client's own validator need not be
-    // loaded.
+    // Schemas of the server do not reach the client: `outputSchema` is removed (`repair`). So the client's own
+    // validator need not be loaded.
     jsonSchemaValidator: {
       getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
     },
@@ -244,7 +244,7 @@ function clientFor(place: ConnectionPlace, versions: Versions): Client {
   }))
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
     const { action, content } = await elicitations.answer(params, mcpReq.signal)
-    // A copy, which the client may change.
+    // Passes a copy, because the client may change it.
     return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
   })
   client.setNotificationHandler('notifications/elicitation/complete', ({ params }) =>

@@ -1,2 +1,2 @@
-/** A server that requires authentication, which is not possible here. */
+/** A server requires authentication, which is not possible in this session. */
 export class NeedsSignIn extends Error {}

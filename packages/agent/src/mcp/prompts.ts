@@ -11,7 +11,7 @@ export interface PromptCommand {
   readonly name: string
   /** The server's description. */
   readonly description: string
-  /** Its arguments in order: `who [rest]`. */
+  /** Arguments of the prompt in order: `who [rest]`. */
   readonly argumentHint: string
 }
 
@@ -31,7 +31,7 @@ function hintOf(
   return parameters.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')
 }
 
-/** @throws Error that says what is wrong with the command */
+/** @throws Error that describes the error in the command */
 export async function promptNamed(
   text: string,
   handles: readonly ServerHandle[],
@@ -48,7 +48,7 @@ export async function promptNamed(
   const words = splitArguments(rest)
   const missing = parameters.slice(words.length).find(({ required }) => required === true)
   if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(parameters)}.`)
-  // The last argument takes all remaining words.
+  // The last argument receives all remaining words.
   const values = parameters.map(
     ({ name: field }, index) =>
       [field, index === parameters.length - 1 ? words.slice(index).join(' ') : words[index]] as const,

@@ -4,7 +4,7 @@ import type { FitImage } from '../media/fit-image.ts'
 import { charactersPerToken, type McpLimits } from './limits.ts'
 import * as texts from './mcp-texts.ts'
 
-/** The part of a server's response that is used; the client has checked its form. */
+/** The part of a server's response that this program uses; the client has checked its form. */
 export interface McpContent {
   readonly type: string
   readonly [field: string]: unknown
@@ -38,7 +38,10 @@ export async function outputOfCall(
   }
 }
 
-/** Indented, unless it will be cut anyway: deep data would be mostly indentation and fill memory. */
+/**
+ * Formats data with indentation, unless the text will be truncated anyway: deep data would be mostly indentation and
+ * fill memory.
+ */
 function dataText(data: unknown, { limits }: ShowOptions): string {
   const compact = JSON.stringify(data)
   return compact.length > limits.outputTokens * charactersPerToken ? compact : JSON.stringify(data, undefined, 2)
@@ -52,7 +55,7 @@ export async function shownBlocks(
   const blocks: ContentBlock[] = []
   let images = 0
   for (const block of content) {
-    // Counted before inspection: inspecting an invalid image costs time too.
+    // Counts images before inspecting them: inspecting an invalid image also costs time.
     if (isPicture(block) && ++images > options.limits.imagesOfResult) continue
     const shown = await shownBlock(block, options.fitImage)
     if (shown.type !== 'text' || shown.text !== '') blocks.push(shown)
@@ -98,7 +101,7 @@ async function resourceBlock(resource: unknown, fitImage: FitImage): Promise<Con
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  // True of any object.
+  // Type assertion: true of any object.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }
 
@@ -122,7 +125,7 @@ export async function shownResources(
 /** Services may refuse messages with more blocks, and each block has a fixed cost. */
 const maxBlocks = 100
 
-/** Head and tail of a long text: the end of an output shows the outcome. */
+/** Returns the head and tail of a long text: the end of an output shows the outcome. */
 function bounded(blocks: readonly ContentBlock[], { limits }: ShowOptions): readonly ContentBlock[] {
   const most = Math.floor(limits.outputTokens * charactersPerToken)
   const length = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0)

@@ -21,15 +21,15 @@ export class SessionLost extends Error {}
 
 /**
  * One server during a session: connected, and reconnected when it is lost. N1: `settled` resolves in bounded time,
- * whatever the server does. N2: nothing is left after `end()`. N3: each attempt comes later than the one before, and
- * their number is limited; then it has failed for good.
+ * whatever the server does. N2: nothing is left after `end()`. N3: each attempt follows after a longer delay than the
+ * one before, and the number of attempts is limited; after the last one, the server has failed permanently.
  */
 export class ServerHandle {
   readonly name: string
   /** Resolves when the first attempt is over. */
   readonly settled: Promise<void>
   status: McpStatus = 'pending'
-  /** Why it is not connected. */
+  /** Why the server is not connected. */
   problem: string | undefined
   offered: Offered = nothing
   readonly #server: McpServerConfig
@@ -52,7 +52,7 @@ export class ServerHandle {
     this.settled = this.#connecting
   }
 
-  /** Its limits. */
+  /** Limits of the server. */
   get limits(): ConnectionPlace['limits'] {
     return this.#place.limits
   }
@@ -61,15 +61,15 @@ export class ServerHandle {
     return this.#place.elicitations
   }
 
-  /** Its name and version; undefined if it is not connected. */
+  /** Name and version of the server; undefined if it is not connected. */
   get info(): { readonly name: string; readonly version: string } | undefined {
     const { name, version } = this.#connection?.client.getServerVersion() ?? {}
     return name === undefined || version === undefined ? undefined : { name, version }
   }
 
   /**
-   * The connection, after waiting for one that is being established.
-   * @throws Error that says why it is missing
+   * Returns the connection; waits if it is being established.
+   * @throws Error that says why there is no connection
    */
   async connected(signal: AbortSignal): Promise<Connection> {
     if (this.#connection === undefined && this.status === 'pending') await rejectOnAbort(this.#connecting, signal)
@@ -79,9 +79,9 @@ export class ServerHandle {
 
   /**
    * Sends a request to the server.
-   * @throws NeedsSignIn if it requires a permission that was not granted
-   * @throws SessionOver if the request must be repeated. That is left to the caller, since the request may have been a
-   * change.
+   * @throws NeedsSignIn if the server requires a permission that was not granted
+   * @throws SessionOver if the request must be repeated. The caller decides whether to repeat it, because the request
+   * may have changed something.
    */
   async ask<T>(
     signal: AbortSignal,
@@ -106,7 +106,7 @@ export class ServerHandle {
     await this.#connection?.close()
   }
 
-  /** Never rejects. */
+  /** Connects. Never rejects. */
   async #connect(whenWrong: 'failed' | 'again'): Promise<void> {
     const { signal } = this.#ending
     try {
@@ -148,7 +148,7 @@ export class ServerHandle {
   #again(problem: string): void {
     const delay = this.#place.limits.reconnectMs[this.#tries++]
     if (delay === undefined) {
-      // A server that failed for good offers nothing.
+      // A server that failed permanently offers nothing.
       this.offered = nothing
       this.#become('failed', problem)
       return
@@ -165,7 +165,7 @@ export class ServerHandle {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      // Keeps the process running: a call waits for the connection that follows. `end` cuts it short.
+      // Keeps the process running, because a call waits for the next connection. `end` stops the timer early.
       const timer = setTimeout(done, ms)
       signal.addEventListener('abort', done, { once: true })
     })

@@ -8,27 +8,27 @@ import type { McpStatus, ServerHandle } from './server-handle.ts'
 export interface McpServerStatus {
   /** Name of the server. */
   readonly name: string
-  /** Whether it is connected. */
+  /** The state of its connection. */
   readonly status: McpStatus
-  /** Why it is not connected. */
+  /** Why the server is not connected. */
   readonly problem?: string
-  /** Number of its tools. */
+  /** Number of the server's tools. */
   readonly tools: number
   /**
-   * Its tools and prompts that are omitted or shown without their fields: a clause each, such as `its tool x is left
-   * out: it has no name`.
+   * The server's tools and prompts that are omitted or shown without their fields: a clause each, such as `its tool x
+   * is left out: it has no name`.
    */
   readonly leftOut?: readonly string[]
-  /** What it reports about itself, once it is connected. */
+  /** What the server reports about itself, once it is connected. */
   readonly info?: {
-    /** Its name. */
+    /** The server's name. */
     readonly name: string
-    /** Its version. */
+    /** The server's version. */
     readonly version: string
   }
-  /** Where it is configured; `dynamic` if a host added it during the session. */
+  /** Where the server is configured; `dynamic` if a host added it during the session. */
   readonly scope?: McpServerEntry['scope']
-  /** Its tools, if it has any. */
+  /** The server's tools, if it has any. */
   readonly offered?: readonly OfferedTool[]
 }
 
@@ -36,7 +36,7 @@ export interface McpServerStatus {
 export interface OfferedTool {
   /** Name of the tool, without the server's name. */
   readonly name: string
-  /** What it does. */
+  /** What the tool does. */
   readonly description?: string
   /** The server declares it read-only. */
   readonly readOnly?: boolean
@@ -58,7 +58,7 @@ export interface ServersReplaced {
 
 interface Slot {
   readonly entry: McpServerEntry
-  /** Undefined if it cannot be used, or is switched off. */
+  /** Undefined if the server cannot be used, or is disabled. */
   readonly handle?: ServerHandle
   readonly problem?: string
   readonly isOff?: true
@@ -71,7 +71,7 @@ export type ConnectableEntry = McpServerEntry & {
 
 /**
  * The servers of a session in order, connected or not. L1: server names must remain distinct within tool names; of two
- * that collide, the later one is not connected. L2: a server that is removed or switched off is ended; nobody waits
+ * that collide, the later one is not connected. L2: a server that is removed or disabled is ended; no caller waits
  * longer than the connection timeout. L3: changes are made one after another.
  */
 export class ServerList {
@@ -101,8 +101,8 @@ export class ServerList {
   }
 
   /**
-   * Replaces the servers of earlier calls, and those that were `dynamic` at the start. An unchanged one stays
-   * connected. Resolves when each has answered or failed.
+   * Replaces the servers of earlier calls, and those that were `dynamic` at the start. An unchanged server stays
+   * connected. Resolves when each server has connected or failed.
    */
   replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
     return this.#inTurn(() => this.#replace(entries))
@@ -139,7 +139,7 @@ export class ServerList {
 
   /**
    * Reconnects a server.
-   * @throws Error if it does not connect, or if none exists with this name
+   * @throws Error if the server does not connect, or if no server has this name
    */
   reconnect(name: string): Promise<void> {
     return this.#inTurn(async () => {

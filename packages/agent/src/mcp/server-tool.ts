@@ -38,7 +38,7 @@ export function serverTool(
   }
 }
 
-/** The input with the server's field names. A copy, which the client may change. */
+/** Returns the input with the server's field names. Returns a copy, because the client may change it. */
 function withOwnNames(input: object, ownNames: ReadonlyMap<string, string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [ownNames.get(name) ?? name, value]))
 }
@@ -61,7 +61,7 @@ async function call(
         {
           signal,
           timeout: limits.toolMs,
-          // Also for a call that is repeated with the user's answer (revision 2026-07-28).
+          // The limit also applies to a call that is repeated with the user's answer (revision 2026-07-28).
           maxTotalTimeout: limits.toolMs,
           onprogress(how) {
             const now = performance.now()
@@ -86,8 +86,8 @@ async function call(
 }
 
 /**
- * If the server refuses a call until the user has opened a page, repeats it once after that. Returns the error if it
- * refuses again.
+ * If the server refuses a call until the user has opened a page, repeats the call once after that. Returns the error
+ * if the server refuses again.
  */
 async function callWithPages(
   callOnce: () => Promise<CallToolResult>,

@@ -24,7 +24,7 @@ export interface McpOptions {
   readonly servers: readonly McpServerEntry[]
   /** Working directory of server processes. */
   readonly cwd: string
-  /** The folders reported to servers as roots (default: `cwd`). */
+  /** The folders that servers receive as roots (default: `cwd`). */
   readonly directories?: readonly string[]
   /** The base environment of servers (default: that of this process). */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -32,28 +32,31 @@ export interface McpOptions {
   readonly limits?: Partial<McpLimits>
   /** Confines the processes of servers. */
   readonly sandbox?: Sandbox | undefined
-  /** Makes images fit for a service. Without it they are passed on unchanged. */
+  /** Adapts images to the limits of a service. If absent, images are passed on unchanged. */
   readonly fitImage?: FitImage
-  /** The model's context window, in tokens: tools that take more than a tenth of it are found by a search. */
+  /**
+   * The model's context window, in tokens. If tools take more than a tenth of the window, the model finds them by a
+   * search.
+   */
   readonly contextWindow?: number
-  /** Tools that are not offered, such as those that a bare deny rule removes. */
+  /** Whether a tool is not offered, for example because a bare deny rule removes it. */
   readonly hides?: (toolName: string) => boolean
-  /** Asks the user on behalf of a server. Without it every request is declined. */
+  /** Asks the user on behalf of a server. If absent, every request is declined. */
   readonly elicit?: Elicit
   /** Called once per question that was declined because `elicit` is missing. */
   readonly onUnanswered?: (sentence: string) => void
   /** The version of this program, for servers. */
   readonly version?: string
-  /** The user's sign-ins, for servers that require one. Without it, only a header with a token works. */
+  /** The user's sign-ins, for servers that require a sign-in. If absent, only a header with a token works. */
   readonly signIns?: SignIns | undefined
 }
 
-/** Share of the window; if tools take more, they are found by a search. */
+/** Maximum share of the context window for tools; beyond this share, tools are found by a search. */
 const maxOfWindow = 0.1
 const usualWindow = 200_000
 
 /**
- * The servers of a session, all connected in parallel. Q1: no server delays another, and none the session: every wait
+ * The servers of a session, all connected in parallel. Q1: no server delays another server or the session: every wait
  * is bounded. Q2: `names` lists what the model currently sees; `tool` returns each of these, and nothing else. Q3:
  * nothing of any server is left after `dispose`.
  */
@@ -65,12 +68,12 @@ export class McpServers {
   readonly #listeners = new Set<() => void>()
   readonly #toolOptions: ServerToolOptions
   #tools: ReadonlyMap<string, Tool> = new Map()
-  /** The server of each tool, and the server's name of it. */
+  /** The server of each tool, and the server's name for the tool. */
   #origins: ReadonlyMap<string, { readonly handle: ServerHandle; readonly ownName: string }> = new Map()
-  /** Tools that a search has found, and that the model sees from then on. */
+  /** Tools that a search has found; they remain visible to the model. */
   readonly #discovered = new Set<string>()
   #isSearching = false
-  /** The last reported list. */
+  /** The last reported list, as JSON. */
   #reported = '[]'
   readonly #own: ReadonlyMap<string, AnyTool>
 
@@ -134,8 +137,8 @@ export class McpServers {
   }
 
   /**
-   * Resolves when every server has answered or failed; otherwise two seconds after the first answer, and after five at
-   * the latest. Later changes are reported to `onChange`.
+   * Resolves when every server has connected or failed; otherwise two seconds after the first answer, and after five
+   * seconds at the latest. Reports later changes to `onChange`.
    */
   async ready(): Promise<void> {
     const { waitMs, waitAfterFirstMs } = this.#limits
@@ -181,14 +184,14 @@ export class McpServers {
   toggle(
     name: string,
     how: {
-      /** Whether to switch it on. */
+      /** Whether to enable the server. */
       readonly isOn: boolean
     },
   ): Promise<void> {
     return this.#list.toggle(name, how)
   }
 
-  /** Names of the tools that the model sees, for `set({ tools })`. */
+  /** Names of the tools that the model can see, for `set({ tools })`. */
   get names(): readonly string[] {
     const all = [...this.#tools.keys()]
     const tools = this.#isSearching ? all.filter((name) => this.#discovered.has(name)) : all
@@ -222,7 +225,10 @@ export class McpServers {
     return text
   }
 
-  /** Calls back when `names`, or a tool in it, has changed. Returns a function that stops this. */
+  /**
+   * Calls the listener when `names`, or a tool in that list, has changed. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -234,22 +240,22 @@ export class McpServers {
   }
 
   /**
-   * The content of a prompt such as `/mcp__server__name word "two words"`; undefined if it names no server. Waits for
-   * a server that is still connecting.
-   * @throws Error that says what is wrong with it
+   * Returns the content of a prompt such as `/mcp__server__name word "two words"`; undefined if the text names no
+   * server. Waits for a server that is still connecting.
+   * @throws Error that describes the error in the text
    */
   async prompt(text: string, signal: AbortSignal): Promise<string | readonly ContentBlock[] | undefined> {
     return promptNamed(text, this.#handles, this.#toolOptions, signal)
   }
 
-  /** Ends every connection and every process. Resolves when nothing is left. */
+  /** Ends every connection and every process. Resolves when all of them have ended. */
   async dispose(): Promise<void> {
     this.#listeners.clear()
     await this.#list.end()
     await this.#processes.dispose()
   }
 
-  /** Listing and reading query the server, so denied servers are skipped. */
+  /** Servers for the resource tools. Listing and reading query the server, so denied servers are skipped. */
   #withResources(): readonly ServerHandle[] {
     return this.#handles.filter(
       ({ name, offered }) =>
@@ -268,7 +274,7 @@ export class McpServers {
     for (const handle of this.#handles) {
       const seen = new Set<string>()
       for (const offered of handle.offered.tools) {
-        // Of duplicate names in one server only the first counts.
+        // Of duplicate names in one server, only the first counts.
         if (seen.has(offered.name)) continue
         seen.add(offered.name)
         const name = uniqueToolName(handle.name, offered.name, (taken) => tools.has(taken))
@@ -280,7 +286,7 @@ export class McpServers {
         )
       }
     }
-    // Tools that the model has seen stay, even if it must search from now on.
+    // Tools that the model has seen remain, even if the model must search for others from now on.
     if (!this.#isSearching && isLarge(tools.values(), this.#options.contextWindow)) {
       this.#isSearching = true
       for (const name of this.#tools.keys()) this.#discovered.add(name)
@@ -290,7 +296,7 @@ export class McpServers {
     this.#report()
   }
 
-  /** Reports only real changes, not a server that reconnects with the same tools. */
+  /** Reports only actual changes, not a server that reconnects with the same tools. */
   #report(): void {
     const listed = this.names.map((name) => {
       const tool = this.tool(name)

@@ -37,35 +37,38 @@ export interface SessionServers {
   readonly options: Required<Pick<QueryOptions, 'moreTools'>>
   /**
    * Waits as long as the first request does. Then returns the fields of `init`, the servers that are not connected,
-   * and the items of the others that are omitted.
+   * and the omitted items of the connected servers.
    */
   begin(): Promise<{
     /** Fields for `system/init`. */
     readonly init: NonNullable<QueryOptions['init']>
-    /** Notes for the user, a sentence each. */
+    /** Notes for the user, one sentence each. */
     readonly problems: readonly string[]
   }>
   /** Offers the engine's model the current tools, and later changes. */
   attach(engine: Pick<QueryEngine, 'set'>): void
   /** The current tools. */
   tools(): readonly AnyTool[]
-  /** The content of a prompt. Rejects for a prompt that its server does not have. */
+  /** Returns the content of a prompt. Rejects if the server has no such prompt. */
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
   /** Prompts, as commands. */
   prompts(): readonly PromptCommand[]
-  /** The state of each server once it has answered or failed. */
+  /** The state of each server after it has connected or failed. */
   settled(): Promise<readonly McpServerStatus[]>
   /** The current state of each server. */
   statuses(): readonly McpServerStatus[]
-  /** Replaces the dynamic servers. Resolves when each has answered or failed. */
+  /** Replaces the dynamic servers. Resolves when each server has connected or failed. */
   replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced>
-  /** @throws Error if it does not connect, or if none exists with this name */
+  /** @throws Error if the server does not connect, or if no server has this name */
   reconnect(name: string): Promise<void>
-  /** Switches a server off or on. @throws as `reconnect` does */
+  /**
+   * Enables or disables a server.
+   * @throws as `reconnect` does
+   */
   toggle(
     name: string,
     how: {
-      /** Whether to switch it on. */
+      /** Whether to enable the server. */
       readonly isOn: boolean
     },
   ): Promise<void>
@@ -79,13 +82,13 @@ export interface SessionServers {
 }
 
 interface ServerEnvironments {
-  /** For the user's servers. */
+  /** Environment for the user's servers. */
   readonly env: Environment
-  /** For servers of the project: without API keys of models. */
+  /** Environment for servers of the project: without API keys of models. */
   readonly commandEnv: Environment
 }
 
-/** The effective servers: the given ones, and those of the settings with other names. */
+/** Returns the effective servers: the given servers, and those of the settings with other names. */
 export function serversOf(
   ownEntries: readonly McpServerEntry[],
   ofSettings: readonly NamedServer[],
@@ -104,7 +107,7 @@ export function serversOf(
   ]
 }
 
-/** Starts connecting to all of them, without waiting. */
+/** Starts connecting to all servers, without waiting. */
 export function openServers(options: SessionServersOptions): SessionServers {
   const { entries, workspace, permissions, redacts, redactKeys, contextWindow, version, elicit, signIns, ownTool } =
     options
@@ -130,7 +133,7 @@ export function openServers(options: SessionServersOptions): SessionServers {
     redacted.set(tool, made)
     return made
   }
-  /** One at a time: after a rewind the session has another engine. */
+  /** At most one engine is attached: after a rewind, the session has another engine. */
   let attached: Pick<QueryEngine, 'set'> | undefined
   const show = (): void => attached?.set({ tools: servers.names })
   servers.onChange(show)

@@ -19,9 +19,9 @@ export interface StdioPlace {
   readonly sandbox?: Sandbox | undefined
 }
 
-/** The end of a server's stderr that is stored, to explain why it exited. */
+/** Maximum length of the stored end of a server's stderr, which explains why the server exited. */
 const storedStderrCharacters = 2_000
-/** After the end of its stdin, a server has this long to exit before it gets SIGTERM. */
+/** After the end of its stdin, a server has this long to exit before it receives SIGTERM. */
 const leaveMs = 150
 
 /**
@@ -54,7 +54,7 @@ export class StdioTransport implements Transport {
     return this.#problem
   }
 
-  /** The end of its stderr, in one line. */
+  /** The end of the server's stderr, in one line. */
   get lastWords(): string {
     return this.#stderr.trim().replace(/\s+/g, ' ').slice(-300)
   }
@@ -86,7 +86,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child
     if (child === undefined || this.#isClosed) throw new Error('The server is gone.')
-    // A server that does not read blocks nobody: the response has a timeout.
+    // A server that does not read does not block the caller: the response has a timeout.
     child.stdin.write(`${JSON.stringify(message)}\n`)
   }
 
@@ -107,7 +107,7 @@ export class StdioTransport implements Transport {
     const group = this.#group
     if (group !== undefined && !this.#isClosed) {
       void this.#place.processes.release(group)
-      // Its child processes end with it: nothing can use them any more.
+      // Ends the server's child processes too: nothing can use them any more.
       void endGroup({ ...group, knownBy: 'mark' }, this.#place.killGraceMs)
     }
     this.#fail(texts.serverEnded(signal ?? `exit code ${code}`))
@@ -144,12 +144,12 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Some servers write messages for users to stdout: those are skipped. */
+/** Parses a line. Some servers write messages for users to stdout; such lines are skipped. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
     const value: unknown = JSON.parse(line)
     const isMessage = typeof value === 'object' && value !== null && 'jsonrpc' in value && value.jsonrpc === '2.0'
-    // The client checks the rest of it.
+    // The client checks the rest of the message.
     return isMessage ? (value as JSONRPCMessage) : undefined
   } catch {
     return undefined

@@ -12,7 +12,7 @@ const usualFound = 5
 /** Maximum number of words: each is searched in the full description of every tool. */
 const maxWords = 50
 
-/** Finds tools that the model does not see, and offers them from its next message on. */
+/** Finds tools that the model cannot see yet, and offers them from its next message on. */
 export function createToolSearch(
   servers: () => readonly string[],
   all: () => readonly AnyTool[],
@@ -50,8 +50,8 @@ function firstOf(description: string): string {
 }
 
 /**
- * By name if names are given; otherwise tools whose name has all words with a plus, ranked by the number of matching
- * words.
+ * Finds tools by name if names are given; otherwise tools whose names contain all words with a plus, ranked by the
+ * number of matching words.
  */
 function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const [, names] = /^select:(.*)$/s.exec(query.trim()) ?? []

@@ -11,7 +11,7 @@ export type FittedImage =
       readonly block: ImageBlock
       /** Media type of the image: `image/png`. */
       readonly type: string
-      /** Whether it was reduced. */
+      /** Whether the image was reduced. */
       readonly isSmaller: boolean
     }
   | {
@@ -20,7 +20,7 @@ export type FittedImage =
       readonly why: string
     }
 
-/** Makes an image acceptable to a service. */
+/** Adapts an image to the limits of a service. */
 export type FitImage = (bytes: Uint8Array) => Promise<FittedImage>
 
 /** Options of `createFitImage`. */
@@ -52,7 +52,9 @@ export function createFitImage({ limits = defaultMediaLimits, library = loadShar
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** One after another in this process: a decoded image may take a gigabyte, and calls that read run in parallel. */
+/**
+ * Runs one task at a time in this process: a decoded image may take a gigabyte, and calls that read run in parallel.
+ */
 function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const turn = last.then(work)
   last = turn.catch(() => undefined)
@@ -74,7 +76,7 @@ function isShort({ length }: Uint8Array, { imageEncodedBytes }: MediaLimits): bo
 }
 
 const maxSeconds = 20
-/** Sizes to try, as fractions of the limit. Half the side has a quarter of the bytes. */
+/** Sizes to try, as fractions of the limit. Halving the side quarters the bytes. */
 const parts = [1, 0.5, 0.25] as const
 const qualities = [85, 70, 50, 30] as const
 
@@ -98,7 +100,7 @@ async function madeSmaller(
           .timeout({ seconds: maxSeconds })
           .rotate()
           .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
-      // Keeps drawings and text sharp, and transparency. For photos this format is too large.
+      // PNG preserves sharp drawings and text, and transparency. For photos this format is too large.
       if (type !== 'image/jpeg') {
         const png = await resized().png().toBuffer()
         if (isShort(png, limits)) return smaller(png, 'image/png')

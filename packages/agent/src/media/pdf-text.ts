@@ -14,7 +14,7 @@ export type PdfText =
   | { readonly kind: 'failed'; readonly why: string }
 
 export interface PdfPages {
-  /** Counted from 1. */
+  /** Number of the first page, counted from 1. */
   readonly first: number
   readonly last: number
   readonly maxCharacters: number
@@ -27,8 +27,8 @@ const maxMs = 30_000
 const maxMegabytes = 1024
 
 /**
- * Extracts the text of a PDF with `unpdf`, if it is installed next to this package. In a thread: a PDF may keep its
- * reader busy for ever.
+ * Extracts the text of a PDF with `unpdf`, if it is installed next to this package. Runs in a thread, because a PDF
+ * may block its reader forever.
  */
 export async function pdfText(
   bytes: Uint8Array,
@@ -39,7 +39,7 @@ export async function pdfText(
   const end = await inWorker(code, { library, bytes, ...range }, { signal, maxMs, maxMegabytes })
   if (end.kind === 'late') return { kind: 'failed', why: pdfTooSlow(maxMs / 1000) }
   if (end.kind === 'failed') return { kind: 'failed', why: `${end.why}.`.replace(/\.\.$/, '.') }
-  // The code below returns this.
+  // The code below returns this type.
   return { kind: 'text', ...(end.value as { pageCount: number; pages: readonly string[] }) }
 }
 

@@ -3,8 +3,8 @@ import { redactedValue } from '@halting/core/redact'
 import { createFitImage, type FitImage } from './fit-image.ts'
 
 /**
- * Makes the images in user input fit, and applies `redact`, for `prepareContent` of a query. An image that cannot be
- * made to fit is unchanged: the run reports it.
+ * Prepares user input for `prepareContent` of a query: adapts images to the limits and applies `redact`. An image that
+ * cannot be adapted is unchanged, and the run reports it.
  */
 export function createPrepareContent(
   fit: FitImage = createFitImage(),
@@ -14,7 +14,7 @@ export function createPrepareContent(
     const content = redactedValue(input, redact)
     if (typeof content === 'string') return content
     const prepared: ContentBlock[] = []
-    // One after another: a decoded image takes much memory.
+    // Prepares images one after another: a decoded image takes much memory.
     for (const block of content) prepared.push(await preparedBlock(block, fit))
     return prepared.some((block, index) => block !== content[index]) ? prepared : content
   }

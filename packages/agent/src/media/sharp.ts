@@ -1,16 +1,16 @@
 /**
- * The part of an image of `sharp` that is used. `sharp` is an optional peer dependency, so its own types may be
+ * The part of a `sharp` image that this program uses. `sharp` is an optional peer dependency, so its own types may be
  * missing.
  */
 export interface SharpImage {
-  /** Fails after this time. */
+  /** Fails after the given time. */
   timeout(options: {
-    /** In seconds. */
+    /** Time in seconds. */
     readonly seconds: number
   }): SharpImage
-  /** Rotates it by its metadata, since the output has no metadata. */
+  /** Rotates the image by its metadata, because the output has no metadata. */
   rotate(): SharpImage
-  /** Reduces it. */
+  /** Reduces the image. */
   resize(options: SharpResize): SharpImage
   /** Replaces transparency with a colour. */
   flatten(options: {
@@ -19,7 +19,7 @@ export interface SharpImage {
   }): SharpImage
   /** Writes a JPEG. */
   jpeg(options: {
-    /** From 1 to 100. */
+    /** Quality, from 1 to 100. */
     readonly quality: number
   }): SharpImage
   /** Writes a PNG. */
@@ -40,7 +40,10 @@ export type Sharp = (input: Uint8Array) => SharpImage
 
 let loading: Promise<Sharp | undefined> | undefined
 
-/** `sharp`, if it is installed next to this package; otherwise undefined. Loaded for the first image that needs it. */
+/**
+ * Returns `sharp` if it is installed next to this package; otherwise undefined. Loaded for the first image that needs
+ * it.
+ */
 export function loadSharp(): Promise<Sharp | undefined> {
   return (loading ??= importSharp())
 }
@@ -50,7 +53,7 @@ async function importSharp(): Promise<Sharp | undefined> {
     const { default: sharp } = await import('sharp')
     return sharp
   } catch {
-    // It is not installed, or not for this system.
+    // The library is not installed, or not available for this system.
     return undefined
   }
 }

@@ -12,7 +12,7 @@ const hoursBetween = 24
 
 const timesName = '.dream-times.json'
 
-/** When notes were last consolidated, and when that was last attempted. */
+/** When notes were last consolidated, and when a consolidation was last attempted. */
 interface DreamTimes {
   /** The time of the first note if there was no dream yet. */
   readonly since: Date
@@ -34,7 +34,7 @@ export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Da
   return sessions.filter(({ changedAt }) => changedAt > times.since).length >= sessionsBetween
 }
 
-/** A failed dream is not retried before the next one is due. */
+/** Records a dream or an attempt. A failed dream is not retried before the next one is due. */
 export async function recordDream(place: MemoryPlace, how: 'tried' | 'done', now: Date): Promise<void> {
   const since = how === 'done' ? now : ((await readTimes(place))?.since ?? now)
   await writeTimes(place, { since, tried: now })

@@ -13,7 +13,7 @@ interface Merge {
   readonly sentences: readonly string[]
 }
 
-/** A model's proposal for consolidating notes. Notes that it does not name stay. */
+/** A model's proposal for consolidating notes. Notes that the proposal does not name remain. */
 export interface Dream {
   readonly merge: readonly Merge[]
   readonly drop: readonly string[]
@@ -22,14 +22,14 @@ export interface Dream {
 /** Maximum characters of notes that one dream processes. */
 const maxCharacters = 60_000
 
-/** A note with its number in the question. */
+/** A note with its number in the question to the model. */
 export interface NumberedNote {
   readonly note: Note
   readonly topic: string
   readonly sentences: readonly string[]
 }
 
-/** The notes of writable files, oldest first, as many as fit. */
+/** Returns the notes of writable files, oldest first, as many as fit. */
 export function notesForDream(memory: Memory): readonly NumberedNote[] {
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
   let left = maxCharacters
@@ -105,8 +105,8 @@ export type DreamResult =
 
 // Spec R-DREAM-3.
 /**
- * Applies an answer to the notes that the question had. A merged note has the sources of all its parts. An answer that
- * names unknown notes, or removes more than half of them, is rejected as a whole.
+ * Applies an answer to the notes that the question contained. A merged note has the sources of all its parts. An
+ * answer that names unknown notes, or removes more than half of the notes, is rejected as a whole.
  */
 export function applyDream({ merge, drop }: Dream, notes: readonly NumberedNote[], memory: Memory): DreamResult {
   const known = new Map(notes.map((each) => [each.note.id, each]))

@@ -32,8 +32,8 @@ const knownCharacters = 4_000
 
 // Spec R-MEM-4.
 /**
- * Asks which sentences of the user to store. The model answers with numbers and topics that it was shown: neither its
- * own words nor those of tools or earlier replies get into a note.
+ * Asks which sentences of the user to store. The model answers with numbers and topics from the question, so neither
+ * its own words nor those of tools or earlier replies become part of a note.
  */
 export function extractionQuestion(
   statements: UserStatements,

@@ -9,7 +9,7 @@ import type { Memory, ReadTopic } from './read-memory.ts'
 export interface MemoryText {
   /** The text. */
   readonly text: string
-  /** Whether some of it is omitted. */
+  /** Whether a part of the memory is omitted. */
   readonly isCut: boolean
 }
 
@@ -18,7 +18,7 @@ const shownLines = 200
 const shownBytes = 25_000
 
 // Spec R-MEM-2.
-/** The memory for the system prompt: the index, and topics as far as they fit; undefined if it is empty. */
+/** Returns the memory for the system prompt: the index, and the topics that fit; undefined if the memory is empty. */
 export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory): MemoryText | undefined {
   const parts = [index?.text.trim() ?? '', ...topics.map(topicText)].filter((part) => part !== '')
   if (parts.length === 0) return undefined
@@ -32,7 +32,7 @@ export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory
   return { text, isCut }
 }
 
-/** Sources of notes stay in the file: the model needs only the date. */
+/** Sources of notes are omitted from the text, because the model needs only the date. */
 function topicText({ name, file }: ReadTopic): string {
   const lines = splitFrontMatter(file.text).body.split('\n')
   const shown = lines.map((line) => {
@@ -43,7 +43,7 @@ function topicText({ name, file }: ReadTopic): string {
   return body === '' ? '' : `## ${name}\n${body}`
 }
 
-/** Whole lines, unless a single one is too long. */
+/** Truncates a text to whole lines, unless a single line is too long. */
 function bounded(text: string): string {
   const lines = text.split('\n').slice(0, shownLines).join('\n')
   const bytes = Buffer.from(lines)

@@ -1,7 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 
-// Answers of a model are checked part by part: only numbers and names that it was shown are used, never its words.
+// Answers of a model are checked part by part: only numbers and names from the question are used, never the model's
+// words.
 
 export function listIn(answer: unknown, field: string): readonly unknown[] | undefined {
   const list = isJsonObject(answer) ? answer[field] : undefined

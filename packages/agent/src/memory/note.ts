@@ -13,11 +13,11 @@ export interface NoteSource {
 export interface Note {
   /** Eight hexadecimal digits. */
   readonly id: string
-  /** One line. */
+  /** Text of the note, on one line. */
   readonly text: string
   /** `2026-11-23`, in UTC. */
   readonly date: string
-  /** At least one. */
+  /** The sources of the note; at least one. */
   readonly sources: readonly NoteSource[]
 }
 
@@ -44,7 +44,7 @@ export type ReadLine =
   | { readonly kind: 'damaged' }
   | { readonly kind: 'other' }
 
-/** Parses a line. Edits of its text by the user count. */
+/** Parses a line. The user's edits of the text apply. */
 export function noteOfLine(line: string): ReadLine {
   if (!line.includes(mark)) return { kind: 'other' }
   const [, text = '', id = '', date = '', from = ''] = notePattern.exec(line.trimEnd()) ?? []
@@ -78,7 +78,7 @@ export function inOneLine(text: string): string {
     .trim()
 }
 
-/** A normalized form: notes with the same form say the same. */
+/** Returns a normalized form: notes with the same form have the same meaning. */
 export function sameText(text: string): string {
   return inOneLine(text)
     .toLowerCase()

@@ -23,22 +23,22 @@ const memoryName = /^memory(?:-[0-9a-f]{12})?$/
 /** The suffix that `projectsOf` adds to names. */
 const hashedProject = /-[0-9a-f]{12}$/
 
-/** `~/.halting/projects/<cwd>-<hash>/memory`, or the folder in the user's settings. It may not exist. */
+/** `~/.halting/projects/<cwd>-<hash>/memory`, or the folder in the user's settings. The folder may not exist. */
 export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Settings = {}): MemoryPlace {
   if (autoMemoryDirectory !== undefined)
     return placeAt({ base: absolutePath(autoMemoryDirectory, owner.home), parts: [] })
   const { base, own, unhashed } = projectsOf(owner)
   const place = placeAt({ base, parts: [own, 'memory'] })
   const name = formerName(resolve(owner.cwd))
-  // `/a/<hash of /a>` maps to the current name of `/a`: the memory may belong to that folder.
+  // `/a/<hash of /a>` maps to the current name of `/a`, so the memory may belong to that folder.
   if (unhashed === undefined || (name === 'memory' && hashedProject.test(unhashed))) return place
   const before = placeAt({ base, parts: [unhashed, name] })
   return existsSync(before.path) && !existsSync(place.path) ? before : place
 }
 
 /**
- * The name in earlier versions, in which several folders could share one memory. If the name does not determine the
- * path, a hash is added.
+ * Returns the name in earlier versions, in which several folders could share one memory. If the name does not
+ * determine the path, a hash is added.
  */
 function formerName(cwd: string): string {
   return /^[a-zA-Z0-9/]*$/.test(cwd) ? 'memory' : `memory-${shortHash(cwd)}`
@@ -64,7 +64,7 @@ export function isMemoryEnabled({ autoMemoryEnabled }: Settings, env: Environmen
   return autoMemoryEnabled === true && !/^(?:1|true|yes|on)$/i.test(env['CLAUDE_CODE_DISABLE_AUTO_MEMORY'] ?? '')
 }
 
-/** The memory of a session; undefined if it has none. */
+/** Returns the memory of a session; undefined if memory is disabled. */
 export function memoryOf(owner: MemoryOwner, settings: Settings): MemoryPlace | undefined {
   return isMemoryEnabled(settings, owner.env) ? memoryPlace(owner, settings) : undefined
 }

@@ -19,7 +19,7 @@ const maxNames = 1_000
 interface MemoryFile {
   readonly name: string
   readonly text: string
-  /** False if it is too long: it is shown, but never written. */
+  /** False if the file is too long: it is shown, but never written. */
   readonly isWhole: boolean
 }
 
@@ -35,13 +35,13 @@ export interface Memory {
   readonly index: MemoryFile | undefined
   /** Ordered by name. */
   readonly topics: readonly ReadTopic[]
-  /** Notes for the user: what is not read in full, and why. Nothing is lost. */
+  /** Notes for the user: what is not read in full, and why. No file content is lost. */
   readonly problems: readonly string[]
   /** Names of files that cannot be written: too long, not text, or a link. */
   readonly closed: ReadonlySet<string>
 }
 
-/** The folder with links in its base resolved. There are none below the base. */
+/** Returns the folder with links in its base resolved. Links below the base are not allowed. */
 export function rootOf({ base, parts }: FolderBelow): string {
   return join(realPath(base), ...parts)
 }
@@ -111,7 +111,7 @@ type ReadText =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unfit'; readonly why: string }
 
-/** Reads text only if writing it back would restore every byte. */
+/** Reads a file as text only if writing the text back would restore every byte. */
 async function readText(path: string): Promise<ReadText> {
   const read = await boundedBytes(path, fileBytes)
   if (read.kind === 'unfit')
@@ -120,7 +120,7 @@ async function readText(path: string): Promise<ReadText> {
   const { bytes, isCut } = read
   if (bytes.includes(0)) return { kind: 'unfit', why: 'is not a text file' }
   try {
-    // The cut may have split a character.
+    // Truncation may have split a character.
     const decoder = new TextDecoder('utf-8', { fatal: !isCut, ignoreBOM: true })
     return { kind: 'text', text: decoder.decode(bytes), isCut }
   } catch {

@@ -38,15 +38,15 @@ export type ExtractionResult =
       readonly added: AddedNotes['added']
       /** Notes that were merged with existing ones. */
       readonly merged: AddedNotes['merged']
-      /** Why notes were not stored and sentences not considered, without their text. */
+      /** Reasons for notes that were not stored and sentences that were not considered, without their text. */
       readonly refused: readonly string[]
     }
 
 // Spec R-MEM-4.
 /**
- * Stores statements of the user in a run that are worth keeping. The memory is locked while notes are written, but not
+ * Stores statements of the user in a run that are useful later. The memory is locked while notes are written, but not
  * while the model is asked.
- * @throws MemoryError if it cannot be written.
+ * @throws MemoryError if the memory cannot be written.
  */
 export async function extract(
   place: MemoryPlace,
@@ -94,12 +94,12 @@ export type DreamEnd =
 
 // Spec R-DREAM-2.
 /**
- * Consolidates the notes with one question to a model. `whenever` skips the check whether it is due.
+ * Consolidates the notes with one question to a model. `whenever` skips the check whether a dream is due.
  * @throws MemoryError if the memory cannot be written.
  */
 export async function dream(place: MemoryPlace, { owner, ask, now, when, signal }: DreamOptions): Promise<DreamEnd> {
   if (dreamQuestion(notesForDream(await readMemory(place))) === undefined) return { kind: 'nothing to do' }
-  // Of several processes only one sees that it is due.
+  // Of several processes, only one finds that a dream is due.
   const notes = await withLockedMemory(
     place,
     async ({ memory }) => {
@@ -127,7 +127,7 @@ export interface DreamOptions {
   readonly now: Date
   /** `due`: only when enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
-  /** Once it is aborted, nothing is written. */
+  /** Once the signal is aborted, nothing is written. */
   readonly signal?: AbortSignal
 }
 

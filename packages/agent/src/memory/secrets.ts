@@ -4,12 +4,12 @@ import type { Environment } from '../tools/limits.ts'
 /** Names of variables whose values are never stored. */
 const secretName = /(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|CREDENTIALS?|AUTH|COOKIE|DSN|PAT)(?:_|$)/i
 const leastSecretCharacters = 4
-/** Shorter values match only as whole words: within words they would be found everywhere. */
+/** Shorter values match only as whole words: inside words, such values would match everywhere. */
 const leastWithinWords = 6
 
 const is = '(?:\\b(?:is|ist|are|was)\\b|:|=|->|→)\\s*'
 /**
- * A word that announces a secret, and the value after it. After a password any word counts; after a key only a word
+ * A word that announces a secret, and the value after it. After a password, any word counts; after a key, only a word
  * with a digit.
  */
 const announcedSecrets: readonly RegExp[] = [
@@ -22,8 +22,8 @@ const announcedSecrets: readonly RegExp[] = [
 
 // Spec R-MEM-6.
 /**
- * Why a text must not be stored; undefined if nothing in it looks like a secret. The answer does not contain the
- * secret.
+ * Returns why a text must not be stored; undefined if nothing in it looks like a secret. The result does not contain
+ * the secret.
  */
 export function secretIn(text: string, env: Environment): string | undefined {
   if (text.includes(redactedMark)) return 'it contains a secret'
@@ -63,12 +63,12 @@ function patternOf(value: string): RegExp {
   return new RegExp(value.length < leastWithinWords ? `(?<![\\p{L}\\p{N}])${all}(?![\\p{L}\\p{N}])` : all, 'u')
 }
 
-/** A path or a switch, which would be found everywhere. */
+/** Whether a value is a path or a switch, which would match everywhere. */
 function isHarmless(value: string): boolean {
   return /^(?:true|false|none|always|never|required|enabled|disabled)$/i.test(value) || /^[./~]/.test(value)
 }
 
-/** Long, with mixed upper case, lower case and digits, and not a path or an address. */
+/** Whether a word is long, has mixed upper case, lower case and digits, and is not a path or an address. */
 function looksRandom(word: string): boolean {
   if (/^[a-z][a-z+.-]*:\/\//i.test(word)) return word.split(/[/?&=#:@]/).some(looksRandom)
   const value = word.replace(/^[\w.-]{1,40}[=:]/, '')

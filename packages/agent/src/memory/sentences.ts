@@ -1,7 +1,7 @@
 import { inOneLine } from './note.ts'
 
-// User text in units that are stored whole: a cut sentence may lose its "never", and a list item the line that
-// announces it.
+// Splits user text into units that are stored whole: a truncated sentence may lose its "never", and a list item the
+// line that announces it.
 
 /** Maximum characters of a typed message. Longer messages have pasted parts that cannot be distinguished. */
 export const maxTypedCharacters = 4_000
@@ -40,7 +40,7 @@ interface Unit {
 
 const item = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/
 
-/** Paragraphs as joined lines, and list items. */
+/** Splits a text into paragraphs, as joined lines, and list items. */
 function unitsOf(message: string): readonly Unit[] {
   const units: { lead: string; text: string }[] = []
   let open: { lead: string; text: string } | undefined
@@ -67,6 +67,6 @@ function unitsOf(message: string): readonly Unit[] {
       units.push(open)
     } else open.text += ` ${line.trim()}`
   }
-  // A line that only announces has no content.
+  // A line that only announces a list has no content.
   return units.filter(({ text }) => !text.trim().endsWith(':'))
 }

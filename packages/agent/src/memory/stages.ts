@@ -20,7 +20,7 @@ export interface MemoryStageOptions {
 
 /** Options of the stage that extracts notes after a run. */
 export interface ExtractionStageOptions extends MemoryStageOptions {
-  /** Its values identify secrets. */
+  /** Environment variables whose values identify secrets. */
   readonly env: Environment
   /** The part of the prompt that the user typed, if the message has more (`UserStatementsOptions.written`). */
   readonly typedText?: string | undefined
@@ -111,7 +111,7 @@ export function dreamStage(options: DreamStageOptions): Stage {
   }
 }
 
-/** A limit or an abort rejects and ends the stage. */
+/** Asks the model of a stage. A limit or an abort rejects and ends the stage. */
 function asking(context: StageContext): Ask {
   return async ({ system, prompt, output }) => {
     const { output: answer } = await context.ask({ system, prompt, output, maxTurns, maxOutputTokens: maxReplyTokens })

@@ -9,7 +9,7 @@ import { fileBytes, type Memory, maxNotes, maxTopics, readMemory, type ReadTopic
 import { indexWith, isEmptyTopic, newTopicText, type Topic, topicOf, withNotes, withNotesReplaced } from './topic.ts'
 import { removeBackup } from './undo-dream.ts'
 
-/** The memory cannot be changed now; the message is for users. */
+/** The memory cannot be changed at present; the message is for users. */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError'
   readonly code: 'memory_busy' | 'memory_unusable'
@@ -28,7 +28,7 @@ export class MemoryError extends Error {
 export interface LockedMemory {
   /** The folder. */
   readonly root: string
-  /** Its content when it was locked. */
+  /** The content of the memory when it was locked. */
   readonly memory: Memory
   /** Writes files by name; undefined removes one. */
   readonly write: (files: ReadonlyMap<string, string | undefined>) => Promise<void>
@@ -110,13 +110,13 @@ export interface NewNote {
 /** The result of storing notes. */
 export interface AddedNotes {
   readonly added: readonly NewNote[]
-  /** Known already: their sources were added to the existing note. */
+  /** Notes that existed already: their sources were added to the existing notes. */
   readonly merged: readonly NewNote[]
   readonly refused: readonly { readonly note: Note; readonly why: string }[]
 }
 
 // Spec R-MEM-4.
-/** Stores notes. If an existing note says the same, adds the source to it. */
+/** Stores notes. If an existing note has the same meaning, adds the source to it. */
 export async function addNotes({ memory, write }: LockedMemory, newNotes: readonly NewNote[]): Promise<AddedNotes> {
   const added: NewNote[] = []
   const merged: NewNote[] = []
@@ -179,7 +179,7 @@ export class Changes {
     )
   }
 
-  /** Why a topic has no room for a note. */
+  /** Returns why a topic has no room for a note. */
   whyFull(topic: string, { text }: Note): string | undefined {
     const file = this.#topics.get(topic)
     if (file?.isWhole === false || this.#memory.closed.has(`${topic}.md`)) return `${topic}.md cannot be written`
@@ -187,7 +187,7 @@ export class Changes {
     const notes = [...this.#topics.values()].reduce((sum, { notes: { length } }) => sum + length, 0)
     if (notes >= maxNotes) return `there are ${maxNotes} notes, the maximum. Use halting memory dream to merge some`
     if (text.length > maxNoteCharacters) return `it is longer than ${maxNoteCharacters} characters`
-    // A line also has its sources.
+    // The line also contains the sources of the note.
     const bytes = Buffer.byteLength(file?.text ?? '') + Buffer.byteLength(text) + 500
     return bytes > fileBytes ? `${topic}.md is full. Use halting memory dream to merge notes` : undefined
   }
@@ -240,7 +240,7 @@ export class Changes {
   }
 }
 
-/** Notes with their topic, and whether it can be written. */
+/** Returns notes with their topic, and whether its file can be written. */
 export function placedNotes(memory: Memory): readonly {
   /** The topic. */
   readonly topic: ReadTopic

@@ -8,9 +8,9 @@ import { lineOfNote, type Note, noteOfLine } from './note.ts'
 export interface Topic {
   /** Name of the topic. */
   readonly name: string
-  /** What it is about. */
+  /** Subject of the topic. */
   readonly description: string
-  /** Its notes, in order. */
+  /** Notes of the topic, in order. */
   readonly notes: readonly Note[]
   /** Line numbers, from 1, of unreadable lines with the mark of a note. */
   readonly damagedLines: readonly number[]
@@ -35,7 +35,7 @@ export function topicOf(name: string, text: string): Topic {
   return { name, description: descriptionIn(text), notes, damagedLines }
 }
 
-/** The description is one line of a header that this program writes: see `newTopicText`. */
+/** Returns the description, which is one line of a header that this program writes: see `newTopicText`. */
 function descriptionIn(text: string): string {
   const { header = '' } = splitFrontMatter(text)
   return /^description:[ \t]+(.*)$/m.exec(header)?.[1]?.trim() ?? ''
@@ -47,7 +47,7 @@ export function newTopicText(name: string): string {
   return `---\nname: ${name}\ndescription: ${description}\n---\n\n`
 }
 
-/** Whether only text of the program itself is left. */
+/** Whether only text of the program itself remains. */
 export function isEmptyTopic(name: string, text: string): boolean {
   return text.trim() === newTopicText(name).trim()
 }
@@ -57,7 +57,7 @@ export function withNotes(text: string, notes: readonly Note[]): string {
   return `${text}${end}${notes.map((note) => `${lineOfNote(note)}\n`).join('')}`
 }
 
-/** Replaces notes by their ids; undefined removes one. */
+/** Replaces notes by their ids; undefined removes a note. */
 export function withNotesReplaced(text: string, replacements: ReadonlyMap<string, Note | undefined>): string {
   const lines = text.split('\n').flatMap((line) => {
     const read = noteOfLine(line)

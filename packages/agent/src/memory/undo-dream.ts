@@ -7,8 +7,8 @@ import { indexName } from './places.ts'
 import { fileBytes, maxTopics } from './read-memory.ts'
 import { isTopicName } from './topic.ts'
 
-// The former contents of the files that a dream changed, in one file next to the notes. It is written before the first
-// of them changes, and removed by an undo.
+// The former contents of the files that a dream changed, in one file next to the notes. The backup is written before
+// the first file changes, and removed by an undo.
 
 const backupName = '.before-dream.json'
 const maxBackupBytes = 2 * (maxTopics + 1) * fileBytes
@@ -20,7 +20,7 @@ interface InFolder {
 
 interface BackupFile {
   readonly name: string
-  /** In base64; null if the file did not exist. */
+  /** Former content in base64; null if the file did not exist. */
   readonly before: string | null
   /** Hash of what the dream wrote; null if it removed the file. */
   readonly after: string | null
@@ -57,7 +57,7 @@ export type UndoResult =
       readonly kind: 'changed'
       /** Time of the dream: ISO 8601 in UTC. */
       readonly at: string
-      /** Files that changed since. */
+      /** Files that changed since the dream. */
       readonly names: readonly string[]
     }
   | {
@@ -93,8 +93,8 @@ export async function undoDream({ root }: InFolder): Promise<UndoResult> {
 }
 
 /**
- * Removes the backup if it contains one of these files: it has notes that must be forgotten, and it could not be
- * restored any more. An unreadable backup may contain them too.
+ * Removes the backup if it contains one of these files: it has notes that must be forgotten, and restoring it is no
+ * longer possible. An unreadable backup may contain these notes too.
  */
 export async function removeBackup({ root }: InFolder, names: Iterable<string>): Promise<void> {
   const backup = await readBackup(root)
@@ -116,14 +116,14 @@ function hashOfFile(bytes: Buffer | undefined): string | null {
   return bytes === undefined ? null : hashOf(bytes)
 }
 
-/** Undefined if it is missing. Anything but a plain file of this size was not stored by us. */
+/** Returns the bytes of a file; undefined if it is missing. This program stores only plain files within this size. */
 async function bytesOf(root: string, name: string): Promise<Buffer | undefined> {
   const read = await boundedBytes(join(root, name), maxBackupBytes)
   if (read.kind === 'absent') return undefined
   return read.kind === 'bytes' && !read.isCut ? read.bytes : Buffer.from([0])
 }
 
-/** Undefined if none exists, or if it was modified. */
+/** Returns the backup; undefined if it does not exist or was modified. */
 async function readBackup(root: string): Promise<Backup | undefined> {
   const read = await boundedBytes(join(root, backupName), maxBackupBytes)
   if (read.kind !== 'bytes' || read.isCut) return undefined
@@ -143,7 +143,7 @@ function backupFileOf(rawFile: unknown): BackupFile | undefined {
   const { name, before, after } = rawFile
   const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
   if (typeof name !== 'string' || !isTextOrNull(before) || !isTextOrNull(after)) return undefined
-  // It names only files of this folder.
+  // A valid backup names only files of this folder.
   const isOurs = name === indexName || (name.endsWith('.md') && isTopicName(name.slice(0, -3)))
   return isOurs ? { name, before, after } : undefined
 }

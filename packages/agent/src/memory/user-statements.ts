@@ -8,7 +8,7 @@ import type { Environment } from '../tools/limits.ts'
 export interface UserMessage {
   /** The uuid of the message. */
   readonly messageId: string
-  /** Its sentences, in order. */
+  /** Sentences of the message, in order. */
   readonly sentences: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export interface UserStatements {
 export interface UserStatementsOptions {
   /** Id of the session. */
   readonly sessionId: string
-  /** Its values identify secrets. */
+  /** Environment variables whose values identify secrets. */
   readonly env: Environment
   /**
    * The part of the prompt that the user typed, if the message has more: the text of a command, or piped input.
@@ -39,8 +39,8 @@ export interface UserStatementsOptions {
 
 // Spec R-MEM-5.
 /**
- * What the user and the model said in a run. Omits tool results, messages of hooks and of the loop, and what looks
- * like a secret, also in texts of the model.
+ * Returns what the user and the model said in a run. Omits tool results, messages of hooks and of the loop, and what
+ * looks like a secret, also in texts of the model.
  */
 export function userStatementsIn(
   entries: readonly TranscriptEntry[],
@@ -56,7 +56,8 @@ export function userStatementsIn(
       )
     if (entry.kind !== 'user' || !isOfPerson(entry)) continue
     const text = entry.origin === 'prompt' && written !== undefined ? written : ownText(entry.message.content)
-    // A secret may span several lines and follow the word that announces it, so it is marked before the text is split.
+    // A secret may span several lines and follow the word that announces it, so secrets are marked before the text is
+    // split.
     const isByHand = text.length <= maxTypedCharacters
     const sentences = (isByHand ? sentencesOf(withoutSecrets(text, env)) : []).filter((sentence) => {
       const why = secretIn(sentence, env)
@@ -68,7 +69,7 @@ export function userStatementsIn(
   return { sessionId, person, assistant, withheld }
 }
 
-/** The first text block: the others are files that it mentions. */
+/** Returns the first text block; the other blocks are files that the message mentions. */
 function ownText(content: MessageContent): string {
   if (typeof content === 'string') return content
   return content.find(isText)?.text ?? ''

@@ -17,7 +17,7 @@ export interface AfterTheRun {
 export interface AfterOptions {
   readonly stages: readonly Stage[]
   readonly hookSummary: boolean
-  /** For stages that name no model (default: the model of the session). */
+  /** The model for stages that name no model (default: the model of the session). */
   readonly model: Model | undefined
 }
 
@@ -41,7 +41,10 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
   }
 }
 
-/** Hooks of settings are counted where they are called; built-in hooks are not counted. */
+/**
+ * Whether a hook is counted elsewhere or not at all: hooks of settings are counted where they are called, and built-in
+ * hooks are not counted.
+ */
 function isUncounted(hook: string): boolean {
   return hook.startsWith('settings:') || isBuiltinHook(hook)
 }

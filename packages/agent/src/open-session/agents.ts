@@ -13,7 +13,7 @@ import type { Toolbox } from './toolbox.ts'
 type AgentModels = Pick<Models, 'model' | 'fallbackModel' | 'modelNamed' | 'checkName'>
 
 /**
- * The agents that the model may start; undefined if it may start none.
+ * Returns the agents that the model may start; undefined if there are none.
  * @throws ConfigurationError for invalid `agents`.
  */
 export async function agentsOf(

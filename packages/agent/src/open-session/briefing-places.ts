@@ -4,7 +4,7 @@ import type { BriefingPlaces } from '../instructions/places.ts'
 import { homeFolder } from '@halting/journal/files'
 import type { Plugins } from '../plugins/plugin.ts'
 
-/** Where a session looks for instructions, commands, skills and agents. */
+/** Returns the folders in which a session looks for instructions, commands, skills and agents. */
 export function placesOf(
   {
     choices,

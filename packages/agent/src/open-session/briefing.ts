@@ -6,7 +6,7 @@ import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** Undefined if there are no instructions: then nothing is loaded. */
+/** Returns undefined if there are no instructions; then nothing is loaded. */
 export async function briefingOf(
   run: RunSettings,
   { cwd }: Pick<SessionPorts, 'cwd'>,

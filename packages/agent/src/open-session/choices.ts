@@ -4,8 +4,8 @@ import type { PermissionMode } from '@halting/policy'
 import type { ToolProfile } from '@halting/policy/settings'
 
 /**
- * When a conversation is compacted: depending on the window, never, at a number of tokens, or at a share of the
- * window.
+ * When to compact the conversation: depending on the context window, never, at a number of tokens, or at a share of
+ * the window.
  */
 export type AutoCompact = 'auto' | 'off' | number | `${number}%`
 
@@ -43,7 +43,7 @@ export interface SessionChoices {
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max'
   /** Whether the model thinks before it answers (default: that of the model). */
   readonly thinking?: 'adaptive' | 'enabled' | 'disabled'
-  /** The token budget for the task that the model is informed of. */
+  /** The token budget for the task, which is announced to the model. */
   readonly taskBudget?: number
   /** Size of the model's context window in tokens, instead of the known size. */
   readonly contextWindow?: number
@@ -85,7 +85,7 @@ export interface SessionChoices {
   readonly maxRunUsd?: number
   /** Maximum number of tool calls of a run and its agents. */
   readonly maxToolCalls?: number
-  /** Whether the model is informed of what is left of a limit (default: the setting, which defaults to true). */
+  /** Whether the model is informed of the remaining part of a limit (default: the setting, which defaults to true). */
   readonly limitReminders?: boolean
   /**
    * What happens when an answer follows a change without a passing check. `ask`: the model is asked once to verify it.
@@ -101,7 +101,7 @@ export interface SessionChoices {
    * down; 0 for none, at most 31 days.
    */
   readonly waitForLimits?: number
-  /** Output tokens that a run should use up: until then its answers are sent back. */
+  /** Output tokens that a run should use: until then, the model is asked to continue. */
   readonly tokenBudget?: number
   /**
    * Continues if standing budgets of the settings are exhausted or cannot be counted. Only a user can choose this:
@@ -115,18 +115,20 @@ export interface SessionChoices {
   /** Which failures end a run. */
   readonly errorPolicy?: ErrorPolicyName
   /**
-   * At a limit: end the run, or pause until a user raises it. Default: the setting, if somebody answers questions;
-   * otherwise `end`.
+   * At a limit: end the run, or pause until a user raises the limit. Default: the setting, if a user can answer
+   * questions; otherwise `end`.
    */
   readonly onLimit?: 'end' | 'pause'
-  /** Time in milliseconds to wait for an answer at a limit (default: without end). */
+  /** Time in milliseconds to wait for an answer at a limit (default: unlimited). */
   readonly pauseFor?: number
 
-  /** Commands that must all exit with 0 before a run is done. They are checked outside the model's reach. */
+  /** Commands that must all exit with 0 before a run is done. They are checked outside the model's control. */
   readonly until?: readonly string[]
-  /** What must hold before a run is done, in words. A model judges it by quotes from tool results. */
+  /** A condition, in words, that must hold before a run is done. A model judges it by quotes from tool results. */
   readonly goal?: string
-  /** Maximum number of times that an answer is sent back because a goal is not met: 1 to 1,000 (default: 10). */
+  /**
+   * Maximum number of times that the model is sent back to work because a goal is not met: 1 to 1,000 (default: 10).
+   */
   readonly untilTries?: number
   /**
    * Time limit of one check in milliseconds (default: 600,000). A check that takes longer is killed, and the goal is
@@ -135,7 +137,7 @@ export interface SessionChoices {
   readonly untilTimeout?: number
   /** Number of consecutive passes required: 1 to 100 (default: 1). */
   readonly untilStable?: number
-  /** A run whose goals already hold ends before its first request. */
+  /** End a run before its first request if its goals already hold. */
   readonly skipIfMet?: boolean
   /** Checks the goals after each turn that may have changed something, and ends the run as soon as they hold. */
   readonly stopWhenMet?: boolean

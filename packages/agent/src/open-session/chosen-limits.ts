@@ -6,7 +6,7 @@ import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/po
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 
-/** The source of a session's limit. */
+/** The source of a limit of a session. */
 export type LimitSource = 'choice' | 'agent' | 'settings' | 'default'
 
 /** Sources by limit; absent for a limit that is not set. */
@@ -16,7 +16,7 @@ export type LimitSources = { readonly [name in LimitFieldName]?: LimitSource }
 export interface RunLimitDefault {
   /** US dollars of one run. */
   readonly maxRunUsd: number
-  /** Its name, such as `the default of -p`. */
+  /** Name of the default, such as `the default of -p`. */
   readonly from: string
 }
 
@@ -25,16 +25,16 @@ export interface LimitRules extends Pick<SessionPorts, 'nameOf'> {
   readonly runLimit?: RunLimitDefault | undefined
   readonly waitDefault?: WaitDefault | undefined
   /**
-   * Whether choices may raise limits of the settings. Choices of others, such as the client of a session on a cluster,
-   * may only lower them.
+   * Whether choices may raise limits of the settings. Choices by another party, such as the client of a session on a
+   * cluster, may only lower them.
    */
   readonly choicesMayRaise: boolean
 }
 
 // Spec R-LIM-4.
 /**
- * The choices, completed with limits of the settings, and the source of each. Choices precede the user's and the
- * project's settings, but never exceed an administrator's. A warning names ignored values.
+ * Completes the choices with limits of the settings, and names the source of each limit. Choices precede the user's
+ * and the project's settings, but never exceed an administrator's limits. A warning names ignored values.
  */
 export function withLimits<Choices extends SessionChoices>(
   choices: Choices,
@@ -65,14 +65,14 @@ export function withLimits<Choices extends SessionChoices>(
 export interface WaitDefault {
   /** In milliseconds of wall-clock time. */
   readonly ms: number
-  /** As written in a file, such as `24h`. */
+  /** The default as written in a file, such as `24h`. */
   readonly written: string
-  /** Where it applies, such as `in editors`. */
+  /** Where the default applies, such as `in editors`. */
   readonly from: string
 }
 
 // Spec R-SERV-12.
-/** The choices, completed with how long a run waits for services, and the source of that value: like `withLimits`. */
+/** Completes the choices with how long a run waits for services, and the source of that value: like `withLimits`. */
 export function withServiceWait<Choices extends SessionChoices>(
   choices: Choices,
   { waitForLimits: set, managedWaitForLimits: managed }: Pick<Settings, 'waitForLimits' | 'managedWaitForLimits'>,
@@ -102,8 +102,8 @@ const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange
 }
 
 /**
- * What happens at a limit: the choice, or the setting if somebody answers questions. Nobody can raise a limit above an
- * administrator's.
+ * Determines what happens at a limit: the choice, or the setting if a user can answer questions. A user cannot raise a
+ * limit above an administrator's.
  */
 export function pauseOptions(
   { onLimit, pauseFor }: Pick<SessionChoices, 'onLimit' | 'pauseFor'>,
@@ -141,7 +141,10 @@ export function ceilingsOf({ managedLimits = {} }: Pick<Settings, 'managedLimits
   )
 }
 
-/** A session that rejects limits above an administrator's with a ConfigurationError, and then sets nothing. */
+/**
+ * Wraps a session: it rejects limits above an administrator's with a ConfigurationError, and in that case sets
+ * nothing.
+ */
 export function withinManagedLimits(
   session: Session,
   { managedLimits = {} }: Pick<Settings, 'managedLimits'>,
@@ -149,7 +152,7 @@ export function withinManagedLimits(
   if (Object.keys(managedLimits).length === 0) return session
   const set = session.set.bind(session)
   return Object.assign(session, {
-    // `resume` sets its limits with this too.
+    // `resume` also sets its limits with this method.
     set(change: SettingsChange): void {
       for (const name of limitFieldNames) {
         const [most, requested] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
@@ -173,16 +176,15 @@ interface LeftOpen {
   /** Records of a run that an earlier process left open. */
   readonly open: readonly StepRecord[]
   /**
-   * Whether the choices are those of this resume, and not those of the client that first opened a session stored
-   * elsewhere.
+   * Whether the choices were made for this resume, and not by the client that first opened a session stored elsewhere.
    */
   readonly areChoicesNew: boolean
 }
 
 // Spec R-LIM-4b.
 /**
- * A session that resumes the run of an earlier process within the current limits: limits set during that run yield to
- * newly typed ones and to an administrator's. Its other settings stay in force.
+ * Wraps a session that resumes the run of an earlier process within the current limits: newly typed limits and an
+ * administrator's limits override limits that were set during that run. Its other settings remain in force.
  */
 export function resumedWithin(
   session: Session,
@@ -202,12 +204,12 @@ export function resumedWithin(
   if (due.size === 0) return session
   const [set, prompt, resume] = [session.set.bind(session), session.prompt.bind(session), session.resume.bind(session)]
   return Object.assign(session, {
-    // What a user sets from now on is newer than both.
+    // Limits that a user sets from now on are newer than both.
     set(change: SettingsChange): void {
       set(change)
       for (const name of Object.keys(change.limits ?? {})) due.delete(name as keyof LimitsChange)
     },
-    // A new prompt closes that run.
+    // A new prompt closes the resumed run.
     prompt(...input: Parameters<Session['prompt']>): string {
       due.clear()
       return prompt(...input)

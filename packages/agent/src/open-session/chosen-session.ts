@@ -17,21 +17,21 @@ export interface ChosenSession {
   /** Id of the session. */
   readonly sessionId: string
   /**
-   * `kept`: continues the one on disk. `new`: stored from its beginning. `unkept`: not stored. `elsewhere`: stored by
-   * someone else.
+   * `kept`: continues the session on disk. `new`: stored from its beginning. `unkept`: not stored. `elsewhere`: stored
+   * by another component.
    */
   readonly kind: 'kept' | 'new' | 'unkept' | 'elsewhere'
-  /** Whether the user named it: then it is an error if it cannot be stored. */
+  /** Whether the user named the session; then a failure to store it is an error. */
   readonly isNamed: boolean
-  /** The session that it starts as a copy of. */
+  /** The session of which this session starts as a copy. */
   readonly forkOf?: StoredSessionFile
-  /** The session of another program that it continues, in a file of its own. */
+  /** The session of another program that this session continues, in a separate file. */
   readonly takenFrom?: OtherProgramsSession
   /** Id of the message that becomes the last one of the conversation. */
   readonly resumeAt?: string
-  /** The prompt of the only turn that may be removed by that. */
+  /** The prompt of the only turn that `resumeAt` may remove. */
   readonly dropsTurn?: string
-  /** Folders of results of other sessions that it may read. */
+  /** Folders of other sessions' results that this session may read. */
   readonly readableFolders: readonly string[]
 }
 
@@ -42,8 +42,8 @@ export interface OtherProgramsSession {
   /** Path of its file. */
   readonly path: string
   /**
-   * Writes its conversation as the beginning of a new journal.
-   * @throws HaltingError if it has no messages.
+   * Writes the conversation as the beginning of a new journal.
+   * @throws HaltingError if the conversation has no messages.
    */
   copyTo(journal: JournalOptions): Promise<void>
 }
@@ -62,7 +62,7 @@ export async function openJournalOf(
   ports: SessionPorts,
   title?: string,
 ): Promise<SessionJournal | undefined> {
-  // Everything written from here on belongs to a run.
+  // Everything that is written from this point on belongs to a run.
   const redact = createKeyRedactor(ports.env)
   ports.redactWith?.(redact)
   const notify = (notice: SessionNotice): void => ports.note(ports.wordNotice(notice))
@@ -108,7 +108,7 @@ export async function openJournalOf(
   }
 }
 
-/** Closes it. A new session in which nothing has begun is removed. */
+/** Closes the journal. Removes a new session in which nothing has begun. */
 export async function closeJournalOf(
   journal: SessionJournal | undefined,
   hasBegun: boolean,
@@ -124,7 +124,7 @@ export async function closeJournalOf(
   await discardSession(journal)
 }
 
-/** Copies it under a new id. */
+/** Copies the session under a new id. */
 export async function forkOf(journal: SessionJournal, ports: SessionPorts): Promise<string> {
   const { forkSession } = await import('./fork.ts')
   const sessionId = randomUUID()

@@ -6,7 +6,8 @@ import { sessionScope } from './session-scope.ts'
 const defaultDays = 30
 
 /**
- * Removes sessions that have not been used for long, once a day, in parallel to a run. Reports the number in one line.
+ * Removes sessions that have not been used for long, once a day, in parallel to a run. Reports the number of removed
+ * sessions in one line.
  */
 export async function cleanUp(
   { cleanupPeriodDays: days = defaultDays }: CleanUpSettings,

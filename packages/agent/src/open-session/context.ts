@@ -8,7 +8,7 @@ import { countFrom } from './limits.ts'
 import type { Toolbox } from './toolbox.ts'
 
 /**
- * What happens when the context window fills up: the choices, then the environment, then the window's size.
+ * Determines what happens when the context window fills up: the choices, then the environment, then the window's size.
  * @throws ConfigurationError for an invalid variable.
  */
 export function contextOf(
@@ -20,7 +20,7 @@ export function contextOf(
   const when = choices.autocompact ?? autoCompactFrom(env)
   const contextWindow = choices.contextWindow ?? countFrom(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS', leastWindowTokens)
   const context = contextLayers({
-    // Off disables compaction completely: a run then ends at the blocking limit (spec R-CTX-3).
+    // `off` disables compaction completely: a run then ends at the blocking limit (spec R-CTX-3).
     autoCompact: when !== 'off',
     ...(when !== 'auto' && when !== 'off' && { compactAt: when }),
     ...(compactModel !== undefined && { compactModel }),

@@ -7,7 +7,7 @@ import type { Workspace } from '../tools/workspace.ts'
 import type { SessionChoices } from './choices.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** Goals that a user or program chooses; a program may have its own. */
+/** Goals that a user or a program chooses; a program may have its own kinds of goals. */
 export interface GoalChoices extends Pick<
   SessionChoices,
   'goal' | 'untilTries' | 'untilTimeout' | 'untilStable' | 'skipIfMet' | 'stopWhenMet' | 'protect'

@@ -33,7 +33,7 @@ export interface HookSession {
   readonly programHooks?: ShellHookTable | undefined
   /** Called for each hook that has ended. */
   readonly called?: (call: HookCall) => void
-  /** Whether somebody answers questions. */
+  /** Whether a user can answer questions. */
   readonly asks: boolean
   /** Interrupts the current run. */
   readonly interrupt: () => void
@@ -46,15 +46,15 @@ export interface SessionHooks {
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
   /** Asks the hooks about commands in skills and slash commands. */
   readonly guardCommand: GuardCommand
-  /** Receives the run's events; some trigger hooks. */
+  /** Receives the run's events; some of them trigger hooks. */
   onEvent(event: RunEvent): void
   /** Inserts messages of hooks between those of the runs. */
   through(emit: (message: SdkMessage) => void): (message: SdkMessage) => void
-  /** Ends the session's hooks: calls the last ones and ends everything that they started. */
+  /** Ends the session's hooks: calls the last hooks and ends everything that they started. */
   end(): Promise<void>
 }
 
-/** Undefined if the settings have no effective hook. */
+/** Returns undefined if the settings have no effective hook. */
 export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
   const { choices, ports, toolbox, chosen, journal, settings, called, interrupt, asks, spending } = session
   const { cwd, note, wordNotice } = ports
@@ -74,7 +74,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       sessionId: chosen.sessionId,
       transcriptPath: journal?.path ?? sessionFile({ ...sessionScope(ports), sessionId: chosen.sessionId }),
       cwd,
-      // Without keys, like the environment of commands.
+      // The environment excludes API keys, like the environment of commands.
       env: toolbox.workspace.env,
       sandbox: () => toolbox.workspace.sandbox,
       model: options.model.id,
@@ -110,7 +110,7 @@ function notifyOf(event: RunEvent, shell: ShellHooks): void {
 
 /**
  * Inserts the messages of hooks between those of the run, after its first and before its last. Drops the run's own
- * messages about these hooks, which would report all hooks of an event as one.
+ * messages about these hooks, because those messages would report all hooks of an event as one.
  */
 class HookLines {
   readonly #sessionId: string
@@ -127,7 +127,7 @@ class HookLines {
   take(line: HookLine): void {
     if (!this.#isReported || this.#place === 'behind') return
     this.#waiting.push(line)
-    // After messages that the run has emitted and its reader has not received yet.
+    // Flushes after messages that the run has emitted and its reader has not received yet.
     setImmediate(() => this.#flush())
   }
 
@@ -146,7 +146,7 @@ class HookLines {
         this.#flush()
         this.#place = 'behind'
       }
-      // The run's own message marks the place for those of its hooks: their effects on the run follow.
+      // The run's own message marks the position for the messages of its hooks: their effects on the run follow.
       if (isOfSettings(message)) this.#flush()
       else emit(message)
       if (message.type !== 'system' || message.subtype !== 'init') return

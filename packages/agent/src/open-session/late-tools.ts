@@ -28,7 +28,7 @@ export class LateTools {
     if (this.#own.length > 0) this.#show()
   }
 
-  /** Offers these in addition to those of servers, and updates all descriptions. */
+  /** Offers these tools in addition to those of servers, and updates all descriptions. */
   show(own: readonly AnyTool[]): void {
     this.#own = own
     this.#show()

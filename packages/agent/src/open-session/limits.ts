@@ -41,8 +41,8 @@ export function countedLimits({ maxToolCalls, maxTokens, maxDuration, waitForLim
 }
 
 /**
- * When to stop: the chosen limits, and the guard against loops in any case. Turns and dollars of a run are handled by
- * `RunLimit`.
+ * Returns the stop conditions: the chosen limits, and always the guard against loops. `RunLimit` handles turns and
+ * dollars of a run.
  */
 export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, string | undefined>>): Limits {
   const { finishReasons = [], errorPolicy } = choices
@@ -79,6 +79,6 @@ export type Optional<Value> = { readonly [Key in keyof Value]: Value[Key] | unde
 
 /** Removes undefined fields from a value whose fields are all optional. */
 export function withoutUndefined<Value extends object>(value: Optional<Value>): Value {
-  // True: every field of `Value` is optional, so it may be omitted.
+  // Type assertion: every field of `Value` is optional, so it may be omitted.
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value
 }

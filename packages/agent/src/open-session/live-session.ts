@@ -14,9 +14,9 @@ import type { Toolbox } from './toolbox.ts'
 export interface CommandInfo {
   /** Name of the command, without the slash. */
   readonly name: string
-  /** What it does, in a sentence. */
+  /** Description of the command, in a sentence. */
   readonly description: string
-  /** Its arguments, such as `[path]`; '' if there are none. */
+  /** Arguments of the command, such as `[path]`; '' if there are none. */
   readonly argumentHint: string
 }
 
@@ -24,11 +24,11 @@ export interface CommandInfo {
 export interface AgentInfo {
   /** Name of the subagent type. */
   readonly name: string
-  /** What it is for. */
+  /** Purpose of the agent. */
   readonly description: string
-  /** Where it is defined. */
+  /** Level at which the agent is defined. */
   readonly level: string
-  /** Its model; absent for the model of the session. */
+  /** Model of the agent; absent for the model of the session. */
   readonly model?: string
 }
 
@@ -36,7 +36,7 @@ export interface AgentInfo {
 export interface PromptPart {
   /** The text. */
   readonly text: string
-  /** Whether it is the name of an attachment. */
+  /** Whether the part is the name of an attachment. */
   readonly isName: boolean
 }
 
@@ -44,11 +44,11 @@ export interface PromptPart {
 export interface Prepared {
   /** The message. */
   readonly content: MessageContent
-  /** The model of the run that it starts, if a command requests one. */
+  /** The model of the run that the prompt starts, if a command requests one. */
   readonly model?: string
 }
 
-/** An open session, with what frontends show of it. */
+/** An open session, with the data that frontends show about it. */
 export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   /** The session object. */
   readonly session: Session
@@ -60,7 +60,7 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   readonly models: Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'modelNamed' | 'apiKeySource'>
   /** The tools and their permission rules. */
   readonly toolbox: Toolbox
-  /** Names of the standing budgets that count in it. */
+  /** Names of the standing budgets that apply to the session. */
   readonly standingBudgets: readonly string[]
   /**
    * Checks that the project declares, such as `npm test`, best first; read again each time. Empty if verification is
@@ -71,9 +71,9 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   readonly commands: () => readonly CommandInfo[]
   /** Subagents that the model may start. */
   readonly agents: () => readonly AgentInfo[]
-  /** The loaded plugins, and the problems of others. */
+  /** The loaded plugins, and the problems of the others. */
   readonly plugins: () => Plugins
-  /** Undefined if there are none and none can be added (`SessionFrontend.servers`). */
+  /** The servers; undefined if there are none and none can be added (`SessionFrontend.servers`). */
   readonly servers: Pick<SessionServers, 'statuses' | 'replace' | 'reconnect' | 'toggle'> | undefined
   /** Instruction files that the model sees. */
   readonly memoryFiles: readonly Pick<InstructionFile, 'path' | 'text'>[]
@@ -81,12 +81,12 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   readonly outputStyle: string
   /** Fields of `system/init` for a run that starts now, except model and mode. */
   readonly initFields: () => JsonObject
-  /** Undefined if it is not stored. */
+  /** The journal; undefined if the session is not stored. */
   readonly journal: SessionJournal | undefined
   /**
    * Prepares a prompt: expands commands, adds files, and requests prompts of servers. `rest` is appended unchanged.
    * Notes for the user become notices.
-   * @throws ConfigurationError for a prompt that its server does not have.
+   * @throws ConfigurationError for a server prompt that does not exist.
    */
   prepare(prompt: string | readonly PromptPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
   /** Reloads commands, skills and agents, including those of plugins: the next request uses them. */

@@ -16,9 +16,9 @@ import type { RunSettings } from './run-settings.ts'
 type AgentPorts = Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotice'>
 
 /**
- * The settings of a session that runs as an agent: its prompt, tools, model and limits apply unless choices replace
- * them.
- * @throws ConfigurationError if there is no such agent.
+ * Returns the settings of a session that runs as an agent: its prompt, tools, model and limits apply unless choices
+ * replace them.
+ * @throws ConfigurationError if the agent does not exist.
  */
 export async function asAgent<Choices extends SessionChoices>(
   run: RunSettings<Choices>,
@@ -58,13 +58,16 @@ function withAgent<Choices extends SessionChoices>(
   const denied = [...(choices.disallowedTools ?? []), ...disallowedTools]
   const limits = limitsWithin(choices, sources, agent)
   return {
-    // True: every choice is optional, and only choices are added.
+    // Type assertion: every choice is optional, and only choices are added.
     choices: { ...own, ...others, ...limits, ...(denied.length > 0 && { disallowedTools: denied }) } as Choices,
     limitSources: { ...sources, ...Object.fromEntries(Object.keys(limits).map((name) => [name, 'agent'])) },
   }
 }
 
-/** The agent's limits, unless another one was chosen. They may lower limits of settings, but never raise them. */
+/**
+ * Returns the agent's limits, unless another limit was chosen. The agent's limits may lower limits of settings, but
+ * never raise them.
+ */
 function limitsWithin(
   choices: SessionChoices,
   sources: LimitSources,

@@ -65,7 +65,7 @@ async function serversGiven(
   if (!isJsonObject(servers)) throw wrong('has no mcpServers')
   const stranger = Object.entries(servers).find(([, server]) => !isJsonObject(server))
   if (stranger !== undefined) throw wrong(`has a server that is not an object: ${stranger[0]}`)
-  // True: each was checked.
+  // Type assertion: each server was checked.
   return servers as Readonly<Record<string, JsonObject>>
 }
 
@@ -87,7 +87,7 @@ export interface ServersSession {
   readonly ownTool?: string | undefined
 }
 
-/** Starts connecting to all of them, without waiting. */
+/** Starts connecting to all servers, without waiting. */
 export function openServers({
   entries,
   toolbox,

@@ -20,7 +20,7 @@ import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai
  */
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
   if (isBehindPackage(name, settings)) {
-    // An API key in place of a name is not repeated. Model names may look like one.
+    // Does not repeat an API key that was passed in place of a name. Model names may look like a key.
     if (isAiSdkName(name) && !isAiSdkNameWhole(name)) refuseKeyName(name, env)
     return checkPackageName(name, settings)
   }
@@ -33,7 +33,7 @@ export function checkModelName(name: string, env: SessionPorts['env'], settings:
   )
 }
 
-/** The first variable that has a key; undefined if none has. */
+/** Returns the first variable that has a key; undefined if none has. */
 export function firstKeyVariable(variables: readonly string[], env: SessionPorts['env']): string | undefined {
   return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
 }
@@ -48,7 +48,7 @@ export function askableModels(run: AskedBy): readonly KnownModel[] {
   return knownModels().filter(({ name }) => requestableModelName(name, run.env, modelSettingsOf(run)) !== undefined)
 }
 
-/** The known name that was probably meant: the same model at its service, otherwise the nearest spelling. */
+/** Returns the known name that was probably meant: the same model at its service, otherwise the nearest spelling. */
 export function nearestModel(name: string): string | undefined {
   const lowerCase = name.toLowerCase()
   const names = [...knownModels().map((model) => model.name), ...Object.keys(modelAliases())]
@@ -62,8 +62,8 @@ export function nearestModel(name: string): string | undefined {
 }
 
 /**
- * The known name that contains the parts of this one in order, with the fewest others: `sonnet-4-5` matches
- * `claude-sonnet-4-5`.
+ * Returns the known name that contains the parts of this name in order, with the fewest other parts: `sonnet-4-5`
+ * matches `claude-sonnet-4-5`.
  */
 function byParts(name: string): string | undefined {
   const wantedParts = partsOf(lastPart(name))

@@ -3,7 +3,7 @@ import { patchToolName } from '@halting/policy/files'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 
-/** What determines how models are called, independent of the model. */
+/** The settings that determine how models are called, independent of the model. */
 export interface AskedBy {
   readonly settings: Pick<Settings, 'openaiApi' | 'webSearch' | 'toolProfile'>
   readonly env: Environment
@@ -24,8 +24,8 @@ export function modelSettingsOf({ settings, env }: AskedBy): Pick<ModelSettings,
 }
 
 /**
- * The grammar of a patch, for services that constrain a tool's text: the format that Codex models were trained on. Our
- * parser (`patch-format.ts`) accepts more.
+ * The grammar of a patch, for services that constrain a tool's text: the format on which Codex models were trained.
+ * Our parser (`patch-format.ts`) accepts more.
  */
 const grammar = [
   'start: "*** Begin Patch" LF section+ "*** End Patch" LF?',

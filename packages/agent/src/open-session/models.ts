@@ -20,7 +20,7 @@ import { checkModelName, likelyTypo } from './model-names.ts'
 import { modelSettingsOf } from './model-settings.ts'
 import type { RunSettings } from './run-settings.ts'
 
-/** The models of a run, their prices, and what must be closed after it. */
+/** The models of a run, their prices, and resources to release after the run. */
 export interface Models {
   /** The model of the session. */
   readonly model: Model
@@ -28,15 +28,15 @@ export interface Models {
   readonly fallbackModel?: Model
   /** Writes the summaries of compaction in place of the model. */
   readonly compactModel?: Model
-  /** For work after a run, if one was named. */
+  /** The model for work after a run, if one was named. */
   readonly smallModel?: Model
   /**
    * Creates another model by name.
-   * @throws ConfigurationError if it cannot be used
+   * @throws ConfigurationError if the model cannot be used
    */
   readonly modelNamed: (name: string) => Model
   /**
-   * Checks a name before it is used for a subagent.
+   * Checks a model name before it is used for a subagent.
    * @throws ConfigurationError for a name that no known service has.
    */
   readonly checkName?: (name: string) => void
@@ -46,7 +46,7 @@ export interface Models {
   readonly apiKeySource: string
   /** Whether the settings allow storing files before they are changed. */
   readonly keepsFiles: boolean
-  /** Notes for the user about their settings. */
+  /** Notes for the user about the settings of the models. */
   readonly warnings: readonly string[]
   /** The settings from which the models were chosen. */
   readonly loaded: RunSettings
@@ -80,7 +80,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
   checkNames(run)
   const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
-  // Errors of a package are reported before anything is opened.
+  // Reports errors of a package before anything is opened.
   for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isMessagesApiModel(choices.model, env)
@@ -93,7 +93,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
 
-/** The same models for inspection only: they are not called, so no key is needed. */
+/** Returns the same models for inspection only: they are not called, so no key is needed. */
 export async function describeModels(run: RunSettings, ports: ModelPorts): Promise<Omit<Models, 'close'>> {
   const { choices, env, settings } = run
   const loaded = loadedFor(run, ports)
@@ -137,7 +137,7 @@ export function checkAskable(
   }
 }
 
-/** The name of the main model; undefined for the default. */
+/** Returns the name of the main model; undefined for the default model. */
 function mainModel({ model }: SessionChoices, env: SessionPorts['env']): string | undefined {
   return model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined)
 }
@@ -149,7 +149,7 @@ function namesIn(choices: SessionChoices, env: SessionPorts['env']): readonly st
   return [...new Set(names)]
 }
 
-/** Probable typos in a name, which is used as written anyway, since new models appear. */
+/** Returns warnings about probable typos in a name. The name is used as written anyway, because new models appear. */
 function typoWarnings(
   { model, fallbackModel, compactModel, smallModel }: SessionChoices,
   settings: Settings,
@@ -165,7 +165,7 @@ function typoWarnings(
 type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
 
 // Spec R-PROV-18b.
-/** A requested effort that does not reach the model. */
+/** Returns a warning about a requested effort that does not reach the model. */
 function lostEffort({ choices, env, settings }: ModelRun, { nameOf }: ModelPorts): readonly string[] {
   const name = mainModel(choices, env)
   if (choices.effort === undefined || name === undefined || !isBehindPackage(name, settings)) return []
@@ -196,7 +196,10 @@ function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
 }
 
-/** The key helper of the settings, if the environment has no key. It provides keys for the Messages API. */
+/**
+ * Returns the key helper of the settings, if the environment has no key. The helper provides keys for the Messages
+ * API.
+ */
 export function helperOf({ apiKeyHelper }: Settings, env: SessionPorts['env']): CredentialSource | undefined {
   if (apiKeyHelper === undefined || keySourceOf('anthropic/any', env) !== 'none') return undefined
   const ttlMs = Number(env['CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
@@ -217,7 +220,7 @@ function environmentModels(
   return namedModels(choices, modelNamed(mainModel(choices, env)), modelNamed)
 }
 
-/** The account of a model, identified by the variable of its key or its replacement. */
+/** Returns the account of a model, identified by the variable of its key or by what replaces the key. */
 function accountOf(name: string | undefined, env: SessionPorts['env'], { apiKeyHelper }: Settings): ModelAccount {
   const variable = keySourceOf(name, env)
   if (variable !== 'none')

@@ -35,7 +35,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * Opens a session in a folder. This is the only place where choices, settings and the environment become tools,
+ * Opens a session in a folder. Only this function converts choices, settings and the environment become tools,
  * permission rules, models, servers, hooks, instructions, subagents, a journal and the session object. Every frontend
  * opens sessions with it. If a part cannot be opened, the earlier ones are closed.
  * @throws ConfigurationError, PermissionRuleError or SandboxError for invalid or unavailable parts.
@@ -91,7 +91,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
     const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
-    // On a cluster the budgets of tenants apply, which are managed where the session is stored.
+    // On a cluster, the budgets of tenants apply. They are managed where the session is stored.
     const isElsewhere = frontend.kept !== undefined
     const budgetOptions = isElsewhere
       ? {}
@@ -103,7 +103,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
     this.#closeJournal = (hasBegun) => closeJournalOf(file, hasBegun, chosen)
-    // The session of this run is locked by now, so it is not removed however old it is.
+    // The session of this run is locked at this point, so it is not removed, whatever its age.
     if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpInBackground()
     if (journal?.open !== undefined && (frontend.firstPrompt ?? '') !== '')
       this.#opening.notify([{ kind: 'run_left_open' }])
@@ -126,13 +126,13 @@ class SessionOpening<Choices extends SessionChoices> {
     return withinManagedLimits(followModels(within, { limit, modelNamed, first, notify }), run.settings)
   }
 
-  /** A run does not wait for it: what is not removed today is removed tomorrow. */
+  /** Starts the cleanup without delaying the run: a session that is not removed today is removed tomorrow. */
   async #cleanUpInBackground(): Promise<void> {
     try {
       const { cleanUp } = await import('./clean-up.ts')
       await cleanUp(this.#opening.run.settings, this.#opening.ports)
     } catch {
-      // Runs do not depend on it.
+      // Runs do not depend on the cleanup.
     }
   }
 
@@ -141,7 +141,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const { run, frontend, ports } = this.#opening
     const { choices, settings, env, plugins } = run
     const { workspace, permissions } = toolbox
-    // It is set before anything uses it.
+    // The session is set before anything uses it.
     const live: { session?: Session } = {}
     const interrupt = (): void => void live.session?.interrupt()
     const spending = (): SessionSpending | undefined => {
@@ -208,7 +208,7 @@ class SessionOpening<Choices extends SessionChoices> {
   }
 
   /**
-   * A resumed run, or an ended one without a new prompt, keeps its recorded goals unless others are chosen: goals of
+   * A resumed run, or an ended run without a new prompt, retains its recorded goals unless others are chosen: goals of
    * settings do not replace them.
    */
   #whenToEnd({ until = [] }: QueryOptions, journal: SessionParts['journal']): Partial<QueryOptions> {
@@ -241,7 +241,7 @@ class SessionOpening<Choices extends SessionChoices> {
     return openHooks({ ...session, programHooks: own, asks: this.#opening.isAnswered, ...sources }, options)
   }
 
-  /** Who answers in place of the session's listeners. */
+  /** Returns the function that answers in place of the session's listeners. */
   async #canUseTool(servers: SessionServers | undefined): Promise<CanUseTool | undefined> {
     const { canUseTool, permissionTool } = this.#opening.frontend
     if (permissionTool === undefined) return canUseTool
@@ -259,7 +259,7 @@ class SessionOpening<Choices extends SessionChoices> {
     if (enabled === undefined) return undefined
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
-    // Piped input is not typed by the user, even if it is the whole prompt: someone else may have written it.
+    // Piped input is not typed by the user, even if it is the whole prompt: another person may have written it.
     const written = this.#opening.frontend.typedText ?? ''
     const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, written }
     const stages = await stagesFor({ ...enabled, notes: enabled.notes && isKept }, notes)
@@ -311,14 +311,14 @@ interface Opened {
   readonly models: Models
   /** The file that stores the session, if this program stores it. */
   readonly file: SessionJournal | undefined
-  /** The same, or the external storage. */
+  /** The same journal, or the external storage. */
   readonly journal: SessionParts['journal']
   readonly servers: SessionServers | undefined
   readonly reloadable: ReloadableParts
   readonly more: LateTools
 }
 
-/** What a session stored in a file can do in addition. */
+/** Adds what only a session stored in a file can do. */
 function withFile(
   file: SessionJournal | undefined,
   toolbox: Toolbox,
@@ -349,7 +349,9 @@ interface InitSources {
   readonly reloadable: ReloadableParts
 }
 
-/** The fields of `init`, with the current servers, whose prompts are listed as commands, and the current mode. */
+/**
+ * Returns the fields of `init`, with the current servers, whose prompts are listed as commands, and the current mode.
+ */
 function initOf(
   { capabilities, ownCommands = [] }: Pick<SessionFrontend, 'capabilities' | 'ownCommands'>,
   [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
@@ -380,7 +382,7 @@ function initOf(
       return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
     },
   }
-  // If it was missing before, the key stays absent.
+  // If the key was absent before, it remains absent.
   return errors === undefined ? fields : Object.defineProperty(fields, 'plugin_errors', errorsOf(reloadable))
 }
 
@@ -400,7 +402,7 @@ async function builtinHooks(frontend: SessionFrontend, toolbox: Toolbox, mode: (
   return [...ofPlan, agentSummaryHook(agentSummaries)]
 }
 
-/** If the session is or may get into plan mode: the hook that explains it to the model. */
+/** Returns the hook that explains plan mode to the model, if the session is in plan mode or may enter it. */
 function planHooks(
   { planInstructions: instructions }: SessionFrontend,
   { tools, permissions }: Toolbox,
@@ -421,8 +423,9 @@ function withoutBuiltinHooks(emit: (message: SdkMessage) => void): (message: Sdk
 
 // Spec R-EFRONT-4.
 /**
- * Explains to the user what prevents confinement when the first command asks in `acceptEdits` that could run confined:
- * once per session, and once per reason on a machine. Nothing is reported that a setting or a program turned off.
+ * Explains to the user what prevents confinement, when the first command that could run confined requires permission
+ * in `acceptEdits`: once per session, and once per reason on a machine. Reports nothing that a setting or a program
+ * disabled.
  */
 function noticeUnconfined(
   session: Pick<Session, 'listen'>,
@@ -445,17 +448,20 @@ function asksAboutCommand(event: SessionEvent): boolean {
   return event.type === 'loop' && event.event.type === 'permission_denied' && event.event.name === 'Bash'
 }
 
-/** Whether it was reported before; otherwise records it. Without a folder of this program nothing is recorded. */
+/**
+ * Returns whether the reason was reported before; otherwise records it. Without a folder of this program, nothing is
+ * recorded.
+ */
 function wasReported(file: string, why: string): boolean {
   try {
     if (readFileSync(file, 'utf8').trim() === why) return true
   } catch {
-    // Nothing was reported yet.
+    // Nothing has been reported yet.
   }
   try {
     writeFileSync(file, `${why}\n`, { mode: 0o600 })
   } catch {
-    // The next session reports it again.
+    // The next session reports the reason again.
   }
   return false
 }

@@ -3,13 +3,13 @@ import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { readBoundedFile } from '@halting/journal/files'
 
-/** The limit of stdin: more than any model reads. */
+/** Maximum file size, equal to the limit of stdin: more than any model reads. */
 const largestBytes = 10 * 1024 * 1024
 
 /**
- * The text of a file that an option names, without byte order mark.
+ * Returns the text of a file that an option names, without byte order mark.
  * @param takes What the option accepts, such as `--script takes a file`.
- * @throws ConfigurationError if it is not a file, not readable, or larger than 10 MB.
+ * @throws ConfigurationError if the path is not a file, not readable, or larger than 10 MB.
  */
 export async function readOptionFile(path: string, cwd: string, takes: string): Promise<string> {
   try {

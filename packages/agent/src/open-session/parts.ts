@@ -39,7 +39,7 @@ export interface SessionPieces {
 
 interface PartsOptions<Choices extends SessionChoices> {
   // Spec R-CMD-5.
-  /** The choices before settings were applied: they precede those of a command. */
+  /** The choices before settings were applied: these choices precede those of a command. */
   readonly initialChoices: SessionChoices
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
@@ -48,7 +48,7 @@ interface PartsOptions<Choices extends SessionChoices> {
 
 /**
  * Opens the parts of a session one after another, for `openSession` and for `codingAgent`: workspace and rules,
- * instructions, models, the sandbox, servers, subagents. `end` closes what was opened.
+ * instructions, models, the sandbox, servers, subagents. `end` closes all opened parts.
  */
 export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   readonly run: RunSettings<Choices>
@@ -170,7 +170,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
   }
 
   // Spec R-CMD-5.
-  /** The command line precedes a command's model. */
+  /** Whether the command line names the model. It takes precedence over a command's model. */
   get namesModel(): boolean {
     return this.#initialChoices.model !== undefined || this.#initialChoices.script !== undefined
   }
@@ -198,14 +198,16 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }
 
-  /** Whether somebody answers questions. */
+  /** Whether a user can answer questions. */
   get isAnswered(): boolean {
     const { answersQuestions, canUseTool, permissionTool } = this.frontend
     return answersQuestions || canUseTool !== undefined || permissionTool !== undefined
   }
 }
 
-/** Stores files before they are changed; undefined if the user disabled it, or if the session is not stored. */
+/**
+ * Stores files before they are changed; undefined if the user disabled checkpoints, or if the session is not stored.
+ */
 function checkpointsOf(
   {
     choices: { noFileCheckpoints, addDir = [] },

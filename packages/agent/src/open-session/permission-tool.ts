@@ -25,9 +25,9 @@ function answerIn(text: string, permissionTool: string): PermissionAnswer {
   try {
     answer = JSON.parse(text)
   } catch {
-    // It is reported as plain text.
+    // The error is reported as plain text.
   }
   const problem = answerProblem(answer)
-  // Its form was checked; core validates every field (R-ASK-2).
+  // The form of the answer was checked; core validates every field (R-ASK-2).
   return problem === undefined ? (answer as PermissionAnswer) : new InvalidAnswer(`${permissionTool}: ${problem}`)
 }

@@ -7,7 +7,7 @@ import type { ToolboxSession } from './toolbox.ts'
 
 // Loaded only if somebody answers questions.
 
-/** Stores permissions in the settings file that the user selects, and suggests the one that would take effect. */
+/** Stores permissions in the settings file that the user selects, and suggests the file that would take effect. */
 export async function permissionWriter(
   run: RunSettings,
   cwd: string,
@@ -18,8 +18,8 @@ export async function permissionWriter(
 }
 
 /**
- * For a session that is stored elsewhere: settings are those of the current machine and apply to all of its sessions,
- * so permissions last only for the session.
+ * For a session that is stored elsewhere: settings belong to the current machine and apply to all of its sessions, so
+ * permissions last only for the session.
  */
 export const sessionOnlyWriter: Pick<ToolboxSession, 'keep' | 'suggestFor'> = {
   suggestFor: 'session',

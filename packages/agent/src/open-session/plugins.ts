@@ -60,7 +60,7 @@ export function pluginRow({ name, path, version }: Plugin): {
   readonly name: string
   /** Path of its folder. */
   readonly path: string
-  /** Its version; absent if it has none. */
+  /** Version of the plugin; absent if it has none. */
   readonly version?: string
 } {
   return { name, path, ...(version !== undefined && { version }) }

@@ -12,7 +12,7 @@ export type SessionNotice =
    * hook.
    */
   | {
-      /** What was read. */
+      /** The kind of content that was read. */
       readonly kind: 'instructions' | 'agents' | 'prompt' | 'server' | 'hook'
       /** The warning. */
       readonly text: string
@@ -36,7 +36,7 @@ export type SessionNotice =
       /** The settings without effect. */
       readonly ignored: readonly Ignored[]
     }
-  /** The same, only with the advice. */
+  /** The same, with only the advice. */
   | {
       readonly kind: 'trust_needed'
       /** The settings without effect. */
@@ -65,9 +65,9 @@ export type SessionNotice =
   | {
       /** The kind of name. */
       readonly kind: 'unknown_agent' | 'unknown_tool'
-      /** The name. */
+      /** The invalid name. */
       readonly name: string
-      /** A known name with a similar spelling; undefined if none exists. */
+      /** A known name with a similar spelling; undefined if no such name exists. */
       readonly nearest: string | undefined
       /** All known names. */
       readonly known: readonly string[]
@@ -78,7 +78,7 @@ export type SessionNotice =
       /** The command lines. */
       readonly commands: readonly string[]
     }
-  /** The last run did not end; it is closed before the next one. */
+  /** The last run has no recorded end; it is closed before the next run. */
   | { readonly kind: 'run_left_open' }
   /** A session of another program continues in a file of this program. */
   | {
@@ -90,7 +90,7 @@ export type SessionNotice =
       /** Id of the session in this program. */
       readonly sessionId: string
     }
-  /** A default cost limit cannot be enforced with these models: a number of turns bounds the run instead. */
+  /** A default cost limit cannot be enforced with these models; a limit on turns bounds the run instead. */
   | {
       readonly kind: 'no_price'
       /** Ids of the models without a price. */
@@ -99,7 +99,7 @@ export type SessionNotice =
       readonly maxRunUsd?: number
       /** The cost limit of the session that cannot be enforced; absent if none exists. */
       readonly maxBudgetUsd?: number
-      /** The limit on turns that replaces it. */
+      /** The limit on turns that replaces the cost limit. */
       readonly maxTurns: number
       /** The source of the default cost limit of a run; absent for settings. */
       readonly from?: string
@@ -118,7 +118,7 @@ export type SessionNotice =
       readonly kind: 'sessions_removed'
       /** Number of removed sessions. */
       readonly sessions: number
-      /** Days for which they had not been used. */
+      /** Number of days for which the sessions had not been used. */
       readonly days: number
     }
   /** A command in the sandbox created a file that programs outside the sandbox obey. */
@@ -129,15 +129,15 @@ export type SessionNotice =
     }
   /** Files that a confined command created and that programs obey, and what is not known about them. */
   | ConfinedNotice
-  /** A command asks in `acceptEdits` because a requirement for confining it is missing. */
+  /** A command requires permission in `acceptEdits` because a requirement for confining it is missing. */
   | {
       readonly kind: 'edits_unconfined'
       /** The reason, as the end of a sentence. */
       readonly why: string
-      /** What the user can do about it, in a sentence. */
+      /** What the user can do about the reason, in a sentence. */
       readonly todo: string
     }
-  /** The user continues without standing budgets; with the reason, if spending is not counted for them. */
+  /** The user continues without standing budgets; includes the reason if their spending is not counted. */
   | {
       readonly kind: 'budgets_ignored'
       /** Names of the budgets. */
@@ -149,13 +149,13 @@ export type SessionNotice =
       readonly kind: 'sandbox_network_refused'
       /** The host. */
       readonly host: string
-      /** Why it was refused. */
+      /** Why the host was refused. */
       readonly why: string
     }
 
 /**
- * What a session needs from the process that opens it. It writes to no stream and reads no variable of the process
- * itself.
+ * What a session needs from the process that opens it. The session writes to no stream and reads no variable of the
+ * process itself.
  */
 export interface SessionPorts {
   /** The working folder of the session. */
@@ -164,7 +164,10 @@ export interface SessionPorts {
   readonly env: Environment
   /** The version of the program, for the records of the session and for servers. */
   readonly version: () => string
-  /** What makes the folder trusted for this session. Undefined: the records decide. False: it is not trusted. */
+  /**
+   * The reason why the folder is trusted for this session. Undefined: the stored decisions apply. False: the folder is
+   * not trusted.
+   */
   readonly trustedBy: string | false | undefined
   /** Variables that are withheld from commands, in addition to those with API keys of models. */
   readonly hiddenVariables: readonly string[]

@@ -8,8 +8,8 @@ import type { ReloadableParts } from './reloadable-parts.ts'
 
 export interface Preparing {
   /**
-   * Whether the model of every run is fixed: the command line names it, or the session was opened for the model of its
-   * prompt.
+   * Whether the model of every run is fixed: the command line names the model, or the session was opened for the model
+   * of its prompt.
    */
   readonly hasModel: boolean
   readonly run: RunSettings
@@ -34,7 +34,7 @@ export function preparedWith({
   return async (prompt, rest = '', signal = new AbortController().signal) => {
     const parts = typeof prompt === 'string' ? [{ text: prompt, isName: false }] : prompt
     const text = parts.map((part) => part.text).join('')
-    // The user's text goes to the server; what follows is only for the model.
+    // The user's text is sent to the server; the rest of the prompt is only for the model.
     const answered = text.startsWith('/mcp__') ? await servers?.prompt(text, signal) : undefined
     if (answered !== undefined) return { content: withRest(answered, rest) }
     if (!mayNameFileOrCommand.test(text)) return { content: text + rest }

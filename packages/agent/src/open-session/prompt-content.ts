@@ -13,7 +13,7 @@ import type { Toolbox } from './toolbox.ts'
 /** A prompt with expanded commands and embedded files. */
 interface PreparedPrompt {
   readonly text: string
-  /** Files that it embeds. */
+  /** Blocks with the contents of mentioned files. */
   readonly blocks: readonly ContentBlock[]
   readonly notes: readonly string[]
 }

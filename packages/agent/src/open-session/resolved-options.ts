@@ -46,8 +46,8 @@ export function backgroundOptions(
 
 // Spec R-VERI-21.
 /**
- * The verification mode: the choice, then the setting, then the frontend's default. If that is `off`, the setting is
- * ignored: it is the user's, for sessions that a user sees.
+ * Returns the verification mode: the choice, then the setting, then the frontend's default. If that default is `off`,
+ * the setting is ignored, because the setting is meant for sessions that a user observes.
  */
 export function verifyChangesOf(
   { verifyChanges: chosen }: Pick<SessionChoices, 'verifyChanges'>,

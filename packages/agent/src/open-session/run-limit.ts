@@ -7,8 +7,8 @@ import type { SessionNotice } from './ports.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /**
- * Turn limit that replaces a default cost limit if a model has no price: with a large model it costs about the default
- * of ten dollars, at five cents per turn.
+ * Turn limit that replaces a default cost limit if a model has no price: with a large model, this many turns cost
+ * about the default of ten dollars, at five cents per turn.
  */
 export const turnsWithoutPrice = 200
 
@@ -23,15 +23,15 @@ type Run = Pick<RunSettings, 'choices' | 'limitSources' | 'runLimit'>
 type SessionModels = Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'compactModel' | 'prices'>
 
 // Spec R-LIM-6.
-/** Default cost limits, and those of settings, which are replaced by a turn limit if they cannot be enforced. */
+/** Default cost limits, and cost limits of settings. They are replaced by a turn limit if they cannot be enforced. */
 export class RunLimit {
   readonly #run: Run
   readonly #prices: Prices
   /** Models other than the main one whose cost cannot be bounded. */
   readonly #others: readonly string[]
-  /** The limits that nobody typed, and that are replaced. */
+  /** The limits that no user typed, and that are therefore replaced. */
   readonly yielding: readonly DollarLimit[]
-  /** Ids of the models whose cost cannot be bounded, at the start of the session. */
+  /** Ids of the models whose cost cannot be bounded at the start of the session. */
   readonly unpriced: readonly string[]
 
   constructor(run: Run, models: SessionModels, agents?: SessionAgents) {
@@ -50,7 +50,7 @@ export class RunLimit {
     })
   }
 
-  /** Ids of the models whose cost cannot be bounded if this is the main model. */
+  /** Returns ids of the models whose cost cannot be bounded if this is the main model. */
   unpricedWith(model: Model): readonly string[] {
     return [...new Set([...this.#unpricedOf([model]), ...this.#others])]
   }
@@ -59,7 +59,7 @@ export class RunLimit {
     return models.filter((model) => !isBudgetable(model, this.#prices)).map(({ id }) => id)
   }
 
-  /** At the start of the session. */
+  /** The limits at the start of the session. */
   get bounds(): RunBounds {
     const { choices } = this.#run
     const givesWay = this.yielding.length > 0 && this.unpriced.length > 0
@@ -71,13 +71,13 @@ export class RunLimit {
     }
   }
 
-  /** Scripted replies cost nothing: turns stay unlimited. */
+  /** Scripted replies cost nothing, so turns stay unlimited. */
   get #turnsInPlace(): number | undefined {
     const { maxTurns, script } = this.#run.choices
     return maxTurns ?? (script === undefined ? turnsWithoutPrice : undefined)
   }
 
-  /** The change of these limits for another model. `areTurnsSet`: a user has set the turns. */
+  /** Returns the change of these limits for another model. `areTurnsSet`: a user has set the turns. */
   changeFor(names: readonly DollarLimit[], isReplaced: boolean, areTurnsSet: boolean): LimitsChange {
     const { choices } = this.#run
     const turns = (isReplaced ? this.#turnsInPlace : choices.maxTurns) ?? defaultMaxTurns
@@ -85,7 +85,7 @@ export class RunLimit {
     return { ...Object.fromEntries(dollars), ...(!areTurnsSet && { maxTurns: turns }) }
   }
 
-  /** The notice about limits that are replaced for these models; undefined if none exists. */
+  /** Returns the notice about limits that are replaced for these models; undefined if there are none. */
   noticeOf(models: readonly string[], names: readonly DollarLimit[] = this.yielding): SessionNotice | undefined {
     const { choices, runLimit, limitSources } = this.#run
     if (models.length === 0 || names.length === 0 || choices.script !== undefined) return undefined
@@ -122,7 +122,7 @@ export function followModels(session: Session, { limit, modelNamed, first, notif
     try {
       return limit.unpricedWith(name === null ? first : modelNamed(name))
     } catch {
-      // The session reports what is wrong with it.
+      // The session reports what is wrong with the change.
       return []
     }
   }
@@ -131,7 +131,7 @@ export function followModels(session: Session, { limit, modelNamed, first, notif
     for (const model of models) reported.add(model)
     if (notice !== undefined) notify([notice])
   }
-  // A rejected change must change nothing here.
+  // A rejected change must not change anything in this wrapper.
   const setWith = (change: SettingsChange, unpriced?: readonly string[]): void => {
     const { limits = {} } = change
     const replaces = unpriced === undefined ? isReplaced : unpriced.length > 0

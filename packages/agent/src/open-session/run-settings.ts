@@ -33,13 +33,13 @@ export interface RunSettings<Choices extends SessionChoices = SessionChoices> ex
   readonly env: SessionPorts['env']
   /** The loaded plugins, and the problems of others. */
   readonly plugins: Plugins
-  /** What makes the folder trusted for this session (`SessionPorts.trustedBy`). */
+  /** The reason why the folder is trusted for this session (`SessionPorts.trustedBy`). */
   readonly trustedBy?: SessionPorts['trustedBy']
   /** The source of each limit among the choices. */
   readonly limitSources?: LimitSources
   /** The source of how long a run waits for services. */
   readonly waitSource?: LimitSource
-  /** The default cost limit of runs, if there is one. */
+  /** The default cost limit of runs; absent if none exists. */
   readonly runLimit?: RunLimitDefault
 }
 
@@ -50,8 +50,8 @@ export interface LimitOptions {
   /** The default for how long runs wait for services. */
   readonly waitDefault?: WaitDefault | undefined
   /**
-   * Whether the choices are someone else's, such as a client's of a session on a cluster: they must not raise limits
-   * of the settings.
+   * Whether another party made the choices, such as a client of a session on a cluster: such choices must not raise
+   * limits of the settings.
    */
   readonly choicesOnlyLower?: boolean
 }
@@ -79,8 +79,8 @@ export async function settingsOf<Choices extends SessionChoices>(
     given: choices.settings,
     chosen: chosenSettings(choices, nameOf),
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
-    // The host selects which settings are read, but not that the user's money is spent: `ignoreStandingBudgets` does
-    // that.
+    // The host selects which settings are read, but may not disable the user's budgets: only `ignoreStandingBudgets`
+    // does that.
     alwaysOwn: ['budgets', 'modelPrices', 'sessionStore'],
     nearest,
     trustedBy,
@@ -128,7 +128,7 @@ export function chosenSettings(
   return toolProfile === undefined ? undefined : { name: nameOf('toolProfile'), content: { toolProfile } }
 }
 
-/** Whether a value of a file has no effect, so that it is not reported as effective. */
+/** Whether a value of a file has no effect, and so is not reported as effective. */
 function hasNoEffect({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
   if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
   if (setting === 'permissions.defaultMode')
@@ -137,8 +137,8 @@ function hasNoEffect({ setting, value }: Origin, settings: Settings, env: Sessio
 }
 
 /**
- * The model: the choice, then the environment, then the settings. A name of another program that is unknown here is
- * reported.
+ * Determines the model: the choice, then the environment, then the settings. Reports a name of another program that is
+ * unknown to this program.
  */
 function withModel<Choices extends SessionChoices>(
   choices: Choices,
@@ -169,7 +169,7 @@ function withSmallModel<Choices extends SessionChoices>(
   return smallModel === undefined ? choices : { ...choices, smallModel }
 }
 
-/** Removes allow rules of choices if only an administrator's apply. */
+/** Removes allow rules of choices if only an administrator's rules apply. */
 function withoutRules<Choices extends SessionChoices>(
   choices: Choices,
   { settings }: LoadedSettings,
@@ -181,7 +181,7 @@ function withoutRules<Choices extends SessionChoices>(
     `${name} is ignored: an administrator's settings set allowManagedPermissionRulesOnly (see halting config).`,
   )
   const { allowedTools: _, ...others } = choices
-  // True: every choice is optional.
+  // Type assertion: every choice is optional.
   return others as Choices
 }
 
@@ -199,7 +199,7 @@ export function modelOf(
     checkModelName(model, env, settings)
     return model
   } catch (thrown) {
-    // An API key in place of a name is invalid too; it is not repeated.
+    // An API key in place of a name is also invalid; the message does not repeat it.
     if (!(thrown instanceof ConfigurationError)) throw thrown
     onUnknown?.(thrown.message)
     return undefined

@@ -7,7 +7,7 @@ import { SessionWall, editsOffReason } from '@halting/policy'
 
 /**
  * Confines the commands of a session in a sandbox, if its choices or settings request it.
- * @throws SandboxError if it is not available; nothing runs without it then.
+ * @throws SandboxError if the sandbox is not available; no command runs without it in that case.
  */
 export async function confineCommands(
   {
@@ -37,7 +37,7 @@ export async function confineCommands(
   })
 }
 
-/** What would confine the commands of a session of the terminal or `-p` here. */
+/** Returns what would confine the commands of a session of the terminal or `-p` on this machine. */
 export function wallOf(
   {
     cwd,

@@ -2,7 +2,7 @@ import type { ServersReplaced } from '../mcp/server-list.ts'
 import type { QueryEngine } from '@halting/core'
 import type { SessionServers } from './mcp.ts'
 
-/** Servers of a session that has none yet but may get some: the MCP client is loaded with the first one. */
+/** Servers of a session that has none yet but may receive some: the MCP client is loaded with the first server. */
 export function serversOnDemand(open: () => Promise<SessionServers>): SessionServers {
   let opening: Promise<SessionServers> | undefined
   let opened: SessionServers | undefined

@@ -16,12 +16,12 @@ import type { AroundModel, Models } from './models.ts'
 
 /** What a frontend provides to a session. Only `answersQuestions` is required. */
 export interface SessionFrontend {
-  /** Whether somebody answers questions, by `Session.answer`. */
+  /** Whether a user can answer questions, by `Session.answer`. */
   readonly answersQuestions: boolean
   // Spec R-EFRONT-1.
   /**
    * In mode `acceptEdits`, commands that no rule covers run confined to the workspace, unless a settings file decides.
-   * Default: they ask, since a program that answers permission requests expects to see them.
+   * Default: they require permission, because a program that answers permission requests expects to receive them.
    */
   readonly confinesEdits?: boolean
   /** The default cost limit of each run (default: none). */
@@ -29,7 +29,7 @@ export interface SessionFrontend {
   /** The default verification mode (default: `tell`). With `off`, the setting is ignored. */
   readonly verifyDefault?: VerificationMode
   /**
-   * Maximum values to which limits may be raised at a pause, in addition to an administrator's: such as those of a
+   * Maximum values to which limits may be raised at a pause, in addition to an administrator's: for example those of a
    * worker's settings.
    */
   readonly limitCeilings?: (settings: RunSettings['settings']) => LimitsChange
@@ -53,9 +53,9 @@ export interface SessionFrontend {
    */
   readonly background?: 'wait' | 'stop' | 'keep'
   /**
-   * What happens to an answer with unmet goals if no tool was called since the last message or attempt: it is sent
-   * back, or (`end`) left to the user. Default: sent back, even if somebody answers questions, since that may be a
-   * program.
+   * What happens to an answer with unmet goals if no tool was called since the last message or attempt: the model is
+   * sent back to work, or (`end`) the answer is left to the user. Default: the model is sent back, even if questions
+   * are answered, because a program may answer them.
    */
   readonly unmetWithoutWork?: NonNullable<RunOptions['unmetWithoutWork']>
   /** Commands that the frontend handles itself, listed in `system/init`. */
@@ -63,8 +63,8 @@ export interface SessionFrontend {
   /** Capabilities that `system/init` reports to programs. */
   readonly capabilities?: readonly string[]
   /**
-   * External storage of the session, such as a cluster, with its recorded state: it determines the session, and no
-   * file is written.
+   * External storage of the session, such as a cluster, with its recorded state: the storage determines the session,
+   * and no file is written.
    */
   readonly kept?: NonNullable<SessionParts['journal']> & {
     /** Id of the session. */
@@ -72,7 +72,7 @@ export interface SessionFrontend {
   }
   /** The clock (default: that of the system). */
   readonly clock?: NonNullable<RunOptions['clock']>
-  /** Wraps each of its models, for example to wait for a slot. */
+  /** Wraps each model of the session, for example to wait for a slot. */
   readonly aroundModel?: AroundModel
   /** The title of the session in lists; a resumed session keeps its own. */
   readonly title?: string
@@ -89,19 +89,20 @@ export interface SessionFrontend {
   readonly skills?: readonly string[]
   /** Whether to remove sessions that have not been used for long, as the settings say. */
   readonly removesOldSessions?: boolean
-  /** The first prompt, if it is known: a command in it may name a model. */
+  /** The first prompt, if it is known: a command in the prompt may name a model. */
   readonly firstPrompt?: string
   /**
-   * The part of it that the user typed, without piped input: notes are extracted only from that. Default: none of it.
+   * The part of the first prompt that the user typed, without piped input: notes are extracted only from that part.
+   * Default: no part.
    */
   readonly typedText?: string
-  /** Called when everything that may fail has been opened, and nothing is on disk yet. An error undoes everything. */
+  /** Called when everything that may fail has been opened, and nothing is on disk yet. An error reverts everything. */
   readonly ready?: () => Promise<void>
   /** Creates the models, in place of those that the choices name. */
   readonly openModels?: () => Promise<Models>
   /**
-   * If someone else chooses the model: only provider packages of these models and of the settings are loaded (default:
-   * any).
+   * Set if another party chooses the model: only provider packages of these models and of the settings are loaded
+   * (default: any).
    */
   readonly packagesOf?: readonly string[]
   /** Goals, in place of `SessionChoices.until`: a program may have its own. */

@@ -1,7 +1,7 @@
 import { createSession, type Session, type SessionParts } from '@halting/core/session'
 import type { Toolbox } from './toolbox.ts'
 
-/** What a builder adds to the parts of every session over a workspace. */
+/** The parts that a builder adds to every session over a workspace. */
 type BuilderParts = Omit<SessionParts, 'permissions' | 'stopTask'>
 
 /** Creates the session object over an opened workspace, for `openSession` and for the builder of `codingAgent`. */
@@ -16,7 +16,7 @@ export function sessionOver(
       workspace.files.begin(engine.transcript)
       attach?.(engine)
     },
-    // False if it is not running.
+    // Returns false if the task is not running.
     async stopTask(id) {
       const task = workspace.tasks.get(id)
       if (task?.state !== 'running') return false

@@ -1,7 +1,7 @@
 import type { SessionPorts } from './ports.ts'
 import { homeFolder } from '@halting/journal/files'
 
-/** The user and the folder that sessions belong to. */
+/** Returns the user and the folder to which sessions belong. */
 export function sessionScope({ cwd, env }: Pick<SessionPorts, 'cwd' | 'env'>): {
   /** Working directory. */
   readonly cwd: string

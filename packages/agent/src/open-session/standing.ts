@@ -12,8 +12,8 @@ interface StandingPorts extends Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotic
 }
 
 /**
- * The standing budgets of the settings for the session's folder. If there are none, nothing is loaded, and no ledger
- * is created or read.
+ * Opens the standing budgets of the settings for the session's folder. If there are none, loads nothing, and neither
+ * creates nor reads a ledger.
  * @throws ConfigurationError if the ledger cannot be used, or if a counted model has no price.
  */
 export async function standingOptions(
@@ -43,8 +43,8 @@ export async function standingOptions(
 }
 
 /**
- * Names of the standing budgets that a session in this folder would have: empty if they are ignored. Does not read
- * their ledger.
+ * Returns names of the standing budgets that a session in this folder would have: empty if they are ignored. Does not
+ * read their ledger.
  * @throws ConfigurationError if a counted model has no price.
  */
 export async function standingNames(

@@ -15,8 +15,8 @@ type TakeBack = NonNullable<SessionParts['takeBackFiles']>
 
 // Spec R-UNDO-4.
 /**
- * Reverts file changes of the session's calls since a message. Files that someone else changed stay as they are and
- * are reported.
+ * Reverts file changes of the session's calls since a message. Files that another program or a person changed are left
+ * unchanged and reported.
  */
 export async function takeBackFiles(
   [since, { isDryRun }]: Parameters<TakeBack>,
@@ -25,7 +25,7 @@ export async function takeBackFiles(
   ports: SessionPorts,
 ): ReturnType<TakeBack> {
   const files = new SessionFiles(checkpointsOfFile(journal.path))
-  // Completing an interrupted restore would revert what nobody requested.
+  // Completing an interrupted restore in a dry run would revert changes that no user requested to revert.
   const before = isDryRun ? undefined : await files.complete()
   await journal.log.flush()
   const { runs } = await readJournal(journal.path)

@@ -26,7 +26,7 @@ import { isInRange } from '../version-range.ts'
 export interface Toolbox extends SessionWorkspace {
   /** Id of the session. */
   readonly sessionId: string
-  /** The tools that the model sees: without those that a bare deny rule or `--tools` removes. */
+  /** The tools that the model can see: without those that a bare deny rule or `--tools` removes. */
   readonly tools: readonly AnyTool[]
   /** Whether neither a bare deny rule nor `--tools` removes the Agent tool. */
   readonly mayStartAgents: boolean
@@ -34,7 +34,7 @@ export interface Toolbox extends SessionWorkspace {
 
 /** Tools of a program, and its selection of the built-in ones. */
 export interface Toolset {
-  /** Tools in addition to the built-in ones. One with the same name replaces the built-in tool. */
+  /** Tools in addition to the built-in ones. A tool with the name of a built-in tool replaces it. */
   readonly tools: readonly AnyTool[]
   /** Names of the built-in tools to offer (default: all). */
   readonly names?: readonly string[] | undefined
@@ -54,7 +54,7 @@ export interface ToolboxSession {
   readonly checkpoints?: FileCheckpoints
   /** The plugins of the session. */
   readonly plugins?: Plugins
-  /** Whether somebody answers questions. */
+  /** Whether a user can answer questions. */
   readonly answersQuestions?: boolean
   /** Instructions for plan mode, which replace the built-in ones. */
   readonly planInstructions?: string
@@ -66,7 +66,7 @@ export interface ToolboxSession {
   readonly confinesEdits?: boolean
   /** Deny rules for protected files. */
   readonly protect?: readonly RuleText[]
-  /** Stores what the user allows from now on. */
+  /** Stores what the user allows during the session. */
   readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
   /** Where suggested rules are stored. */
   readonly suggestFor?: PermissionUpdate['destination']
@@ -91,7 +91,7 @@ export function openToolbox(
 ): Toolbox {
   const { cwd, env } = ports
   const { sessionId } = session
-  // With `defer`, somebody answers later.
+  // With `defer`, a user answers later.
   const { toolset } = session
   const asks = toolset?.asks ?? (session.answersQuestions === true || choices.onAsk === 'defer')
   const { workspace, permissions, resultFiles, ownFolders } = openWorkspace({
@@ -113,7 +113,7 @@ export function openToolbox(
   })
   // Answers given before the session resumes are applied.
   const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...sessionScope({ cwd, env }), sessionId }))
-  // If nobody answers, a question would only waste a turn.
+  // If no user answers, a question would only waste a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
   const { toolProfile = 'default' } = settings
@@ -144,7 +144,7 @@ export function openToolbox(
   }
 }
 
-/** The environment of commands, without variables that models of the session sign in with. */
+/** Returns the environment of commands, without variables that models of the session use to sign in. */
 function commandEnvironmentOf(
   { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
   { env, hiddenVariables }: Pick<SessionPorts, 'env' | 'hiddenVariables'>,
@@ -214,7 +214,7 @@ function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | '
   throw new ConfigurationError(`${nameOf('addDir')} takes an existing directory, not "${path}".`)
 }
 
-/** Keeps the mode of the rules equal to that of the session: agents and hooks read it from the rules. */
+/** Keeps the mode of the rules equal to the session's mode, because agents and hooks read the mode from the rules. */
 export function syncPermissionMode(session: Session, permissions: Toolbox['permissions']): void {
   session.listen((event) => {
     if (event.type !== 'changed') return
@@ -231,8 +231,8 @@ const off = new Set(['0', 'false', 'no', 'off'])
 
 // Spec R-TODO-5, decision 0088.
 /**
- * Which task list tools the model sees. Explicitly named tools are offered as named. Otherwise the environment
- * decides, and an Agent SDK whose programs know only TodoWrite.
+ * Determines which task list tools the model can see. Explicitly named tools are offered as named. Otherwise the
+ * environment decides, or an Agent SDK whose programs know only TodoWrite.
  */
 export function taskListToolsOf(named: readonly string[] | undefined, env: SessionPorts['env']): TaskListTools {
   if (named?.some((name) => listTools.includes(name)) === true) return 'both'

@@ -6,11 +6,11 @@ import { type Manifest, pathInside, readJson } from './manifest.ts'
 import type { Plugin } from './plugin.ts'
 
 type Components = Pick<Plugin, 'places' | 'hooks' | 'servers'> & {
-  /** What is ignored, and why. */
+  /** Ignored parts, and why they are ignored. */
   readonly notes: readonly string[]
 }
 
-/** The components of a plugin: where its manifest says, or in the usual places. */
+/** Returns the components of a plugin: at the paths in its manifest, or at the usual paths. */
 export async function componentsOf(root: string, manifest: Manifest): Promise<Components> {
   const notes: string[] = []
   const places = (kind: Kind): readonly string[] => placesOf(root, kind, manifest[kind], notes)
@@ -34,7 +34,7 @@ function placesOf(root: string, kind: Kind, named: readonly string[] | undefined
   })
 }
 
-/** The usual file, then those that the manifest names, then inline objects of the manifest. */
+/** Reads the usual file, then the files that the manifest names, then inline objects of the manifest. */
 async function objectsOf(
   root: string,
   usual: string,

@@ -4,7 +4,7 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { boundedText, isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 
-/** The content of `plugin.json`: the name, and the places of the components. */
+/** The content of `plugin.json`: the name, and the paths of the components. */
 export interface Manifest {
   readonly name?: string
   readonly version?: string
@@ -23,7 +23,7 @@ export class ManifestError extends Error {}
 const manifestPath = '.claude-plugin/plugin.json'
 
 /**
- * Without the file, all components are in their usual places.
+ * Reads the manifest. Without the file, all components are at their usual paths.
  * @throws ManifestError
  */
 export async function readManifest(root: string): Promise<Manifest> {
@@ -67,7 +67,7 @@ function wrong(field: string): never {
 type Inside = { readonly kind: 'inside'; readonly path: string } | { readonly kind: 'wrong'; readonly why: string }
 
 // Spec R-PLUGIN-3.
-/** The absolute form of a path in a plugin, or why it is refused: it leads out of the plugin. */
+/** Returns the absolute form of a path in a plugin, or why it is refused: the path is outside the plugin. */
 export function pathInside(root: string, path: string): Inside {
   if (path.startsWith('/') || path.split('/').includes('..') || /[\0\\]/.test(path))
     return { kind: 'wrong', why: 'is rejected: a path of a plugin must be relative and stay in its folder' }

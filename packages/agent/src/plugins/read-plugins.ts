@@ -8,7 +8,7 @@ import type { Plugin, PluginProblem, Plugins } from './plugin.ts'
 export interface NamedPlugin {
   /** Path of the folder. */
   readonly path: string
-  /** Whether the caller connects to its servers itself. */
+  /** Whether the caller connects to the plugin's servers itself. */
   readonly skipsServers?: boolean
 }
 

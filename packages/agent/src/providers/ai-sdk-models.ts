@@ -33,7 +33,7 @@ export interface AiSdkPlace {
   readonly env: Environment
   /** Packages in this folder are not loaded, unless the settings name a folder. */
   readonly cwd: string
-  /** How much models think if a request does not say. */
+  /** How much models think if a request does not specify it. */
   readonly thinking?: Thinking | undefined
 }
 
@@ -47,7 +47,7 @@ export interface ListedAlias {
   readonly contextWindow: number
   /** Maximum tokens of one reply. */
   readonly maxOutputTokens: number
-  /** Its price, as in `modelPrices`; undefined if none exists. */
+  /** Price of the model, as in `modelPrices`; undefined if it has none. */
   readonly price: JsonObject | undefined
   /** Path of the settings file. */
   readonly from: string
@@ -90,8 +90,8 @@ function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
 }
 
 /**
- * Checks the name of a model behind a package: its form, and whether settings allow loading it. Does not access the
- * disk.
+ * Checks the name of a model behind a package: its form, and whether settings allow loading the package. Does not
+ * access the disk.
  * @throws ConfigurationError
  */
 export function checkPackageName(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): void {
@@ -132,8 +132,8 @@ function refuseUnnamed(packageName: string, { models, onlyNamedBy }: AiSdkSettin
 }
 
 /**
- * The settings of a session whose model others choose: only the packages that settings and these model names name are
- * loaded.
+ * Returns the settings of a session whose model another party chooses: only the packages named by the settings and by
+ * these models are loaded.
  */
 export function onlyPackagesOf(settings: Settings, names: readonly string[]): Settings {
   const { aiSdk = { models: {}, packages: {}, folders: [] } } = settings
@@ -172,8 +172,8 @@ export class AiSdkModels {
   }
 
   /**
-   * The model with this name. Its package is located now and loaded with the first request, unless `load` was called
-   * before.
+   * Returns the model with this name. Its package is located immediately and loaded with the first request, unless
+   * `load` was called before.
    * @throws ConfigurationError for a package that is missing or needs another Node, and for invalid options
    */
   model(name: string): Model {
@@ -242,7 +242,7 @@ export class AiSdkModels {
     const { id, contextWindow, maxOutputTokens, maxServerToolUses } = definition
     const expandedOptions = expanded(options, env, `options of ${name}`)
     const givenToProvider = expanded(providerOptions, env, `providerOptions of ${name}`)
-    // These are removed from what a session shows and stores.
+    // Registers these values, so that they are removed from what a session shows and stores.
     for (const each of [expandedOptions, givenToProvider]) noteSecretsOfOptions(each)
     const adapter = {
       ...limitsFromEnvironment(env),
@@ -250,7 +250,7 @@ export class AiSdkModels {
       ...(contextWindow !== undefined && { contextWindow }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(maxServerToolUses !== undefined && { maxServerToolUses }),
-      // True: values of an object of objects stay objects.
+      // Type assertion: values of an object of objects remain objects.
       providerOptions: givenToProvider as Record<string, JsonObject>,
     }
     return { found, entry, factory, options: expandedOptions, model, adapter, env, thinking }
@@ -274,8 +274,8 @@ function expanded(value: JsonObject, env: Environment, where: string): JsonObjec
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|headers/i
 
 /**
- * Variables that are withheld from commands: those that options take a secret from, and those of clouds that a model
- * of the session uses to sign in.
+ * Returns variables that are withheld from commands: those from which options take a secret, and those of clouds that
+ * a model of the session uses to sign in.
  */
 export function signInVariables({ aiSdk }: Pick<Settings, 'aiSdk'>, models: readonly string[]): readonly string[] {
   const definitions = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
@@ -300,7 +300,7 @@ function secretPartsOf(address: string): string {
   return beforeHost + query
 }
 
-/** The alias that was probably meant; undefined if none is close. */
+/** Returns the alias that was probably meant; undefined if none is close. */
 export function nearestAlias(name: string, settings: Pick<Settings, 'aiSdk'>): string | undefined {
   return nearest(name, Object.keys(settings.aiSdk?.models ?? {}))
 }

@@ -11,13 +11,13 @@ import { isInRange } from '../version-range.ts'
 export interface FoundPackage {
   /** Name of the package. */
   readonly name: string
-  /** Its version. */
+  /** Version of the package. */
   readonly version: string
-  /** Its folder. */
+  /** Folder of the package. */
   readonly folder: string
   /** The file that an import loads. */
   readonly file: string
-  /** The command that replaces it by the newest version for this Node. */
+  /** The command that replaces the package with the newest version for this Node. */
   readonly update: string
 }
 
@@ -78,7 +78,8 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
   const range = isJsonObject(engines) && typeof engines['node'] === 'string' ? engines['node'] : '*'
   const { node } = process.versions
   const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
-  // With a range npm chooses a version for this Node. Without one it would keep that of the folder's package.json.
+  // With a range, npm selects a version for this Node. Without a range, npm would retain the version of the folder's
+  // package.json.
   const update = `npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}@x`
   if (!isInRange(range, node)) {
     const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
@@ -148,7 +149,7 @@ function targetOf(target: unknown): string | undefined {
   return undefined
 }
 
-/** `npm install --prefix` creates the first, with `-g` the second. */
+/** `npm install --prefix` creates the first folder, and `npm install -g` the second. */
 function modulesIn(folder: string): readonly string[] {
   return [join(folder, 'node_modules'), join(folder, 'lib', 'node_modules')]
 }
@@ -161,7 +162,7 @@ function globalModules(cwd: string): readonly string[] {
   const ofNpm =
     process.platform === 'win32' && process.env['APPDATA'] ? [join(process.env['APPDATA'], 'npm', 'node_modules')] : []
   const separator = process.platform === 'win32' ? ';' : ':'
-  // Package managers add the project's own folder to it.
+  // Package managers add the project's own folder to NODE_PATH.
   const named = (process.env['NODE_PATH'] ?? '')
     .split(separator)
     .filter((path) => isAbsolute(path) && !isBelow(path, cwd))

@@ -22,7 +22,7 @@ export interface ModelToLoad {
   readonly adapter: AiSdkOptions
   /** The variables of the session: providers read `process.env`. */
   readonly env: Environment
-  /** For requests that do not say. */
+  /** Thinking options for requests that do not specify them. */
   readonly thinking: Thinking | undefined
 }
 
@@ -39,7 +39,7 @@ export async function loadModel(definition: ModelToLoad): Promise<Model> {
     ...model,
     call(request, modelCall) {
       const withThinking = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
-      // Events may start a tool, a hook or another session, which must not see the scoped variables.
+      // Events may start a tool, a hook or another session, which must not receive the scoped variables.
       const call = { ...modelCall, emit: inOuterScope((update: ModelUpdate) => modelCall.emit(update)) }
       return withEnvironment(env, () => model.call(withThinking, call))
     },
@@ -130,12 +130,12 @@ function allOf(exported: Exports): readonly (readonly [string, Factory])[] {
   const inner = typeof whole === 'object' && whole !== null ? Object.entries(whole) : []
   const all = new Map<string, unknown>([...inner, ...Object.entries(exported)])
   return [...all].flatMap(([name, value]) =>
-    // True: a function can be called; its result is checked.
+    // Type assertion: a function can be called, and its result is checked.
     typeof value === 'function' && name !== 'default' ? [[name, value as Factory] as const] : [],
   )
 }
 
-/** By `languageModel`, as in providers of the AI SDK; otherwise by calling the provider. */
+/** Creates the model by `languageModel`, as in providers of the AI SDK; otherwise by calling the provider. */
 function modelOfProvider(provider: unknown, model: string): unknown {
   if (provider === null || (typeof provider !== 'object' && typeof provider !== 'function')) return undefined
   const { languageModel }: { languageModel?: unknown } = provider
@@ -147,7 +147,7 @@ function checkedModel(made: unknown, definition: ModelToLoad, factory: string): 
   const fields: { specificationVersion?: unknown; doStream?: unknown } =
     typeof made === 'object' && made !== null ? made : {}
   const { specificationVersion: version, doStream } = fields
-  // True: `fromAiSdk` identifies a model by the same fields.
+  // Type assertion: `fromAiSdk` identifies a model by the same fields.
   if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return made as AiSdkModel
   if (typeof version === 'string') {
     const isOlder = /^v[12]$/.test(version)

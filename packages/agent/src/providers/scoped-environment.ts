@@ -7,8 +7,8 @@ const scope = new AsyncLocalStorage<Environment | undefined>()
 let outer: NodeJS.ProcessEnv | undefined
 
 /**
- * Runs an action that sees these variables as `process.env`. Only code called by the action sees them: other sessions
- * of the process, and their commands, do not. If the variables are those of the process, nothing changes.
+ * Runs an action for which these variables are `process.env`. Only code called by the action receives them: other
+ * sessions of the process, and their commands, do not. If the variables are those of the process, nothing changes.
  */
 export function withEnvironment<Result>(env: Environment, action: () => Result): Result {
   if (isThatOfProcess(env)) return outer === undefined ? action() : scope.run(undefined, action)

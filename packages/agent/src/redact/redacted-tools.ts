@@ -9,7 +9,7 @@ type Redact = (text: string) => string
  * come from redacted tools.
  */
 export function redactedTools(tools: readonly AnyTool[], redact: Redact): readonly AnyTool[] {
-  // A tool of an agent may start agents that have it again.
+  // A tool of an agent may start agents that have the same tool.
   const made = new Map<AnyTool, AnyTool>()
   const redacted = (tool: AnyTool): AnyTool => {
     const known = made.get(tool)
@@ -37,8 +37,8 @@ export function redactedTools(tools: readonly AnyTool[], redact: Redact): readon
 }
 
 /**
- * The same tool with output that passes through `redact` before anyone sees it: the model, the record, hooks, and
- * files of large results.
+ * Wraps a tool so that its output passes through `redact` before any consumer receives it: the model, the record,
+ * hooks, and files of large results.
  */
 export function redactedTool(tool: AnyLeafTool, rawRedact: Redact): AnyLeafTool {
   const redact = closed(rawRedact)
@@ -51,7 +51,7 @@ export function redactedTool(tool: AnyLeafTool, rawRedact: Redact): AnyLeafTool 
         return why === undefined ? undefined : redact(why)
       },
     }),
-    // It may change.
+    // The description may change.
     get description() {
       return tool.description
     },
@@ -80,7 +80,7 @@ function withProgress(context: ToolContext, progress: ToolContext['progress']): 
   }
 }
 
-/** Output that cannot be redacted is withheld, and so is the error, which may quote it. */
+/** Withholds output that cannot be redacted, and also the error, which may quote the output. */
 function closed(redact: Redact): Redact {
   return (text) => {
     try {

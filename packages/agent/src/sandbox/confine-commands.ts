@@ -30,7 +30,7 @@ export interface ConfineCommandsOptions {
 
 /**
  * Confines the commands of a session in a sandbox, if the program or the settings request it.
- * @throws SandboxError if it is not available; nothing runs without it then.
+ * @throws SandboxError if the sandbox is not available; no command runs without it in that case.
  */
 export async function confineCommands(options: ConfineCommandsOptions): Promise<void> {
   const { workspace, permissions, ownFolders = [], isWanted, home, env, onMade, onRefused } = options

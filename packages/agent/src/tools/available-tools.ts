@@ -1,6 +1,6 @@
 import type { CallerRights } from '@halting/core/adapters'
 
-/** Whether the caller has the tool of this name: no text should refer a model to a tool that it does not have. */
+/** Whether the caller has the tool with this name: a text should not refer a model to a tool that it does not have. */
 export type HasTool = (name: string) => boolean
 
 /** The tools of the caller; all of them if unknown. */

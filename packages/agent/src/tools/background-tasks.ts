@@ -16,21 +16,21 @@ export interface BackgroundTask {
   /** The start event. */
   readonly started: TaskStarted
   state: 'running' | 'stopped' | ShellEnd
-  /** Whether its end was reported, or is about to be reported by the code that set this. */
+  /** Whether the task's end was reported, or is about to be reported by the code that set this field. */
   isReported: boolean
   /**
-   * Number of characters of its output that results have shown, by conversation: '' for the main one, or the id of a
-   * subagent.
+   * Number of characters of the task's output that results have shown, by conversation: '' for the main conversation,
+   * or the id of a subagent.
    */
   readonly shown: Map<string, number>
 }
 
-/** Records that its output so far is shown in the result of a call. */
+/** Records that the task's output so far is shown in the result of a call. */
 export function markShown({ shown, shell }: BackgroundTask, caller: Pick<ToolContext, 'agentType' | 'state'>): void {
   shown.set(callerOf(caller), shell.output.length)
 }
 
-/** Its output that no result has shown to the caller. */
+/** Returns the task's output that no result has shown to the caller. */
 export function unshownOutput(
   { shown, shell }: BackgroundTask,
   caller: Pick<ToolContext, 'agentType' | 'state'>,
@@ -50,7 +50,7 @@ interface Words {
 
 /** The background commands of a session. Ids are never reused. */
 export class BackgroundTasks {
-  /** What happens to tasks when the run ends; undefined if nobody reports their end to the model. */
+  /** What happens to tasks when the run ends; undefined if their end is not reported to the model. */
   atEnd: Background['atEnd'] | undefined
   /** Removes secrets from what is reported, if the user wants that. */
   redact: ((text: string) => string) | undefined
@@ -61,8 +61,8 @@ export class BackgroundTasks {
   #prefix = 'bash_'
 
   /**
-   * Continues a session of earlier processes; `ids` are the task ids that it still knows. A rewind may have removed
-   * others, so ids of this process differ by more than a number.
+   * Continues a session of earlier processes; `ids` are the task ids that the session still contains. A rewind may
+   * have removed others, so ids of this process differ by more than a number.
    */
   continueAfter(ids: ReadonlySet<string>): void {
     this.#earlier = ids
@@ -106,26 +106,27 @@ export class BackgroundTasks {
     return [...this.#tasks.values()].filter(({ state }) => state === 'running')
   }
 
-  /** Ends that were not reported. */
+  /** Ends of tasks that were not reported. */
   get unreported(): readonly TaskEnded[] {
     return [...this.#tasks.values()].flatMap((task) => (task.isReported ? [] : this.endOf(task)))
   }
 
-  /** How a task ended; nothing while it runs. */
+  /** Returns how a task ended; nothing while it is running. */
   endOf(task: BackgroundTask): readonly TaskEnded[] {
     return task.state === 'running' ? [] : (this.#words?.endOf(task) ?? [])
   }
 
   /**
-   * Its end, for the result of a tool; empty while it runs, or if it was reported before. It counts as reported when
-   * that result is recorded: a call may be dropped, for example one that began while its message was still streamed.
+   * Returns the task's end, for the result of a tool; empty while the task is running, or if its end was reported
+   * before. The end counts as reported when that result is recorded: a call may be dropped, for example a call that
+   * began while its message was still streamed.
    */
   unreportedEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
     const tasks = task.isReported ? [] : this.endOf(task)
     return tasks.length === 0 ? {} : { tasks }
   }
 
-  /** Calls back when a task has ended. Returns a function that stops this. */
+  /** Calls the listener when a task has ended. Returns a function that removes the listener. */
   onEnd(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -139,7 +140,7 @@ export class BackgroundTasks {
     this.#tellEnd()
   }
 
-  /** Records how the task ended, unless it was stopped. Never rejects, since `ended` does not. */
+  /** Records how the task ended, unless it was stopped. Never rejects, because `ended` does not reject. */
   async #follow(task: BackgroundTask): Promise<void> {
     const end = await task.shell.ended
     if (task.state !== 'running') return

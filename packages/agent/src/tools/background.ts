@@ -81,7 +81,7 @@ function taskIdsIn({ transcript, open = [] }: SessionBefore): ReadonlySet<string
   return ids
 }
 
-/** The current state of a command that an earlier process started: on Linux its environment identifies it. */
+/** Returns the current state of a command that an earlier process started; on Linux, its environment identifies it. */
 function fateOf({ trace }: TaskStarted): string | undefined {
   const [, groupId, mark] = /^(\d{1,9}) ([\w-]{36})$/.exec(trace ?? '') ?? []
   if (process.platform !== 'linux' || groupId === undefined || mark === undefined) return undefined

@@ -40,7 +40,7 @@ export interface BashInput {
   readonly description?: string
   /** Start it in the background, without waiting for its end. */
   readonly run_in_background?: boolean
-  /** Run it unconfined where it would be confined to the workspace: the user is asked first. */
+  /** Run the command unconfined where it would be confined to the workspace: the user is asked first. */
   readonly unconfined?: boolean
 }
 
@@ -92,8 +92,8 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
           onChanges([])
           return runTried(input, confinement, workspace, context)
         })
-      // Read-only commands need no snapshot of the project. A confined command may change it, whatever the analysis
-      // found.
+      // Read-only commands need no snapshot of the project. A confined command may change the project, whatever the
+      // analysis found.
       if (isReadOnlyCommand(input.command) && confinement?.kind !== 'edit') return run(input, workspace, context)
       return withCommandWork(input.command, workspace, (onChanges) => {
         const running = (): Promise<ToolOutput> => run(input, workspace, context)
@@ -111,7 +111,7 @@ async function startInBackground(input: BashInput, workspace: Workspace, context
   const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
   started.shell.unref()
-  // TaskOutput shows its head and tail.
+  // TaskOutput shows the head and tail of the output.
   started.shell.spool?.drop()
   // Loaded on demand.
   const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
@@ -147,7 +147,10 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
 }
 
 // Spec R-TRY-5.
-/** Returns the result of a command that was run as a trial. If the process that tried it is gone, tries it here. */
+/**
+ * Returns the result of a command that was run as a trial. If the process that tried the command has ended, tries it
+ * again in this process.
+ */
 async function runTried(
   input: BashInput,
   confinement: TrialConfinement,
@@ -214,10 +217,10 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
   const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
   const confined = workspace.confinementOf(input, context)
-  // Spec R-PERM-1b. It was allowed in another mode, or where something could confine it.
+  // Spec R-PERM-1b. The command was allowed in another mode, or on a system that could confine it.
   const isUnconfined = confined === undefined && workspace.sandbox === undefined
   if (context.confined === true && isUnconfined) return { kind: 'failed', result: errorResult(notConfinedNow) }
-  // Only Bash tries commands, and it does not get here for a trial.
+  // Only Bash tries commands, and a trial does not reach this point.
   const confinement = confined?.kind === 'trial' ? undefined : confined
   try {
     const start = { directory, access: accessOf(command), rights, traceparent, confinement }
@@ -233,14 +236,14 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
 }
 
 // Spec R-EBASH-4.
-/** Reports to the user what of a confined command was reverted, and what could not be checked. */
+/** Reports to the user which effects of a confined command were reverted, and which could not be checked. */
 function reportAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
   for (const each of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...each })
   if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
 
 // Spec R-BOX-3.
-/** Commands that run without a rule must not write: the sandbox enforces that. */
+/** Commands that run without a rule must not write; the sandbox enforces this. */
 function accessOf(command: string): 'read-only' | 'project' {
   return isReadOnlyCommand(command) ? 'read-only' : 'project'
 }
@@ -254,9 +257,9 @@ interface Ended {
   readonly lowered: string | undefined
   /** The meaning of an exit code that is an answer and not a failure. */
   readonly answer: string | undefined
-  /** Notes about its confinement. */
+  /** Notes about the command's confinement. */
   readonly confined: readonly string[]
-  /** Whether a subagent calls. */
+  /** Whether the caller is a subagent. */
   readonly isAgent: boolean
 }
 
@@ -268,7 +271,7 @@ function commandResult(
   const isFine = end.exitCode === 0 || answer !== undefined
   const isError = reason !== undefined || end.kind !== 'exited' || !isFine
   const outcome = outcomeOf(end, reason, timeoutMs, answer)
-  // How it failed, then the end of a long output before its beginning: the reason is at the end.
+  // Reports the failure first, then the end of a long output before its beginning, because the reason is at the end.
   const parts = [
     isError ? outcome : undefined,
     isError ? shell.output.tailFirst().replace(/\n+$/, '') : output === '' ? noOutput : output,
@@ -304,8 +307,8 @@ function outcomeOf(
 
 // Spec R-AGENT-8.
 /**
- * Agents run in parallel over one shell: none may change its directory, or commands of others would run elsewhere than
- * where they were judged.
+ * Agents run in parallel and share one shell: no agent may change the shell's directory, or commands of others would
+ * run in a different directory than the one in which they were judged.
  */
 function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
   if (isAgent) {
@@ -323,8 +326,8 @@ const tailCharacters = 1_000
 
 // Spec R-BACK-9a.
 /**
- * Reports the latest output of a running command, at most once a second and only if there is more. Call the result to
- * stop.
+ * Reports the latest output of a running command, at most once a second and only if there is new output. Call the
+ * returned function to stop.
  */
 export function tailReporter(output: BoundedOutput, { progress }: Pick<ToolContext, 'progress'>): () => void {
   const began = performance.now()

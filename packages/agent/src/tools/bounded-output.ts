@@ -17,7 +17,7 @@ function wholly(whole: string): Ends {
 }
 
 /**
- * A text that is streamed without bound and stored within a bound: its head, its tail, and the length in between. B1:
+ * A text of unlimited length of which only the head, the tail and the length in between are stored. B1:
  * `toString()` never exceeds `limit` characters. B2: the stored text never exceeds a small multiple of `limit`,
  * however much is appended.
  */
@@ -32,7 +32,7 @@ export class BoundedOutput {
   readonly #followers = new Set<(text: string) => void>()
 
   /**
-   * @param redact Sees the stored text before it is cut, so that no secret is cut in half.
+   * @param redact Receives the stored text before it is truncated, so that no secret is truncated to a part.
    * @param overflow Receives the whole text once it exceeds the limit.
    */
   constructor(limit: number, redact?: (text: string) => string, overflow?: (text: string) => void) {
@@ -46,13 +46,13 @@ export class BoundedOutput {
     return this.#length
   }
 
-  /** Calls back with all further text. Returns a function that stops this. */
+  /** Calls the listener with all further text. Returns a function that removes the listener. */
   follow(listener: (text: string) => void): () => void {
     this.#followers.add(listener)
     return () => this.#followers.delete(listener)
   }
 
-  /** The text after so many characters, unchanged; without parts that are no longer stored. */
+  /** Returns the text after so many characters, unchanged, without parts that are no longer stored. */
   since(characters: number): string {
     if (characters < this.#head.length) return this.#head.slice(characters) + this.#tail
     return this.#tail.slice(Math.max(0, characters - (this.#length - this.#tail.length)))
@@ -70,7 +70,7 @@ export class BoundedOutput {
     }
     if (text === '') return
     this.#tail += text
-    // Cut rarely (B2): cutting at every chunk would copy the tail each time.
+    // Truncates rarely (B2): truncating at every chunk would copy the tail each time.
     if (this.#tail.length > 4 * this.limit + 4096) this.#tail = this.#tail.slice(-this.limit)
   }
 
@@ -80,7 +80,10 @@ export class BoundedOutput {
     return whole ?? `${head}\n\n${outputLeftOut(leftOut)}\n\n${tail}`
   }
 
-  /** Like `toString`, but with the tail before the head if it is shortened: of a failure the last lines matter most. */
+  /**
+   * Like `toString`, but with the tail before the head if the text is shortened: the last lines of a failure matter
+   * most.
+   */
   tailFirst(): string {
     const { whole, head, tail, leftOut } = this.#ends(tailFirstNoteLength)
     return whole ?? `${tailComesFirst}\n${tail.replace(/\n+$/, '')}\n\n${headComesLast(leftOut)}\n${head}`
@@ -90,7 +93,7 @@ export class BoundedOutput {
     if (this.#redact !== undefined) return this.#redacted(this.#redact, note)
     if (this.#length <= this.limit) return wholly(this.#head)
     const room = this.limit - note
-    // One unit more, so that half a surrogate pair at the end is recognized.
+    // Reads one unit more, so that half a surrogate pair at the end is recognized.
     if (room <= 0) return wholly(headOf(`${this.#head} `, this.limit))
     const head = headOf(this.#head, Math.ceil(room / 2))
     const tail = tailOf(this.#head + this.#tail, Math.floor(room / 2))
@@ -100,7 +103,7 @@ export class BoundedOutput {
   #redacted(redact: (text: string) => string, note: number): Ends {
     const whole = this.#head + this.#tail
     const isWhole = whole.length === this.#length
-    // Where the tail was cut, its first word may be incomplete.
+    // Where the tail was truncated, its first word may be incomplete.
     const tail = redact(isWhole ? whole : this.#tail.replace(/^\S+/, ''))
     if (isWhole && tail.length <= this.limit) return wholly(tail)
     const room = this.limit - note

@@ -17,16 +17,16 @@ const maxNamed = 10
 const maxShown = 3
 const diffLines = 24
 const diffCharacters = 1500
-/** Larger files, and files after this time, are compared only by time and size. */
+/** Maximum size of a file whose content is compared. Larger files are compared only by time and size. */
 const comparedBytes = 1024 * 1024
 
 /**
- * Files that have changed since the model saw them, other than by its own Edit or Write; empty if there are none. Each
- * change is reported once.
+ * Returns a note about files that have changed since the model saw them, other than by its own Edit or Write; empty if
+ * there are none. Each change is reported once.
  */
 export async function changesNote(workspace: Workspace, context: ToolContext): Promise<string> {
   const files = workspace.filesOf(context)
-  // Of parallel calls only one reports.
+  // Only one of several parallel calls reports.
   if (files.isLookedAt) return ''
   files.isLookedAt = true
   try {
@@ -42,7 +42,7 @@ export async function changesNote(workspace: Workspace, context: ToolContext): P
 
 interface Change {
   readonly seen: LastSeen
-  /** Undefined if unknown: too large, not text, or gone. */
+  /** The current text; undefined if unknown: too large, not text, or deleted. */
   readonly now: string | undefined
   readonly isGone: boolean
 }
@@ -50,9 +50,9 @@ interface Change {
 /** A file that differs by its stamp. */
 interface CheckedFile {
   readonly realPath: string
-  /** The state in which it was found. */
+  /** The state in which the file was found. */
   readonly form: string
-  /** Undefined if its content is unchanged. */
+  /** Undefined if the file's content is unchanged. */
   readonly change: Change | undefined
 }
 
@@ -61,14 +61,14 @@ const maxWaiting = 2
 /** How long to wait for file systems that may not respond. */
 const waitingMs = 500
 /**
- * Checks that have not returned in that time. While there is one, no other is started: a hanging mount blocks only so
- * many threads.
+ * Number of checks that have not returned within `waitingMs`. While there is one, no other check is started: a hanging
+ * mount blocks only so many threads.
  */
 let overdue = 0
 
 /**
- * Checks local files immediately, and others within a time limit: files that do not respond are reported later. In the
- * order of the files.
+ * Checks local files immediately, and other files within a time limit: files that do not respond are reported later.
+ * Results are in the order of the files.
  */
 async function checkFiles(seen: readonly LastSeen[], files: FileStates): Promise<readonly CheckedFile[]> {
   const found: (CheckedFile | undefined)[] = []
@@ -156,7 +156,7 @@ async function noteOf(
   const names: string[] = []
   for (const [index, { seen, now, isGone }] of changes.slice(0, maxNamed).entries()) {
     const name = displayName(seen.realPath, cwd)
-    // A rule may deny it since then.
+    // A rule may deny reading the file by now.
     const known = index < maxShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
     const diff = known ? await shortDiff(seen.text, now) : ''
     names.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
@@ -165,7 +165,7 @@ async function noteOf(
   return externalChanges([...names, ...more].join('\n'))
 }
 
-/** The changed lines, as far as they fit. */
+/** Returns the changed lines, as many as fit. */
 async function shortDiff(before: string, after: string): Promise<string> {
   // Loaded on demand: takes 15 to 40 ms.
   const { structuredPatch } = await import('diff')

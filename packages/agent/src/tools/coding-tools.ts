@@ -27,7 +27,7 @@ export interface CodingToolsOptions {
   readonly toolProfile?: ToolProfile
   /**
    * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`,
-   * with TodoWrite; or `both`. Calls of hidden ones are accepted too, since a resumed session may have used them.
+   * with TodoWrite; or `both`. Calls of hidden tools are accepted too, because a resumed session may have used them.
    */
   readonly taskList?: 'tasks' | 'todos' | 'both'
 }
@@ -64,7 +64,7 @@ export function createCodingTools(
     .map((tool) => withProgress(withChangeNotices(withFileWork(tool, workspace), workspace)))
 }
 
-/** Accepts calls, but is not offered to models. */
+/** Returns the tool in a form that accepts calls, but is not offered to models. */
 function notOffered(tool: AnyLeafTool): AnyLeafTool {
   return { ...tool, offeredTo: () => false }
 }
@@ -74,15 +74,15 @@ let changedFiles: Promise<typeof import('./changed-files.ts')> | undefined
 
 // Spec R-HAND-7.
 /**
- * The tool with results that also report which files have changed on disk since the model saw them: by the user,
- * another program, or its own command.
+ * Wraps a tool so that its results also report which files have changed on disk since the model saw them: by the user,
+ * another program, or the model's own command.
  */
 function withChangeNotices(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
   return {
     ...tool,
     async execute(input: never, context: ToolContext) {
       const output = await tool.execute(input, context)
-      // Loaded on demand: before anything was read there is nothing to report.
+      // Loaded on demand: before any file was read, there is nothing to report.
       if (!workspace.filesOf(context).hasSeenAny) return output
       changedFiles ??= import('./changed-files.ts')
       const { changesNote } = await changedFiles

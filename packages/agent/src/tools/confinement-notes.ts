@@ -10,7 +10,7 @@ export interface EndedConfined {
   readonly confinement: Confinement
   readonly end: ShellEnd
   readonly output: string
-  /** Whether its end needs no explanation: it succeeded, its exit code is an answer, or it was stopped. */
+  /** Whether the command's end needs no explanation: it succeeded, its exit code is an answer, or it was stopped. */
   readonly isOver: boolean
 }
 

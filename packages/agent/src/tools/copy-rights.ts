@@ -2,8 +2,8 @@ import type { Stats } from 'node:fs'
 import type { OpenFile } from '@halting/policy/files'
 
 /**
- * Copies owner, group and mode of the replaced file. Without the right to set its owner, keeps its group if possible,
- * and never gives anybody the rights of someone else.
+ * Copies owner, group and mode of the replaced file. Without the right to set the owner, retains the group if
+ * possible, and never gives a user the rights of another user.
  */
 export async function copyRights(
   file: OpenFile,
@@ -18,6 +18,6 @@ export async function copyRights(
   const isSame = own.uid === uid && own.gid === gid
   const isGiven = isSame || (await gives(uid))
   if (!isGiven) await gives(own.uid)
-  // After the owner: changing it clears these bits.
+  // Runs after the change of owner, which clears these bits.
   await file.chmod(mode & (isGiven ? 0o7777 : 0o1777))
 }

@@ -3,7 +3,10 @@ import type { ShellCommand } from './shell-command.ts'
 /** Why a command was ended early. */
 export type CutReason = 'aborted' | 'timed out' | undefined
 
-/** Ends the command when the run is aborted or the time is up. `settled` resolves when all of it is gone. */
+/**
+ * Ends the command when the run is aborted or at the time limit. `settled` resolves when all of its processes have
+ * ended.
+ */
 export function endOnAbort(
   shell: ShellCommand,
   signal: AbortSignal,

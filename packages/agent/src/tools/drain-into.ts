@@ -4,9 +4,9 @@ import type { Readable } from 'node:stream'
 import { markVariable } from './process-group.ts'
 
 /**
- * Starts a separate process that reads the rest of a pipe until its writers are gone. `file` receives the output so
- * far and the rest; without a file it is discarded. A pipe that cannot be handed over is closed, as it would be at the
- * end of this program.
+ * Starts a separate process that reads the rest of a pipe until its writers have ended. `file` receives the output so
+ * far and the rest; without a file, the output is discarded. A pipe that cannot be handed over is closed, as it would
+ * be at the end of this program.
  */
 export function drainPipeInto(pipe: Readable | undefined, file: string | undefined, soFar: string): void {
   if (pipe === undefined || pipe.destroyed || pipe.readableEnded) return
@@ -14,7 +14,7 @@ export function drainPipeInto(pipe: Readable | undefined, file: string | undefin
   let descriptor: number | undefined
   try {
     if (file !== undefined) {
-      // Fails if someone else has created it.
+      // Fails if another process has created the file.
       descriptor = openSync(file, 'wx', 0o600)
       writeSync(descriptor, soFar)
     }
@@ -23,7 +23,7 @@ export function drainPipeInto(pipe: Readable | undefined, file: string | undefin
     reader.on('error', () => undefined)
     reader.unref()
   } catch {
-    // Without a reader, the writer may end with its next line, as it would have otherwise.
+    // Without a reader, the writer may end with its next line, as it would have without this process.
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
     pipe.destroy()

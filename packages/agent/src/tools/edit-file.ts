@@ -29,7 +29,7 @@ import { createFile, type WriteContext } from './write-file.ts'
 export interface EditInput {
   /** Path of the file. */
   readonly file_path: string
-  /** The text to replace. It must occur once, unless `replace_all` is set. */
+  /** The text to replace. The text must occur once, unless `replace_all` is set. */
   readonly old_string: string
   /** The replacement. */
   readonly new_string: string
@@ -149,7 +149,7 @@ function ambiguous(
   for (const line of found.slice(0, maxPlaces)) {
     const [start, end] = [Math.max(0, line - 1 - linesBeforePlace), line - 1 + length + linesBeforePlace]
     const last = ranges.at(-1)
-    // Overlapping places are shown as one.
+    // Overlapping matches are shown as one.
     if (last !== undefined && start <= last.end) last.end = end
     else ranges.push({ start, end })
   }
@@ -160,7 +160,7 @@ function ambiguous(
 
 const linesBeforePlace = 2
 
-/** Lines as Read counts them: a final line break starts no new line. */
+/** Splits lines as Read counts them: a final line break starts no new line. */
 function linesOf(text: string): readonly string[] {
   const lines = text.split(/\r?\n/)
   return lines.length > 1 && lines.at(-1) === '' ? lines.slice(0, -1) : lines

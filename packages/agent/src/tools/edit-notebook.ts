@@ -115,7 +115,7 @@ type Changed =
     }
   | { readonly kind: 'refused'; readonly why: string }
 
-/** A very deeply nested cell can be parsed but not serialized. */
+/** Handles a very deeply nested cell, which can be parsed but not serialized. */
 function changedWhole(has: HasTool, ...changeArguments: Parameters<typeof changedText>): Changed {
   try {
     return changedText(...changeArguments)
@@ -141,7 +141,7 @@ function changedText(
     const its = typeof added['id'] === 'string' ? added['id'] : `cell-${place + 1}`
     return { kind: 'changed', text: withNewCell(text, place + 1, added), id: its, before: '' }
   }
-  // The input was checked to have one.
+  // The input was checked to name a cell.
   if (cell === undefined) return { kind: 'refused', why: cellIdNeeded(mode) }
   const about = { kind: 'changed', id: cell.id, before: cell.source } as const
   if (mode === 'delete') return { ...about, text: withoutCell(text, place) }
@@ -179,7 +179,7 @@ function replacedCell({ json }: Cell, type: string, source: string): JsonObject 
   return type === 'code' ? { ...made, execution_count: null, outputs: [] } : made
 }
 
-/** A source as a list of lines, as in most notebooks, so that diffs are by line. */
+/** Returns a source as a list of lines, as in most notebooks, so that diffs are by line. */
 function linesOf(source: string): readonly string[] {
   return source === '' ? [] : source.split(/(?<=\n)/)
 }

@@ -45,7 +45,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
       ])
       return whyNotChanged(path, planning, {
         whyNot: (real) => whyNotEdited(path, real, input, planning),
-        // Without old_string it may create a file.
+        // Without old_string, the call may create a file.
         unseen: input.old_string === '' ? undefined : notRead(path, toolsOfCaller(context.rights)),
       })
     },

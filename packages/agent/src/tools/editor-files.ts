@@ -3,13 +3,19 @@ import { notWrittenAborted } from './change-texts.ts'
 
 /**
  * Files as open in the user's editor: Read shows and Edit changes unsaved text, and written text appears in the editor
- * at once. Paths are real, and were judged and opened before: the editor is asked for nothing that rules and links do
- * not allow.
+ * at once. Paths are real, and were judged and opened before: the editor is never asked for a file that rules and
+ * links do not allow.
  */
 export interface EditorFiles {
-  /** The text of a file that exists on disk; undefined if the editor does not provide it: then the disk counts. */
+  /**
+   * Returns the text of a file that exists on disk; undefined if the editor does not provide the file: then the text
+   * on disk applies.
+   */
   read?(path: string, signal: AbortSignal): Promise<string | undefined>
-  /** Whether the editor has written and saved it; false if it does not write this file: then it is written to disk. */
+  /**
+   * Returns whether the editor has written and saved the file. False if the editor does not write this file; then the
+   * file is written to disk.
+   */
   write?(path: string, text: string, signal: AbortSignal): Promise<boolean>
 }
 
@@ -25,8 +31,8 @@ export function askedEditor(files: EditorFiles | undefined, signal: AbortSignal)
 }
 
 /**
- * The text in the editor if it differs from the disk; undefined if it is the same. Many editors return lines with LF
- * whatever the file has: their text does not change the line ends.
+ * Returns the text in the editor if it differs from the text on disk; otherwise undefined. Many editors return lines
+ * with LF, whatever line ends the file has: such text does not change the line ends.
  */
 export async function unsavedText(
   path: string,
@@ -51,7 +57,7 @@ function withoutReturns(text: string): string {
 }
 
 /**
- * Writes through the editor. False if it does not write this file.
+ * Writes through the editor. Returns false if the editor does not write this file.
  * @throws NotWrittenError if the call was aborted.
  */
 export async function writtenByEditor(path: string, text: string, { files, signal }: AskedEditor): Promise<boolean> {

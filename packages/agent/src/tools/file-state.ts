@@ -7,7 +7,7 @@ import { isJsonObject } from '@halting/core/adapters'
 export interface SeenFile {
   readonly modifiedMs: number
   readonly bytes: number
-  /** Absent for files that are too large to hash: time and size decide. */
+  /** Hash of the content; absent for files that are too large to hash: then time and size decide. */
   readonly hash: string | undefined
 }
 
@@ -20,7 +20,7 @@ interface Conversation extends Pick<ToolContext, 'memos'> {
 export interface LastSeen {
   readonly realPath: string
   readonly file: SeenFile
-  /** Counted from 1. */
+  /** First line of the part, counted from 1. */
   readonly firstLine: number
   /** The whole text of a small file, to report changes later. */
   readonly text: string | undefined
@@ -32,7 +32,7 @@ export type FileMemo = {
     readonly path: string
     readonly modifiedMs: number
     readonly bytes: number
-    /** Of the whole file, whatever part of it was shown. */
+    /** Hash of the whole file, whatever part of it was shown. */
     readonly sha256?: string
     readonly firstLine: number
   }
@@ -41,11 +41,11 @@ export type FileMemo = {
 /** The same for a tool that changes several files. */
 export type FilesMemo = {
   readonly files: readonly FileMemo['file'][]
-  /** Paths of files that it deleted. */
+  /** Paths of files that the tool deleted. */
   readonly deleted: readonly string[]
 }
 
-/** Maximum characters of one stored text, and number of texts. */
+/** Maximum number of characters of one stored text, and maximum number of texts. */
 const largestText = 64 * 1024
 const maxTexts = 4 * 1024 * 1024
 
@@ -53,20 +53,21 @@ export type Freshness = 'fresh' | 'never read' | 'changed'
 
 /**
  * Which files were read in one conversation, and their state then. F1: a file that was not read, or has changed since,
- * is never overwritten. F2: the content decides if it is known: a touched file has not changed. F3: two calls never
+ * is never overwritten. F2: if the content is known, it determines whether a file has changed: a new time stamp alone
+ * is no change. F3: two calls never
  * work on one file at the same time, in any conversation. F4: the conversation decides: what its record says was read
  * was read, in any process, and what a rewind removed was not. F5: what was carried over a compaction counts as read
  * only while the conversation shows it, since the compaction may have been dropped.
  */
 export class FileStates {
-  /** Each with whether the transcript has it too. */
+  /** Seen files, each with whether the transcript also contains it. */
   readonly #seen = new Map<string, LastSeen & { readonly isRecorded: boolean }>()
   readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
   readonly #turns: Map<string, Promise<unknown>>
   /** The state in which a changed file was reported. */
   readonly #reported = new Map<string, string>()
   #textCharacters = 0
-  /** How many entries of the transcript were processed, and the id of the last. */
+  /** Number of transcript entries that were processed, and the id of the last one. */
   #read: { readonly entries: number; readonly last: string | undefined } = { entries: 0, last: undefined }
 
   /** Whether a call is currently checking for changes. */
@@ -78,8 +79,8 @@ export class FileStates {
   }
 
   /**
-   * Records what the model sees of a file. The memo belongs in the output of the tool: other processes learn of it
-   * only from there.
+   * Records what the model sees of a file. The memo must be part of the tool's output, because other processes receive
+   * it only there.
    */
   recordSeen(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): FileMemo {
     const storedText = text !== undefined && text.length <= largestText ? text : undefined
@@ -88,7 +89,7 @@ export class FileStates {
     return fileMemoOf(seen)
   }
 
-  /** Records that the model knows of the deletion. */
+  /** Records that the model has been informed of the deletion. */
   deleted(realPath: string): void {
     this.#forget(realPath)
   }
@@ -97,7 +98,7 @@ export class FileStates {
     const { realPath, text } = seen
     this.#reported.delete(realPath)
     this.#forget(realPath)
-    // The newest are last.
+    // The newest entries are last.
     this.#seen.set(realPath, seen)
     this.#textCharacters += text?.length ?? 0
     this.#forgetTexts()
@@ -109,7 +110,10 @@ export class FileStates {
     this.#carried.delete(realPath)
   }
 
-  /** Another conversation begins, or this one was rewound or continued: its record determines what was seen. */
+  /**
+   * Starts another conversation, or applies a rewind or continuation of this one: its record determines which files
+   * were seen.
+   */
   begin(transcript: Transcript): void {
     for (const path of this.#seen.keys()) this.#forget(path)
     this.#reported.clear()
@@ -117,7 +121,7 @@ export class FileStates {
     this.follow({ state: { transcript } })
   }
 
-  /** Applies the record of the caller's conversation. Files seen by calls without a result yet are kept. */
+  /** Applies the record of the caller's conversation. Retains files seen by calls that have no result yet. */
   follow({ state: { transcript }, memos = [] }: Conversation): void {
     const { entries, last } = this.#read
     const isContinuation = transcript.length >= entries && transcript.at(entries - 1)?.id === last
@@ -140,7 +144,7 @@ export class FileStates {
     this.#read = { entries: transcript.length, last: transcript.at(-1)?.id }
   }
 
-  /** Keeps the text of what a call of this process saw, which is not recorded. */
+  /** Stores the text that a call of this process saw, because the text is not recorded. */
   #takeRecorded(seen: LastSeen): void {
     const known = this.#seen.get(seen.realPath)
     if (known === undefined || !isSame(known.file, seen.file)) this.#put({ ...seen, isRecorded: true })
@@ -157,12 +161,12 @@ export class FileStates {
     }
   }
 
-  /** Whether a file was reported in this state since it was seen. */
+  /** Whether a file was reported in this state since the model saw it. */
   isReported(realPath: string, form: string): boolean {
     return this.#reported.get(realPath) === form
   }
 
-  /** Marks a file as reported in this state. Returns whether that is new. */
+  /** Marks a file as reported in this state. Returns whether the state is new. */
   markReported(realPath: string, form: string): boolean {
     if (this.isReported(realPath, form)) return false
     this.#reported.set(realPath, form)
@@ -179,12 +183,12 @@ export class FileStates {
     return this.#seen.get(realPath)?.text
   }
 
-  /** A file as it was last seen. */
+  /** Returns a file as the model last saw it. */
   seenAt(realPath: string): LastSeen | undefined {
     return this.#seen.get(realPath)
   }
 
-  /** Whether any file was seen. */
+  /** Whether the model saw any file. */
   get hasSeenAny(): boolean {
     return this.#seen.size > 0
   }
@@ -194,7 +198,7 @@ export class FileStates {
     return [...this.#seen.values()].toReversed()
   }
 
-  /** Records that a changed file was read again, and that the model may get to see this text of it. */
+  /** Records that a changed file was read again, and that the model may receive this text of the file. */
   recordCarried(realPath: string, file: SeenFile, text: string): void {
     this.#carried.set(realPath, { file, text })
   }
@@ -230,7 +234,7 @@ function fileMemoOf({ realPath: path, file, firstLine }: LastSeen): FileMemo {
   return { file: { path, modifiedMs, bytes, ...(hash !== undefined && { sha256: hash }), firstLine } }
 }
 
-/** Empty for the memo of another tool. */
+/** Returns the files of a memo; empty for the memo of another tool. */
 function filesOfMemo(memo: Json): readonly LastSeen[] {
   if (!isJsonObject(memo)) return []
   const { file, files } = memo

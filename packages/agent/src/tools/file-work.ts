@@ -13,7 +13,7 @@ const writers: { readonly [name: string]: string } = {
 }
 
 // Spec R-VERI-13.
-/** Wraps a tool that writes files to also report how many lines it changed (`ToolOutput.fileWork`). */
+/** Wraps a tool that writes files so that it also reports how many lines it changed (`ToolOutput.fileWork`). */
 export function withFileWork(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
   const field = Object.hasOwn(writers, tool.name) ? writers[tool.name] : undefined
   if (field === undefined) return tool
@@ -33,7 +33,7 @@ function changedIn(change: Json, field: string): readonly CommandChange[] {
   if (!isJsonObject(change)) return []
   const { [field]: path, type, change: kind, movedTo, linesAdded, linesRemoved } = change
   if (typeof path !== 'string') return []
-  // Without counts the texts were too different to compare; a moved file counts as changed.
+  // Without counts, the texts were too different to compare; a moved file counts as changed.
   const isCounted = typeof linesAdded === 'number' && typeof linesRemoved === 'number'
   const lines = isCounted ? linesAdded + linesRemoved : 1
   if (typeof movedTo === 'string') return [{ path: movedTo, lines: Math.max(1, lines) }]
@@ -43,7 +43,7 @@ function changedIn(change: Json, field: string): readonly CommandChange[] {
   ]
 }
 
-/** Adds to the result of a command which lines it changed, and whether it was a check that passed. */
+/** Adds to a command's result which lines it changed, and whether it was a check that passed. */
 export async function withCommandWork(
   command: string,
   workspace: Workspace,
@@ -54,7 +54,7 @@ export async function withCommandWork(
     seen = files
   })
   const { details } = output
-  // It was not started.
+  // The command was not started.
   if (!isJsonObject(details)) return output
   const { exitCode, stdout } = details
   const ended = {

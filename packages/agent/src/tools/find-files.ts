@@ -64,7 +64,7 @@ async function find(
     characters += display.length + 1
     if (files.length < globFiles && characters <= searchCharacters) files.push(display)
   }
-  // Not by ripgrep's --glob, which would include files that .gitignore excludes.
+  // Does not use ripgrep's --glob, which would include files that .gitignore excludes.
   const args = ['--files', '--null', '--sortr=modified']
   const end = await runRipgrep(
     { args: [...args, ...withoutVersionControl], cwd: root.real, signal, limitMs: workspace.limits.searchMs },
@@ -87,7 +87,7 @@ async function find(
   if (end.kind === 'aborted') return errorResult(interrupted)
   const { lookAlikes, passedOver } = names
   const [only, ...others] = lookAlikes
-  // A search that ended early may have missed another one.
+  // A search that ended early may have missed another match.
   const isOnly = only !== undefined && others.length === 0 && end.kind === 'done'
   if (isOnly) list(only)
   const count = isOnly ? 1 : names.count
@@ -112,7 +112,7 @@ async function find(
   return { content: files.join('\n') + notes.map((note) => `\n\n${note}`).join('') + problem, details }
 }
 
-/** What to call next if nothing matches. */
+/** Suggests the next call if nothing matches. */
 function hintsFor(pattern: string, root: Root, workspace: Workspace, rights: ToolContext['rights']): string {
   const path = root.path === workspace.cwd ? undefined : root.path
   const last = pattern.split('/').at(-1) ?? ''

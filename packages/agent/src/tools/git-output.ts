@@ -7,7 +7,7 @@ export interface GitOutput {
   readonly isCut: boolean
 }
 
-/** The output of git, cut after `maxBytes`; undefined if it fails or takes too long. */
+/** Returns the output of git, truncated after `maxBytes`; undefined if git fails or exceeds its time limit. */
 export function gitOutput(
   cwd: string,
   args: readonly string[],

@@ -44,8 +44,8 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
 const wildcards = /[*?[\]{}!\\]/
 
 /**
- * A pattern that begins with an absolute path, `~/` or `..` searches that directory: it is moved to `path`, which
- * rules judge. The other segments remain the pattern.
+ * Handles a pattern that begins with an absolute path, `~/` or `..`: the pattern searches that directory. The
+ * directory is moved to `path`, which rules judge; the other segments remain the pattern.
  */
 function withoutRoot(input: JsonObject): JsonObject {
   const { pattern, path } = input
@@ -58,6 +58,6 @@ function withoutRoot(input: JsonObject): JsonObject {
   const rest = segments.slice(count).join('/')
   if (rest === '') return input
   const base = path === undefined || !root.startsWith('.') ? root || '/' : join(path, root)
-  // Without a slash it would match at any depth.
+  // Without a slash, the pattern would match at any depth.
   return { ...input, pattern: rest.includes('/') ? rest : `./${rest}`, path: base }
 }

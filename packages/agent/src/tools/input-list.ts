@@ -7,7 +7,7 @@ export interface ListBounds {
   readonly mostItems: number
 }
 
-/** A list of objects, each with exactly these fields. */
+/** Creates a field for a list of objects, each with exactly these fields. */
 export function listOf<Item>(
   description: string,
   fields: Fields<Item>,

@@ -11,7 +11,7 @@ import {
   wrongField,
 } from './input-texts.ts'
 
-// Written by hand: importing zod costs 55 to 75 ms here, and these few forms do not need it.
+// Written without a library: importing zod takes 55 to 75 ms here, and these few forms do not need it.
 
 /** One field of a tool's input: its JSON Schema and its check are one declaration. */
 export interface Field<Value, Required extends boolean> {
@@ -31,11 +31,11 @@ export type Fields<Input> = {
 export interface InputForm<Input> {
   readonly schema: JsonObject
   validate(input: unknown): InputCheck<Input>
-  /** The input with the tool's own field names, for `Tool.canonicalInput`. */
+  /** Returns the input with the tool's own field names, for `Tool.canonicalInput`. */
   canonicalInput(input: JsonObject): JsonObject
 }
 
-/** Field names of similar tools of other agents. */
+/** Field names that similar tools of other agents use. */
 export type FieldAliases<Input> = { readonly [alias: string]: keyof Input & string }
 
 /** Other names for the folder of a search. */
@@ -45,8 +45,8 @@ export const searchAliases = { file_path: 'path', directory: 'path', dir: 'path'
 export const pathAliases = { path: 'file_path', file: 'file_path', filename: 'file_path' } as const
 
 /**
- * Creates the form of a tool's input. An input that clearly means a valid one is accepted as that one. Otherwise the
- * answer reports every problem, each with what is valid.
+ * Creates the form of a tool's input. An input that clearly means a valid one is accepted as the valid one. Otherwise
+ * the answer reports every problem, each with the valid values.
  */
 export function inputForm<Input>(
   toolName: string,
@@ -54,7 +54,7 @@ export function inputForm<Input>(
   aliases: FieldAliases<Input> = {},
 ): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
-  // Other fields are rejected by the check: declaring that in the schema would cost tokens in every request.
+  // The check rejects other fields: declaring this in the schema would cost tokens in every request.
   const { additionalProperties: _, ...schema } = schemaOfFields(known)
   return {
     schema,
@@ -64,7 +64,7 @@ export function inputForm<Input>(
       const fields = isJsonObject(received) ? withoutEmpty(received, known) : received
       const input = problemsOf(fields, known).length === 0 ? fields : coercedInput(schema, jsonOf(fields))
       const problems = problemsOf(input, known)
-      // True: every field was checked to be what `Input` says, and there are no others.
+      // Type assertion: every field was checked against `Input`, and there are no others.
       if (problems.length === 0) return { valid: true, input: input as Input }
       const names = [...known].map(([name, field]) => (field.required ? name : `${name}?`)).join(', ')
       return { valid: false, message: invalidInput(problems.join('; '), toolName, names) }
@@ -106,8 +106,8 @@ export function schemaOfFields(known: ReadonlyMap<string, Field<unknown, boolean
 }
 
 /**
- * The schema with only these fields, each with the given description or none. Other fields are accepted from models
- * that know them, and are not worth their tokens in each request.
+ * Returns the schema with only these fields, each with the given description or none. Other fields are accepted from
+ * models that know them, but are not worth their tokens in each request.
  */
 export function schemaOfSome(
   { properties, required }: JsonObject,
@@ -155,8 +155,8 @@ export function text(description: string): Field<string, true> {
 }
 
 /**
- * A non-empty string without NUL, which no path, command or pattern may contain. The check rejects an empty one; the
- * schema need not say so.
+ * Creates a field for a non-empty string without NUL, which no path, command or pattern may contain. The check rejects
+ * an empty string, so the schema need not express this.
  */
 export function filledText(description: string): Field<string, true> {
   return {
@@ -168,7 +168,7 @@ export function filledText(description: string): Field<string, true> {
   }
 }
 
-/** Without an upper bound: a tool lowers a value above its maximum and reports that. */
+/** Creates a field without an upper bound: a tool lowers a value above its maximum and reports the change. */
 export function wholeNumber(description: string, { minimum }: { readonly minimum: number }): Field<number, true> {
   return {
     required: true,
@@ -201,7 +201,7 @@ export function optional<Value>(field: Field<Value, true>): Field<Value, false> 
   return { ...field, required: false }
 }
 
-/** Lone surrogates would be replaced on the way to disk. */
+/** Whether a text has no lone surrogates, which would be replaced when the text is written to disk. */
 export function isWritable(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
 }

@@ -13,7 +13,7 @@ import {
 } from './task-texts.ts'
 import { shownCommand } from './task-words.ts'
 
-/** What commands of a session left running; a `Workspace` is one. */
+/** Commands of a session that may still be running; a `Workspace` implements this interface. */
 interface Place {
   readonly tasks: BackgroundTasks
   readonly processes: ProcessTable
@@ -23,8 +23,8 @@ interface Place {
 }
 
 /**
- * Ends running commands or leaves them, by the policy, and lists them. `Workspace.dispose` waits until those that are
- * ended here are gone.
+ * Ends running commands or leaves them running, according to the policy, and lists them. `Workspace.dispose` waits
+ * until the ended commands have exited.
  */
 export function leaveRunning(workspace: Place, policy: Background['atEnd']): readonly TaskLeft[] {
   const { tasks, processes } = workspace
@@ -52,7 +52,9 @@ function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace:
   return [end, ...leftDetachedRows(detached, command, shell.pipe, workspace)]
 }
 
-/** Processes that a finished command left behind: detached ones may live on, the rest is ended. */
+/**
+ * Handles processes that a finished command left behind: detached processes may continue, and the others are ended.
+ */
 function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], workspace: Place): readonly TaskLeft[] {
   const { processes } = workspace
   const command = shownCommand(origin.command, workspace.redact)

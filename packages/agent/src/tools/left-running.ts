@@ -9,7 +9,7 @@ export class LeftRunning {
   readonly #tasks = new Map<BackgroundTask, string | undefined>()
   readonly #pipes = new Set<Readable>()
 
-  /** Returns the file for its output; undefined if secrets must stay off the disk. */
+  /** Adds a task. Returns the file for its output; undefined if secrets must not be written to disk. */
   addTask(task: BackgroundTask, keepsOutput: boolean): string | undefined {
     // An unpredictable name.
     const path = keepsOutput ? join(tmpdir(), `halting-${task.id}-${randomUUID()}.log`) : undefined
@@ -17,17 +17,17 @@ export class LeftRunning {
     return this.#tasks.get(task)
   }
 
-  /** Whether it lives on, which was reported. */
+  /** Whether the task continues after this program; its end was reported as such. */
   has(task: BackgroundTask): boolean {
     return this.#tasks.has(task)
   }
 
-  /** The pipe of a process that lives on. A process that writes into a pipe without a reader is killed by that. */
+  /** Adds the pipe of a process that continues. A process that writes into a pipe without a reader is killed. */
   addPipe(pipe: Readable | undefined): void {
     if (pipe !== undefined) this.#pipes.add(pipe)
   }
 
-  /** From here on nothing of this depends on this program. */
+  /** After this call, none of these processes depends on this program. */
   async handOver(): Promise<void> {
     if (this.#tasks.size + this.#pipes.size === 0) return
     const { drainPipeInto: drainInto } = await import('./drain-into.ts')

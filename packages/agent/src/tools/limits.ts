@@ -4,9 +4,9 @@ export type { Environment } from '@halting/policy/files'
 
 /** All limits of what a tool shows to the model, stores in memory or waits for. */
 export interface Limits {
-  /** Lines of one Read, if the call does not say. */
+  /** Lines of one Read, if the call does not specify a number. */
   readonly readLines: number
-  /** Characters of one line; longer lines are cut. */
+  /** Characters of one line; longer lines are truncated. */
   readonly lineCharacters: number
   /** Characters of one Read, Grep or Glob result. */
   readonly readCharacters: number
@@ -26,14 +26,14 @@ export interface Limits {
   readonly searchMs: number
   /** Characters of the output of one command. */
   readonly bashOutputCharacters: number
-  /** Time limit of a command in milliseconds, if the call does not say. */
+  /** Time limit of a command in milliseconds, if the call does not specify one. */
   readonly bashTimeoutMs: number
   /** Maximum time limit that a call can request, in milliseconds. */
   readonly bashMaxTimeoutMs: number
   /** Time between SIGTERM and SIGKILL. */
   readonly killGraceMs: number
   /**
-   * How long a pipe that other processes hold open must be quiet before a finished command counts as completely read.
+   * How long a pipe that other processes hold open must be silent before a finished command counts as completely read.
    */
   readonly drainQuietMs: number
 }
@@ -42,7 +42,7 @@ export interface Limits {
 export const defaultLimits: Limits = Object.freeze({
   readLines: 2000,
   lineCharacters: 2000,
-  // Small enough that a result is shown whole (spec R-TOOL-18a): Read itself says where to continue.
+  // Small enough that a result is shown whole (spec R-TOOL-18a): Read itself reports where to continue.
   readCharacters: 48_000,
   searchCharacters: 30_000,
   imageBytes: 5 * 1024 * 1024,

@@ -20,7 +20,7 @@ export interface LinesRead {
 }
 
 export interface LineRange {
-  /** 1-based. */
+  /** Number of the first line, 1-based. */
   readonly firstLine: number
   readonly maxLines: number
   /** Stored characters of one line; the rest appears only in `[...]` notes of the caller. */
@@ -34,13 +34,13 @@ const chunkBytes = 64 * 1024
 interface ReadLinesOptions {
   readonly hashes: boolean
   readonly signal: AbortSignal
-  /** A file may grow while it is read, or be larger than reported. */
+  /** Maximum number of bytes to read. A file may grow while it is read, or be larger than reported. */
   readonly maxBytes?: number
 }
 
 /** A source of bytes, read in chunks. */
 export interface ByteSource {
-  /** The next chunk, valid until the following call; empty at the end. */
+  /** Returns the next chunk, valid until the following call; empty at the end. */
   next(): Promise<Buffer>
   /** All bytes, if they are in memory. */
   readonly whole?: Buffer
@@ -80,7 +80,7 @@ export async function readLines(
   { hashes, signal, maxBytes = Infinity }: ReadLinesOptions,
 ): Promise<LinesRead> {
   const taker = new LineTaker(range)
-  // Hashing all at once takes half the time.
+  // Hashing all bytes at once takes half the time.
   const known = hashes && source.whole !== undefined ? hashOf(source.whole) : undefined
   const hash = hashes && known === undefined ? createHash('sha256') : undefined
   let decoder: Decoder | undefined
@@ -112,7 +112,7 @@ interface Decoder {
   end(): string
 }
 
-/** Invalid bytes become replacement characters. */
+/** Returns a decoder that replaces invalid bytes with replacement characters. */
 function decoderOf(encoding: TextEncoding): Decoder {
   if (encoding === 'utf-8') return new StringDecoder('utf8')
   const decoder = new TextDecoder(encoding, { ignoreBOM: true })

@@ -14,8 +14,8 @@ const maxShown = 3
 const maxComparedNames = 2_000
 
 /**
- * Sentences that help to find the intended path when a path does not exist: names that look the same, similar names in
- * its directory, or the nearest existing directory. Omits names that rules do not let the caller read.
+ * Returns sentences that help to find the intended path when a path does not exist: names that look the same, similar
+ * names in its directory, or the nearest existing directory. Omits names that rules do not let the caller read.
  */
 export async function nameHints(real: string, workspace: Workspace, rights: ToolContext['rights']): Promise<string> {
   const same = workspace.lookAlikesNote(real, rights)
@@ -29,7 +29,7 @@ export async function nameHints(real: string, workspace: Workspace, rights: Tool
   return similar.length === 0 ? search : similarNames(similar.map(inOneLine).join(', '))
 }
 
-/** Undefined if there is no such folder, or if it cannot be read. */
+/** Returns the names in a folder; undefined if it does not exist or cannot be read. */
 async function namesIn(path: string): Promise<readonly string[] | undefined> {
   const folder = await pinFolder(path).catch(() => undefined)
   try {
@@ -41,10 +41,13 @@ async function namesIn(path: string): Promise<readonly string[] | undefined> {
   }
 }
 
-/** Names with another extension first, then the nearest spellings, then longer names that contain it. */
+/**
+ * Orders names: the same name with another extension first, then the nearest spellings, then longer names that contain
+ * the given one.
+ */
 function similarTo(name: string, names: readonly string[]): readonly string[] {
   const stem = stemOf(name)
-  // For a short name nearly every other name would be near.
+  // For a short name, nearly every other name would count as similar.
   const most = Math.floor(stem.length / 3)
   const alike = most === 0 ? [] : names.filter((each) => Math.abs(each.length - name.length) <= most)
   const near = nearest(name, alike.slice(0, maxComparedNames), most)
@@ -62,7 +65,7 @@ function stemOf(name: string): string {
 }
 
 function folderHint(missing: string): string {
-  // It exists and cannot be listed.
+  // The folder exists and cannot be listed.
   if (isFolder(missing)) return ''
   let folder = dirname(missing)
   while (folder !== dirname(folder) && !isFolder(folder)) folder = dirname(folder)

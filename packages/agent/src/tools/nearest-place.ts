@@ -20,10 +20,10 @@ import type { HasTool } from './available-tools.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { closestLines } from './similar-lines.ts'
 
-/** Longer texts are not searched: it would take seconds. */
+/** Longer texts are not searched, because the search would take seconds. */
 const longestText = 1_000_000
 const longestOld = 100_000
-// Enough to copy `old_string` from without another Read.
+// Enough lines to copy `old_string` from, without another Read.
 const maxLines = 40
 const lineCharacters = 500
 const snippetCharacters = 6000
@@ -35,7 +35,7 @@ interface EditedFile {
   readonly has: HasTool
 }
 
-/** Explains why a text is not in a file: the most similar place, and how it differs. Bounded. */
+/** Explains why a text is not in a file: shows the most similar passage and how it differs. The length is bounded. */
 export function whyNotFound({ path, text: fileText, has }: EditedFile, oldString: string): string {
   // Line ends of either kind match each other.
   const [text, oldText] = [fileText.replaceAll('\r\n', '\n'), oldString.replaceAll('\r\n', '\n')]
@@ -50,7 +50,7 @@ export function whyNotFound({ path, text: fileText, has }: EditedFile, oldString
 }
 
 interface Near {
-  /** The first line, counted from 0. */
+  /** First line of the passage, counted from 0. */
   readonly line: number
   readonly count: number
   readonly why: string
@@ -60,9 +60,9 @@ interface Near {
 
 interface Fold {
   readonly what: string
-  /** Applied to both texts; keeps the lines. */
+  /** Conversion that is applied to both texts; preserves the lines. */
   readonly both?: (text: string) => string
-  /** Applied only to the text to replace. */
+  /** Conversion that is applied only to the text to replace. */
   readonly old?: (text: string) => string
 }
 
@@ -101,7 +101,7 @@ const lineEnds: Fold = {
 }
 const outerSpace: Fold = { what: differences.outerSpace, old: (text) => text.trim() }
 
-/** In this order: the first one that makes the texts equal names the difference. */
+/** Conversions in this order: the first one that makes the texts equal identifies the difference. */
 const folds: readonly (readonly Fold[])[] = [
   [lineNumbers],
   [spaces],
@@ -118,7 +118,7 @@ const folds: readonly (readonly Fold[])[] = [
   [spaces, lookAlikes, letterCase, outerSpace],
 ]
 
-/** The place where the texts are equal once a kind of difference is ignored. */
+/** Returns the passage at which the texts are equal once a kind of difference is ignored. */
 function foldedPlace(text: string, oldText: string): Near | undefined {
   for (const fold of folds) {
     const old = fold.reduce((folded, { both = same, old: ofOld = same }) => both(ofOld(folded)), oldText)
@@ -156,7 +156,7 @@ function lineAt(text: string, place: number): number {
   return line
 }
 
-/** As many whole lines as fit. */
+/** Returns as many whole lines as fit. */
 function shownLines(lines: readonly string[], { line, count }: Near): { text: string; isWhole: boolean } {
   const place = lines.slice(line, line + count)
   const shown: string[] = []
@@ -172,7 +172,7 @@ function shownLines(lines: readonly string[], { line, count }: Near): { text: st
   return { text: shown.join('\n'), isWhole: rest === 0 && place.every((each) => each.length <= lineCharacters) }
 }
 
-/** The first line that differs, with invisible characters made visible. */
+/** Describes the first line that differs, with invisible characters made visible. */
 function difference(lines: readonly string[], oldText: string, { line, count }: Near): readonly string[] {
   const old = oldText.split('\n')
   for (let index = 0; index < Math.min(count, old.length); index += 1) {
@@ -184,7 +184,10 @@ function difference(lines: readonly string[], oldText: string, { line, count }: 
   return []
 }
 
-/** The first line to replace may be the end of a line in the file, and the last one the beginning of a line. */
+/**
+ * Whether a line matches: the first line to replace may be the end of a line in the file, and the last one the
+ * beginning of a line.
+ */
 function isThere(has: string, oldLine: string, isFirst: boolean, isLast: boolean): boolean {
   if (isFirst && isLast) return has.includes(oldLine)
   return isFirst ? has.endsWith(oldLine) : isLast ? has.startsWith(oldLine) : has === oldLine
@@ -192,7 +195,7 @@ function isThere(has: string, oldLine: string, isFirst: boolean, isLast: boolean
 
 const shownAround = 60
 
-/** Both from shortly before the first difference. */
+/** Returns parts of both lines, from shortly before the first difference. */
 function around(has: string, oldLine: string): readonly [string, string] {
   let at = 0
   while (at < has.length && at < oldLine.length && has[at] === oldLine[at]) at += 1
@@ -205,7 +208,7 @@ function around(has: string, oldLine: string): readonly [string, string] {
   return [show(has), show(oldLine)]
 }
 
-/** Quoted, with characters other than plain ASCII as escapes. */
+/** Quotes a text, with characters other than plain ASCII as escapes. */
 function visible(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007F-\uFFFF]/g,

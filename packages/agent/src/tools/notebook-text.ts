@@ -2,7 +2,8 @@ import type { JsonObject } from '@halting/core'
 import { parseTree } from 'jsonc-parser'
 import { indentAt } from '@halting/policy'
 
-// Edits the text of a parsed notebook. Unchanged parts stay as written, including numbers that JavaScript would round.
+// Edits the text of a parsed notebook. Unchanged parts remain as written, including numbers that JavaScript would
+// round.
 
 /** The text with the cell at a position replaced. */
 export function withCell(text: string, place: number, cell: JsonObject): string {
@@ -36,14 +37,14 @@ export function withoutCell(text: string, place: number): string {
   return text.slice(0, cell.start) + text.slice(next?.start ?? cell.end)
 }
 
-/** A part of the text, by indexes: from its first character to behind its last. */
+/** A part of the text, by the index of its first character and the index after its last one. */
 interface Span {
   readonly start: number
   readonly end: number
 }
 
 function cellsOf(text: string): { readonly list: Span; readonly cells: readonly Span[] } {
-  // Of a duplicate key the last one counts, as in JSON.parse.
+  // Of duplicate keys, the last one applies, as in JSON.parse.
   const list = parseTree(text)?.children?.findLast(({ children }) => children?.[0]?.value === 'cells')?.children?.[1]
   if (list === undefined) throw new RangeError('there are no cells')
   const spanOf = ({ offset, length }: typeof list): Span => ({ start: offset, end: offset + length })
@@ -56,12 +57,12 @@ function rendered(cell: JsonObject, text: string, indent: string): string {
   return JSON.stringify(cell, undefined, unitOf(text)).split('\n').join(`${newline}${indent}`)
 }
 
-/** The indentation; Jupyter uses one space. */
+/** Returns the indentation; Jupyter uses one space. */
 function unitOf(text: string): string {
   return /^[ \t]+(?=")/m.exec(text)?.[0] ?? ' '
 }
 
-/** Empty for a notebook on one line. */
+/** Returns the line separator; empty for a notebook on one line. */
 function newlineOf(text: string): string {
   const trimmed = text.trimEnd()
   if (trimmed.includes('\r\n')) return '\r\n'

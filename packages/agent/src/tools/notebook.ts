@@ -4,7 +4,7 @@ import { notNotebookReasons } from './notebook-texts.ts'
 
 /** A cell of a Jupyter notebook, with the fields that the tools use. */
 export interface Cell {
-  /** Its own id; otherwise `cell-N`, counted from 0. */
+  /** The cell's own id; otherwise `cell-N`, counted from 0. */
   readonly id: string
   readonly type: string
   readonly source: string
@@ -48,7 +48,7 @@ export function textOf(value: Json | undefined): string {
   return Array.isArray(value) ? value.filter((line) => typeof line === 'string').join('') : ''
 }
 
-/** The index of a cell; -1 if none exists. Its own id takes precedence over its position. */
+/** Returns the index of a cell; -1 if no cell matches. A cell's own id takes precedence over its position. */
 export function placeOf(cells: readonly Cell[], id: string): number {
   const own = cells.findIndex((cell) => cell.id === id)
   if (own !== -1) return own

@@ -1,7 +1,9 @@
 import { headOf } from '@halting/core/adapters'
 import { lineCut } from './path-texts.ts'
 
-/** A line as `cat -n` shows it: a right-aligned number, a tab, the text. Long lines are cut, with a note. */
+/**
+ * Returns a line as `cat -n` shows it: a right-aligned number, a tab, the text. Long lines are truncated, with a note.
+ */
 function numberedLine(number: number, line: string, lineCharacters: number): string {
   const shown =
     line.length <= lineCharacters ? line : headOf(line, lineCharacters) + lineCut(line.length - lineCharacters)

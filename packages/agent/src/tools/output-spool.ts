@@ -6,15 +6,15 @@ import { spoolCut } from './shell-texts.ts'
 /** Maximum bytes of one output, and of one that is searched for secrets. */
 const maxBytes = 64 * 1024 * 1024
 const maxRedactedBytes = 8 * 1024 * 1024
-/** Longer than any secret: this much is dropped at a cut, so that no half of a secret is left. */
+/** Longer than any secret: this many characters are dropped at a truncation, so that no part of a secret remains. */
 const longestSecret = 64 * 1024
 
 // Spec R-SECRET-1.
 /**
- * The whole of an output that is too long to show, written to disk. The file belongs to the user (0600), and nothing
- * reads it before the result was checked: `LargeResults.save` takes it over. A full or failing disk costs only the
- * file. Output that is searched for secrets is held in memory until the end and written without them: a crash leaves
- * none on disk.
+ * Writes an output that is too long to show to disk as a whole. The file belongs to the user (0600), and is not read
+ * before the result was checked: `LargeResults.save` then moves it. A full or failing disk affects only the file.
+ * Output that is searched for secrets is stored in memory until the end and written without them, so a crash leaves no
+ * secret on disk.
  */
 export class OutputSpool {
   readonly path: string
@@ -46,7 +46,7 @@ export class OutputSpool {
     if (this.#isOver) this.#save(cutNote(maxBytes))
   }
 
-  /** The path of the complete file; undefined if nothing was written. */
+  /** Completes the file. Returns its path; undefined if nothing was written. */
   end(): string | undefined {
     if (this.#redact !== undefined && this.#bytes > 0) {
       const text = this.#redact(Buffer.concat(this.#held).toString())
@@ -57,7 +57,7 @@ export class OutputSpool {
     return this.#bytes === 0 ? undefined : this.path
   }
 
-  /** Deletes it. */
+  /** Deletes the file. */
   drop(): void {
     this.#isOver = true
     this.#bytes = 0
@@ -66,7 +66,7 @@ export class OutputSpool {
       this.#close()
       rmSync(this.path, { force: true })
     } catch {
-      // The disk that refused it.
+      // The disk refused the file before.
     }
   }
 
@@ -81,7 +81,7 @@ export class OutputSpool {
 
   #open(): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    // A link in its place was not created by us, and leads elsewhere.
+    // A link at this path was not created by this program, and leads elsewhere.
     if (!lstatSync(this.#folder).isDirectory()) throw new Error('not a folder of our own')
     return openSync(this.path, 'wx', 0o600)
   }

@@ -9,7 +9,7 @@ import { planModeWords } from '@halting/policy'
 export interface QuestionOption {
   /** The text that the user sees. */
   readonly label: string
-  /** What choosing it means. */
+  /** The effect of choosing the option. */
   readonly description?: string
 }
 
@@ -21,7 +21,7 @@ export interface Question {
   readonly header?: string
   /** The options; without any, the answer is free text. */
   readonly options?: readonly QuestionOption[]
-  /** Whether several can be chosen (default: false). */
+  /** Whether several options can be chosen (default: false). */
   readonly multiSelect?: boolean
 }
 
@@ -41,8 +41,8 @@ export interface ExitPlanModeInput {
 
 // Spec R-PLAN-1.
 /**
- * Tools that ask the user, for programs in which somebody answers now or later. The rules always have a user decide
- * about their calls, whatever the mode.
+ * Tools that ask the user, for programs in which a user answers now or later. The rules always require a user's
+ * decision about their calls, whatever the mode.
  */
 export function createPersonTools({
   planInstructions,
@@ -93,7 +93,7 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
       if (!check.valid || check.input.questions.length > 0) return check
       return { valid: false, message: texts.noQuestions }
     },
-    // The answers are in the input: executing it again gives the same result.
+    // The answers are in the input, so executing the call again gives the same result.
     readOnly: true,
     concurrencySafe: false,
     execute({ questions, answers: userAnswers = {} }) {
@@ -106,7 +106,7 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
   }
 }
 
-/** The user's answer; undefined if none exists. */
+/** Returns the user's answer; undefined if there is none. */
 function answerText(answer: JsonObject[string]): string | undefined {
   if (answer === undefined || answer === null || answer === '') return undefined
   const all = typeof answer === 'string' ? answer : Array.isArray(answer) ? answer.join(', ') : JSON.stringify(answer)
@@ -136,7 +136,8 @@ function createExitPlanModeTool(): Tool<ExitPlanModeInput> {
     description:
       'Submits a plan for the user to approve, which ends plan mode. In plan mode, nothing can change before that.',
     inputSchema: form.schema,
-    // Another agent accepts prompts for commands here that an approval allows. Here only rules allow commands.
+    // Other agents accept prompts for commands in this field, and an approval then allows these commands. In this
+    // program, only rules allow commands.
     canonicalInput: ({ allowedPrompts: _, ...input }) => input,
     validate: (input) => form.validate(input),
     readOnly: true,

@@ -24,14 +24,16 @@ export function refusedChange(why: string): RefusedChange {
 interface Question {
   /** Returns why the file at a real path cannot be changed. */
   readonly whyNot: (real: string) => Promise<string | undefined>
-  /** The answer for a file that the model has not seen and may not read: true whether the file exists or not. */
+  /**
+   * The answer for a file that the model has not seen and may not read: it is valid whether or not the file exists.
+   */
   readonly unseen: string | undefined
 }
 
 // Spec R-HAND-10.
 /**
- * Why a change of a file is not possible, before the user is asked about it. Accesses the disk only if the caller may
- * read the file without asking, or has read it: otherwise the reason would reveal what rules hide.
+ * Returns why a change of a file is not possible, before the user is asked about the change. Accesses the disk only if
+ * the caller may read the file without asking, or has read it: otherwise the reason would reveal what rules hide.
  */
 export async function whyNotChanged(
   path: string,

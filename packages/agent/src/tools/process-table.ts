@@ -2,11 +2,11 @@ import { onProcessExit, offProcessExit } from '@halting/policy'
 import type { Readable } from 'node:stream'
 import { detachedOf, endGroup, isRunning, isRunningInTurns, killGroup, type ProcessGroup } from './process-group.ts'
 
-/** The command of a group, for users, and the pipe that it writes into. */
+/** The command of a group, for users, and the pipe to which it writes. */
 export interface Origin {
   readonly command: string
   readonly pipe: Readable | undefined
-  /** Confined by the sandbox: nothing of it outlives this program. */
+  /** The command is confined by the sandbox: none of its processes outlives this program. */
   readonly isConfined: boolean
 }
 
@@ -21,7 +21,8 @@ export interface LeftBehind {
 
 /**
  * Every process group that this session started and that may still run. P1: nothing in the table survives `dispose()`.
- * P2: nothing of it survives the exit of the program, even without `dispose()`: an exit listener is registered while
+ * P2: nothing in the table survives the exit of the program, even without `dispose()`: an exit listener is registered
+ * while
  * anything is running.
  */
 export class ProcessTable {
@@ -41,14 +42,14 @@ export class ProcessTable {
   }
 
   /**
-   * A command has ended by itself; processes that it left stay in the table. A promise if it takes more than a moment
-   * to find them.
+   * Records that a command has ended by itself; processes that it left remain in the table. Returns a promise if
+   * finding them takes long.
    */
   release(group: ProcessGroup): void | Promise<void> {
     const origin = this.#groups.get(group)
     if (origin === undefined) return undefined
     const { groupId, mark, started, leaves } = group
-    // Without its monitor, which has ended: its number may have been reused.
+    // Without the monitor, which has ended: its process number may have been reused.
     const leftBehind: ProcessGroup = { groupId, mark, started, leaves, knownBy: 'mark' }
     this.#groups.set(leftBehind, origin)
     this.leave(group)
@@ -65,7 +66,7 @@ export class ProcessTable {
     for (const [group, origin] of this.#groups) {
       if (group.knownBy !== 'mark') continue
       if (isRunning(group)) left.push({ group, origin })
-      // It cannot get new processes.
+      // No new processes can join this group.
       else this.leave(group)
     }
     return left
@@ -75,7 +76,9 @@ export class ProcessTable {
     return this.#groups.has(group)
   }
 
-  /** Ends a command and everything that it started, or what a finished command left. Resolves when it is gone. */
+  /**
+   * Ends a command and everything that it started, or what a finished command left. Resolves when all of it has ended.
+   */
   async end(group: ProcessGroup): Promise<void> {
     const there = this.#groups.has(group) ? group : this.#leftBy(group)
     if (there === undefined) return
@@ -88,7 +91,7 @@ export class ProcessTable {
     return undefined
   }
 
-  /** Lets processes that left this group live on. Returns them, and the rest of the group. */
+  /** Lets processes that left this group continue. Returns them, and the rest of the group. */
   leaveDetached(group: ProcessGroup): { readonly detached: readonly number[]; readonly rest: ProcessGroup } {
     const origin = this.#groups.get(group)
     const detached = origin === undefined ? [] : detachedOf(group)
@@ -99,7 +102,7 @@ export class ProcessTable {
     return { detached, rest }
   }
 
-  /** Removes a group from the table: it lives on. */
+  /** Removes a group from the table, so that its processes continue. */
   leave(group: ProcessGroup): void {
     this.#groups.delete(group)
     if (this.#groups.size === 0) offProcessExit(this.#killAll)

@@ -4,7 +4,7 @@ import type { AnyLeafTool } from '@halting/core/adapters'
 const defaultEveryMs = 5_000
 
 // Spec R-BACK-9.
-/** Wraps a tool to report its elapsed time while it is running: `tool_progress` of the SDK message format. */
+/** Wraps a tool so that it reports its elapsed time while it is running: `tool_progress` of the SDK message format. */
 export function withProgress<T extends AnyLeafTool | Tool>(tool: T, everyMs: number = defaultEveryMs): T {
   return {
     ...tool,

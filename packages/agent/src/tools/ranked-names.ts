@@ -8,15 +8,15 @@ import {
 } from '@halting/policy/files'
 
 /**
- * How well a name matches a pattern: the index of the first reading of the pattern that it matches, or that it only
- * looks the same.
+ * How well a name matches a pattern: the index of the first reading of the pattern that the name matches, or the fact
+ * that the name only looks the same.
  */
 type Fit = number | 'same-looking'
 
 /** The readings of a glob in order of precedence, and how well names match them. */
 export interface RankedGlob {
   readonly readings: readonly string[]
-  /** `name`: a path relative to the root of the search. Undefined if it does not match. */
+  /** `name`: a path relative to the root of the search. Undefined if the name does not match. */
   fitOf(name: string): Fit | undefined
 }
 
@@ -52,7 +52,7 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
 }
 
 /**
- * The effect of a name: it is added, it is the first of a reading that replaces the earlier names, or it does not
+ * The effect of a name: it is added, it is the first name of a reading that replaces the earlier names, or it does not
  * count.
  */
 export type NameEffect = 'counts' | 'restarts' | 'no'
@@ -74,12 +74,12 @@ export class BestNames {
     this.#glob = glob
   }
 
-  /** The effective reading; undefined if no name matches any. */
+  /** The effective reading; undefined if no name matches any reading. */
   get best(): string | undefined {
     return this.#best === undefined ? undefined : this.#glob.readings[this.#best]
   }
 
-  /** Number of names that match it. */
+  /** Number of names that match the effective reading. */
   get count(): number {
     return this.#count
   }

@@ -11,7 +11,7 @@ export async function readAtMost(
   size: number,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
-  // One more, so that the end is detected.
+  // One byte more, so that the end of the file is detected.
   let buffer = Buffer.allocUnsafeSlow(Math.min(size === 0 ? unknownBytes : size + 1, maxBytes + 1))
   let length = 0
   for (;;) {

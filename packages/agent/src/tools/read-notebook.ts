@@ -100,7 +100,7 @@ function sourceText({ id, type, source }: Cell): string {
   return `<cell id="${headOf(id, 100)}" type="${headOf(type, 20)}">\n${source}\n</cell>`
 }
 
-/** Each output uses some room, so that their number is bounded too. */
+/** Each output uses a minimum of room, so that the number of outputs is also bounded. */
 async function addOutputs(shown: Shown, outputs: readonly JsonObject[], maxCharacters: number): Promise<void> {
   for (const [index, output] of outputs.entries()) {
     if (index > 0 && shown.characters >= maxCharacters) return shown.add(outputsLeftOut(outputs.length - index))
@@ -119,7 +119,7 @@ async function addOutput(shown: Shown, output: JsonObject, maxCharacters: number
   const image = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'].find((kind) => textOf(kinds[kind]) !== '')
   if (image !== undefined) await shown.addImage(textOf(kinds[image]))
   const plain = textOf(kinds['text/plain'] ?? kinds['text/markdown'] ?? kinds['text/html'])
-  // Next to an image it only says that there is one.
+  // Next to an image, the plain text only says that there is an image.
   if (image === undefined && plain !== '') return addText(shown, plain, maxCharacters)
   const other = Object.keys(kinds)[0]
   if (image === undefined && other !== undefined) shown.add(outputNotShown(headOf(other, 60)))

@@ -18,7 +18,7 @@ const defaultPages = 10
 const maxPages = 20
 
 export interface PdfRange {
-  /** As the model wrote them. */
+  /** The pages as the model wrote them. */
   readonly pages: string | undefined
   readonly maxCharacters: number
   readonly signal: AbortSignal

@@ -118,7 +118,7 @@ interface Reader {
   readonly has: HasTool
 }
 
-/** An open file: the one that was judged, whatever is at its path later. */
+/** An open file: the file that was judged, whatever is at its path later. */
 interface FoundFile {
   readonly kind: 'file'
   readonly path: string
@@ -152,19 +152,22 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
 
 const startBytes = 8192
 
-/** Enough of a file to determine its kind. */
+/** Reads enough of a file to determine its kind. */
 export async function startOf(file: OpenFile): Promise<Buffer> {
   const buffer = Buffer.alloc(startBytes)
   const { bytesRead } = await file.read(buffer, 0, startBytes, 0)
   return buffer.subarray(0, bytesRead)
 }
 
-/** A small file as a whole, in one read if it does not grow meanwhile. Undefined if it is larger than reported. */
+/**
+ * Reads a small file as a whole, in one read if it does not grow meanwhile. Undefined if the file is larger than
+ * reported.
+ */
 async function bytesOfSmall({ file, stats }: FoundFile): Promise<Buffer | undefined> {
   if (stats.size > keptBytes) return undefined
   // System files report a size of 0.
   const most = stats.size === 0 ? startBytes : stats.size
-  // One more, so that the end is detected.
+  // One byte more, so that the end of the file is detected.
   const bytes = await wholeFrom(file, most + 1)
   return bytes.length > most ? undefined : bytes
 }
@@ -191,7 +194,7 @@ async function readImageFile({ path, real, file, stats, files }: FoundFile, work
   }
 }
 
-/** Its text, if the library for it is installed. */
+/** Returns the text of a PDF, if the library for it is installed. */
 async function readPdfFile(
   { pages }: ReadInput,
   { path, file, stats }: FoundFile,
@@ -205,7 +208,7 @@ async function readPdfFile(
   return readPdf(path, bytes, { pages, maxCharacters: limits.readCharacters, signal, library, has })
 }
 
-/** Undefined if it is not a notebook despite its name: it is shown as text then. */
+/** Returns undefined if the file is not a notebook despite its name; then the file is shown as text. */
 async function readNotebookFile(
   input: ReadInput,
   { path, real, file, stats, files }: FoundFile,
@@ -226,7 +229,7 @@ async function readNotebookFile(
   return { ...notebook, memo: files.recordSeen(real, seenFile(stats, hashOf(bytes))) }
 }
 
-/** Positioned reads, so that later reads still begin at the start of the file. */
+/** Uses positioned reads, so that later reads still begin at the start of the file. */
 async function wholeFrom(file: OpenFile, size: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(size)
   let length = 0
@@ -261,7 +264,7 @@ async function readText(
     maxBytes: limits.readBytes,
   })
   const storedText = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
-  // A call that shows nothing has read nothing.
+  // A call that shows nothing does not count as a read.
   const note = (): FileMemo => files.recordSeen(real, seenFile(stats, read.hash), firstLine, storedText)
   const details = {
     type: 'text',
@@ -271,17 +274,17 @@ async function readText(
     totalLines: read.lineCount,
   }
   if (read.lines.length > 0) {
-    // The lines are already cut.
+    // The lines are already truncated.
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
     return { content: shown + moreNote(path, read, firstLine, has) + bytesNote(read, has), details, memo: note() }
   }
   if (read.wasCut) return errorResult(offsetNotReached(path, firstLine, limits.readBytes, has))
   if (read.lineCount === 0) return { content: emptyFile(path), details, memo: note() }
-  // It was read to its end, so its lines were counted.
+  // The file was read to its end, so its lines were counted.
   return errorResult(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
 }
 
-/** Unsaved text of the editor, as it would be saved; undefined if it equals the file on disk. */
+/** Returns unsaved text of the editor, as it would be saved; undefined if it equals the file on disk. */
 async function unsavedBytes(
   { real, file, stats }: Pick<FoundFile, 'real' | 'file' | 'stats'>,
   { editor, limits }: Workspace,
@@ -295,7 +298,7 @@ async function unsavedBytes(
   return text === undefined ? undefined : encodedText({ ...onDisk, text })
 }
 
-/** The text of a small file with the reported size, to report changes later. */
+/** Returns the text of a small file with the reported size, to report changes later. */
 function textOfSmall(small: Buffer | undefined, { size }: Stats): string | undefined {
   return small === undefined || small.length === 0 || small.length !== size ? undefined : decodedText(small)?.text
 }

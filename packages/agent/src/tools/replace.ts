@@ -1,8 +1,8 @@
-/** The outcome of replacing one text by another within a third. */
+/** The outcome of replacing one text with another within a third text. */
 export type Replaced =
   | { readonly kind: 'replaced'; readonly text: string; readonly count: number; readonly firstLine: number }
   | { readonly kind: 'not found' }
-  /** It occurs more than once, but one place was meant. Lines are 1-based. */
+  /** The text occurs more than once, but only one occurrence was meant. Lines are 1-based. */
   | { readonly kind: 'ambiguous'; readonly count: number; readonly lines: readonly number[] }
 
 /**
@@ -14,7 +14,7 @@ export function replaceIn(
   text: string,
   { oldText, newText, all }: { readonly oldText: string; readonly newText: string; readonly all: boolean },
 ): Replaced {
-  // An empty file: the new text is all of it.
+  // The file is empty, so the new text becomes the whole content.
   if (oldText === '' && text === '') return { kind: 'replaced', text: newText, count: 1, firstLine: 1 }
   const plain = toPlainEnds(text)
   const plainOld = toPlainEnds(oldText)
@@ -66,7 +66,7 @@ function originalPositions(text: string): (plainPosition: number) => number {
   }
 }
 
-/** Uses the line ends of the replaced text; otherwise those at the beginning of the file. */
+/** Uses the line ends of the replaced text; if it has none, those at the beginning of the file. */
 function withEndsLike(plain: string, replaced: string, file: string): string {
   const model = replaced.includes('\n') ? replaced : file
   const firstEnd = model.indexOf('\n')

@@ -5,13 +5,13 @@ import { type PinnedFolder, pinFolder, type OpenedInPlace, openInPlace } from '@
 import { headOf } from '@halting/core/adapters'
 import { noRipgrep, ripgrepExit, ripgrepNotStarted, searchIncomplete, searchTimedOut } from './search-texts.ts'
 
-/** How a search ended. A missing ripgrep is a value too, not an exception. */
+/** How a search ended. A missing ripgrep is also a value, not an exception. */
 export type RipgrepEnd =
   | { readonly kind: 'done'; readonly problems: string }
   /** Nothing could be searched: an invalid pattern or type, or a missing path. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' }
-  /** It was stopped at its time limit. */
+  /** The search was stopped at its time limit. */
   | { readonly kind: 'timed out' }
 
 const longestProblems = 2000
@@ -34,7 +34,7 @@ export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<R
   const program = await ripgrepPath()
   if (program === undefined) return { kind: 'failed', why: noRipgrep }
   if (options.signal.aborted) return { kind: 'aborted' }
-  // The folder or file that was judged is held open and searched, whatever replaces it at its path.
+  // The folder or file that was judged is opened and searched, even if its path is replaced meanwhile.
   const folder = await pinFolder(options.cwd)
   let file: OpenedInPlace | undefined
   try {
@@ -92,7 +92,7 @@ function searchIn({ program, folder, file }: SearchTarget, options: RipgrepOptio
     })
     child.once('error', (error) => settle({ kind: 'failed', why: ripgrepNotStarted(error.message) }))
     child.once('close', (exitCode) => {
-      // 0: found, 1: nothing found, 2: problems, possibly with results. If part of it could not be read, the rest was
+      // 0: found, 1: nothing found, 2: problems, possibly with results. If a part could not be read, the rest was
       // searched.
       const isPartly = exitCode === 2 && /^rg: .*\(os error \d+\)/.test(problems)
       const isFine = exitCode === 0 || exitCode === 1 || hasEnough || isPartly
@@ -114,15 +114,18 @@ export function searchNote(end: RipgrepEnd, limitMs: number): string {
   return `\n\n${searchIncomplete(headOf(first.replace(/^rg: /, ''), longestProblem), more.length)}`
 }
 
-/** The name of the file for ripgrep: on Linux its inherited descriptor, elsewhere the name in its folder. */
+/**
+ * Returns the name of the file for ripgrep: on Linux its inherited descriptor, on other systems the name in its
+ * folder.
+ */
 function nameOf(path: string): string {
   return process.platform === 'linux' ? '/proc/self/fd/3' : `./${basename(path)}`
 }
 
-/** Path of the ripgrep to use; undefined if none exists for this platform. */
+/** Returns the path of the ripgrep to use; undefined if none exists for this platform. */
 export async function ripgrepPath(): Promise<string | undefined> {
   try {
-    // Loaded on demand: it locates its binary during import, and throws if none exists.
+    // Loaded on demand: the package locates its binary during import, and throws if none exists.
     const { rgPath } = await import('@vscode/ripgrep')
     return rgPath
   } catch {

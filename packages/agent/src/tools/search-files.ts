@@ -58,7 +58,7 @@ export interface GrepInput {
   readonly '-i'?: boolean
   /** Maximum number of lines or files to show. */
   readonly head_limit?: number
-  /** Lines or files to skip before that. */
+  /** Lines or files to skip before the first one that is shown. */
   readonly offset?: number
   /** Let the pattern match across lines (default: false). */
   readonly multiline?: boolean
@@ -130,7 +130,7 @@ function hintOfFailure(why: string, { type }: GrepInput, has: HasTool): string {
   return /regex parse error/.test(why) ? `\n${escapeHint(has)}` : ''
 }
 
-/** Often nothing was expected to be found: longer advice costs more than it helps. */
+/** Maximum number of hints. Often no match was expected: longer advice costs more than it helps. */
 const maxHints = 2
 
 /** What was searched, and what to try next. */
@@ -174,7 +174,7 @@ interface Place {
   readonly rights: ToolContext['rights']
 }
 
-/** Number of lines to skip, and to show after that. */
+/** Number of lines to skip, and number of lines to show after them. */
 interface Bounds {
   readonly skipped: number
   readonly most: number
@@ -226,7 +226,10 @@ class TakenLines {
     return 'more'
   }
 
-  /** One record per line, or a name only. A name may contain line breaks: it ends with a NUL. */
+  /**
+   * Splits output into records: one record per line, or a name only. A name may contain line breaks, so it ends with a
+   * NUL.
+   */
   #recordsIn(text: string): { readonly records: readonly string[]; readonly rest: string } {
     const records: string[] = []
     let start = 0
@@ -240,7 +243,7 @@ class TakenLines {
     }
   }
 
-  /** `path NUL rest` as `path:rest` for a match; undefined if the path is hidden. */
+  /** Formats `path NUL rest` as `path:rest` for a match; undefined if the path is hidden. */
   #shown(record: string): string | undefined {
     if (this.#mode === 'files_with_matches') return this.#path(record)
     const end = record.indexOf('\0')
@@ -266,7 +269,7 @@ class TakenLines {
   }
 }
 
-/** The globs for ripgrep, and a note for the model about how its own glob was read. */
+/** The globs for ripgrep, and a note for the model about how its own glob was interpreted. */
 interface ChosenGlobs {
   readonly globs: readonly string[]
   readonly note: string
@@ -289,7 +292,7 @@ async function chosenGlobs(
   if (ranked === undefined || !root.isDirectory) return asWritten
   const { readings } = ranked
   if (readings.length === 1 && !mayHaveLookAlikes(glob)) return asWritten
-  // Excluding too much of what was named is what was requested.
+  // Excluding too much of what the call named is what the call requested.
   if (isNegated) return { globs: readings.map((reading) => `!${reading}`), note: '' }
   const names = new BestNames(ranked)
   let rest = ''

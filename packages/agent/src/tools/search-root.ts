@@ -8,7 +8,7 @@ import type { Workspace } from './workspace.ts'
 
 export interface Root {
   readonly kind: 'root'
-  /** As shown to the model. */
+  /** The path as shown to the model. */
   readonly path: string
   readonly real: string
   readonly isDirectory: boolean
@@ -30,7 +30,7 @@ export async function searchRoot(
     const { nameHints } = await import('./name-hints.ts')
     return { kind: 'refused', why: missingRoot(root, workspace.cwd, await nameHints(real, workspace, context.rights)) }
   }
-  // Reading a pipe would block for ever.
+  // Reading a pipe would block forever.
   if (kind === 'special') return { kind: 'refused', why: specialRoot(root) }
   return { kind: 'root', path: root, real, isDirectory: kind === 'folder' }
 }
@@ -48,7 +48,7 @@ async function kindOf(real: string): Promise<OpenedInPlace['kind'] | 'none'> {
   }
 }
 
-/** Whether a rule hides a found name, checked as it is shown and relative to the root of the search. */
+/** Whether a rule hides a found name; the name is checked as shown and relative to the root of the search. */
 export function isHidden(
   name: string,
   { path, real, isDirectory }: Root,

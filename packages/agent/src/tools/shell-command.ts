@@ -18,7 +18,7 @@ import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
 import { type CommandAftermath, type Confinement, EditWall, ToolCaches, TrialWall, Wall } from '@halting/policy/wall'
 
-/** How a command ended. Never an exception: a command that cannot be started has ended too. */
+/** How a command ended. A command that cannot be started has also ended: that is a value, never an exception. */
 export interface ShellEnd {
   readonly kind: 'exited' | 'killed' | 'not started'
   readonly exitCode: number | null
@@ -32,7 +32,7 @@ export interface ShellEnd {
    * The result of a trial: why the command has to run again, as the end of a sentence; undefined if it had no effects.
    */
   readonly trial?: { readonly effects: string | undefined }
-  /** Why its effects could not be determined. */
+  /** Why the effects of the command could not be determined. */
   readonly unsettled?: string
 }
 
@@ -41,32 +41,32 @@ export interface ShellCommand {
   /** The whole output, if it is too long to show and is stored. */
   readonly spool: OutputSpool | undefined
   readonly ended: Promise<ShellEnd>
-  /** Ends the command and everything that it started. Resolves when it is gone. */
+  /** Ends the command and everything that it started. Resolves when all of it has ended. */
   end(): Promise<void>
   /** Lets this program exit while the command is running. */
   unref(): void
-  /** Confined by the sandbox: it cannot outlive this program. */
+  /** The command is confined by the sandbox: it cannot outlive this program. */
   readonly isConfined: boolean
   /** The process group of the shell; undefined if it did not start. */
   readonly groupId: number | undefined
-  /** A mark by which a later process finds it; undefined if it did not start. */
+  /** A mark by which a later process finds the command; undefined if it did not start. */
   readonly trace: string | undefined
-  /** The pipe that it writes into. */
+  /** The pipe to which the command writes. */
   readonly pipe: Readable | undefined
-  /** Lets processes that left the command's group live on. Returns them. */
+  /** Lets processes that left the command's group continue. Returns them. */
   leaveDetached(): readonly number[]
   /** Lets the command outlive this program. */
   leave(): void
 }
 
-/** What a command needs from the session; a `Workspace` is one. */
+/** What a command needs from the session; a `Workspace` implements this interface. */
 export interface ShellPlace {
   readonly env: Environment
   readonly limits: Limits
   readonly processes: ProcessTable
   /** Removes secrets from output of commands. */
   readonly redact?: (text: string) => string
-  /** Confines commands. Without it they run like this program. */
+  /** Confines commands. If absent, they run unconfined, like this program. */
   readonly sandbox?: Sandbox | undefined
   /** Confines commands that no rule allowed. */
   readonly wall?: SessionWall | undefined
@@ -79,9 +79,9 @@ export interface ShellStart {
   readonly directory: string
   readonly access?: 'read-only' | 'project'
   readonly rights?: CallerRights | undefined
-  /** The trace span of its call, for programs that report to OpenTelemetry. */
+  /** The trace span of the call, for programs that report to OpenTelemetry. */
   readonly traceparent?: string | undefined
-  /** Its confinement if no sandbox confines it; undefined for a command that runs like this program. */
+  /** The command's confinement if no sandbox confines it; undefined for a command that runs like this program. */
   readonly confinement?: Confinement | undefined
 }
 
@@ -152,16 +152,15 @@ export function startShellCommand(
 
 /** A confined command that may have had effects. */
 interface ConfinedCommand {
-  /** Resolves when none of its processes is running. */
+  /** Resolves when none of the command's processes is running. */
   gone(): Promise<void>
-  /** Its effects; to be called once, when it is gone. */
+  /** Returns the command's effects; call this once, after all of its processes have ended. */
   settle(): Pick<ShellEnd, 'aftermath' | 'trial'>
 }
 
 // Spec R-EBASH-5.
 /**
- * Completes the end with the effects of the command, which are determined once all of its processes have ended. Never
- * rejects.
+ * Adds the effects of the command to its end; they are determined once all of its processes have ended. Never rejects.
  */
 async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | undefined): Promise<ShellEnd> {
   const end = await ended
@@ -177,7 +176,10 @@ async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | und
   }
 }
 
-/** Bubblewrap exits with 128 plus the signal if a signal ended the shell, which then has not reported its directory. */
+/**
+ * Corrects the exit code of bubblewrap: it exits with 128 plus the signal if a signal ended the shell, which then has
+ * not reported its directory.
+ */
 function asUnconfined(end: ShellEnd): ShellEnd {
   const { exitCode, directory } = end
   if (exitCode === null || exitCode <= 128 || directory !== undefined) return end
@@ -206,14 +208,14 @@ interface ToSpawn {
   readonly confinement: Confinement | undefined
 }
 
-/** @throws SandboxError for a command that cannot be confined: it is not started. */
+/** @throws SandboxError for a command that cannot be confined; the command is not started. */
 function spawnShell(
   script: string,
   { command, place, mark, directory, access, rights, traceparent, confinement }: ToSpawn,
 ): {
   readonly child: ChildProcess
   readonly isConfined: boolean
-  /** A command that may change the workspace: its effects are determined when it has ended. */
+  /** Set for a command that may change the workspace: its effects are determined when it has ended. */
   readonly confined?: ConfinedCommand
 } {
   const plain = {
@@ -264,8 +266,8 @@ function spawnShell(
 
 // Spec R-EBASH-7.
 /**
- * A command that may change the workspace also runs what its programs are configured to run, such as git hooks: these
- * are confined with it.
+ * Whether a command is judged to only read. A command that may change the workspace also runs what its programs are
+ * configured to run, such as git hooks: these are confined with the command.
  */
 function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
   return confinement === undefined ? isReadOnlyCommand(command) : isReading(confinement)
@@ -276,8 +278,8 @@ function isReading({ kind }: Confinement): boolean {
 }
 
 /**
- * Created for the first command that needs it.
- * @throws SandboxError if nothing can confine commands: the command is not started.
+ * Returns the confiner, created for the first command that needs it.
+ * @throws SandboxError if nothing can confine commands; the command is not started.
  */
 function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly diesWithUs: boolean } {
   const means = wall?.means()
@@ -337,7 +339,7 @@ function environmentOf(place: ShellPlace, mark: string): Record<string, string |
   const outer = place.env[markVariable]
   return {
     ...place.env,
-    // Nobody can use an editor here.
+    // No user can use an editor here.
     GIT_EDITOR: 'true',
     CLAUDECODE: '1',
     [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
@@ -374,7 +376,7 @@ function endOf(
     )
     child.once('exit', (exitCode, signal) => {
       const settle = (): void => {
-        // S2: processes that still write do so into the void, and do not keep this program running.
+        // S2: processes that still write no longer have a reader, and do not keep this program running.
         for (const pipe of pipes) unref(pipe)
         resolve({
           kind: exitCode === null ? 'killed' : 'exited',
@@ -401,8 +403,8 @@ const longestDrainMs = 1000
 const lookMs = 10
 
 /**
- * Calls back when all pipes are closed, or have been quiet for a while, or after a second at the latest. Counts checks
- * and not only time: between two checks the pipes were read, even if this program was busy.
+ * Calls back when all pipes are closed, or have been silent for some time, or after a second at the latest. Counts
+ * checks in addition to time: between two checks the pipes were read, even if this program was busy.
  */
 function whenQuiet(child: ChildProcess, activity: { readonly at: number }, quietMs: number, settle: () => void): void {
   const start = performance.now()

@@ -1,17 +1,17 @@
-/** The place of the most similar lines. */
+/** The position of the most similar lines. */
 export interface Similar {
-  /** Counted from 0. */
+  /** Line number, counted from 0. */
   readonly line: number
   readonly sameLines: number
 }
 
-/** A line that occurs more often does not identify a place. */
+/** A line that occurs more often does not identify a position. */
 const maxOccurrences = 50
 const maxLines = 200_000
 
 /**
- * The place in a file with most of these lines; otherwise the place where the longest of them has the most similar
- * line; undefined if none exists.
+ * Returns the position in a file with most of these lines; otherwise the position of the line most similar to the
+ * longest of them; undefined if there is none.
  */
 export function closestLines(lines: readonly string[], searched: readonly string[]): Similar | undefined {
   if (lines.length > maxLines) return undefined

@@ -16,7 +16,7 @@ export type StartFolder =
   | { readonly kind: 'there'; readonly directory: string }
   | { readonly kind: 'gone'; readonly why: string }
 
-/** What has a working directory; a `Workspace` is one. */
+/** An object with a working directory; a `Workspace` implements this interface. */
 export interface ShellPosition {
   readonly cwd: string
   readonly shellDirectory: string
@@ -27,8 +27,8 @@ export interface ShellPosition {
 
 // Spec R-HAND-9.
 /**
- * Where a command starts. It was judged and written for the working directory. If that is gone, it starts nowhere
- * else, unless it begins by changing to a folder by its full path.
+ * Determines where a command starts. The command was judged and written for the working directory. If that directory
+ * no longer exists, the command does not start, unless it begins by changing to a folder by its full path.
  */
 export function startFolder(command: string, position: ShellPosition): StartFolder {
   const { cwd, shellDirectory } = position
@@ -45,8 +45,8 @@ export function startFolder(command: string, position: ShellPosition): StartFold
 }
 
 /**
- * The note when a command has ended and the working directory is gone; the next command is then written for another
- * one.
+ * Returns the note for a command after which the working directory no longer exists; the next command is then written
+ * for another one.
  */
 export function goneNote(position: Omit<ShellPosition, 'env'>): string | undefined {
   const { cwd, shellDirectory } = position
@@ -56,14 +56,14 @@ export function goneNote(position: Omit<ShellPosition, 'env'>): string | undefin
   return directoryGone(shellDirectory, cwd)
 }
 
-/** Quoted for bash if needed. */
+/** Quotes a path for bash if needed. */
 function shellWord(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /**
- * The folder to which a command changes first. Only forms that need no shell: a full path without `..`, as one word.
- * What follows runs in that folder even if `cd` fails, because the command starts there.
+ * Returns the folder to which a command changes first. Accepts only forms that need no shell: a full path without
+ * `..`, as one word. The rest of the command runs in that folder even if `cd` fails, because the command starts there.
  */
 function firstFolder(command: string, env: Environment): string | undefined {
   const found = /^\s*cd\s+(?:--\s+)?(?:'([^']*)'|"([^"$`\\!]*)"|(~?[\w@%+=:,./-]+))[ \t]*(?:&&|;|\n|$)/.exec(command)
@@ -83,7 +83,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
   } catch {
-    // Below a file, or in a cycle of links.
+    // The path is below a file, or in a cycle of links.
     return false
   }
 }

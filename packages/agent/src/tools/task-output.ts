@@ -73,7 +73,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
         content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
         ...workOfTask(task, workspace),
-        // Not reported to agents: the main conversation must receive it.
+        // The end is not reported to agents: the main conversation must receive it.
         ...(isOfAgent(agentType) ? {} : workspace.tasks.unreportedEnd(task)),
       }
     },
@@ -84,7 +84,7 @@ function hasFailed({ state }: BackgroundTask): boolean {
   return typeof state !== 'string' && !(state.kind === 'exited' && state.exitCode === 0)
 }
 
-/** Whether it is running, or how it ended, in a sentence. */
+/** Returns whether the task is running, or how it ended, in a sentence. */
 export function stateOf({ state }: BackgroundTask): string {
   if (state === 'running') return stillRunning
   if (state === 'stopped') return stoppedByTool
@@ -92,7 +92,7 @@ export function stateOf({ state }: BackgroundTask): string {
   return state.kind === 'exited' ? taskExited(state.exitCode) : taskKilled(state.detail)
 }
 
-/** The loop reports its end, with its result. */
+/** The loop reports the agent's end, with its result. */
 async function wordsOfAgent(
   agent: AgentInBackground,
   waitMs: number,
@@ -105,7 +105,10 @@ async function wordsOfAgent(
   return { content: `${state}\n${latestText}${note}`, details: { task_id: agent.id, state } }
 }
 
-/** Calls back at the end, immediately if it has come. May return a function that cancels this. */
+/**
+ * Calls the listener at the end of a task, immediately if it has already ended. May return a function that removes the
+ * listener.
+ */
 type OnEnd = (settle: () => void) => (() => void) | void
 
 function endOrTimeout(onEnd: OnEnd, timeoutMs: number, signal: AbortSignal): Promise<void> {

@@ -47,12 +47,12 @@ export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
   }
 }
 
-/** What subagents see of a task, the main conversation has not seen. */
+/** Whether a subagent calls. The main conversation has not seen what subagents see of a task. */
 export function isOfAgent(agentType: ToolContext['agentType']): boolean {
   return typeof agentType === 'string'
 }
 
-/** The loop reports its end and its findings. */
+/** The loop reports the agent's end and its findings. */
 async function stopAgent(agent: AgentInBackground): Promise<ToolOutput> {
   const { id, description } = agent
   if (!agent.isWorking) return { content: alreadyEnded(id) }

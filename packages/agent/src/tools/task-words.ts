@@ -23,6 +23,6 @@ const longestShown = 120
 /** A command in quotes, on one line and shortened. */
 export function shownCommand(command: string, redact: ((text: string) => string) | undefined): string {
   const line = (redact?.(command) ?? command).replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ').trim()
-  // As JSON, so that nothing in it can end the quotes and continue as the loop's own words.
+  // Formats the command as JSON, so that it cannot end the quotes and continue as the loop's own words.
   return JSON.stringify(line.length <= longestShown ? line : `${headOf(line, longestShown)} ...`)
 }

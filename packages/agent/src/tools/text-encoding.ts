@@ -4,7 +4,7 @@ export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 export interface WrittenText {
   readonly text: string
   readonly encoding: TextEncoding
-  /** It begins with a byte order mark, which is not part of `text`. */
+  /** The file begins with a byte order mark, which is not part of `text`. */
   readonly hasMark: boolean
 }
 
@@ -33,7 +33,7 @@ function encodingByZeros(start: Uint8Array): TextEncoding {
   return isLikely && isPlainText(start, encoding) ? encoding : 'utf-8'
 }
 
-/** Two-byte numbers look like UTF-16 too, but text has no control characters. */
+/** Whether the text has no control characters: two-byte numbers look like UTF-16 too, but contain such characters. */
 function isPlainText(start: Uint8Array, encoding: TextEncoding): boolean {
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(start, { stream: true })

@@ -31,14 +31,14 @@ export type LoadedFile =
       readonly encoding: TextEncoding
       readonly seen: SeenFile
       readonly stats: Stats
-      /** Number of its names; more than one are hard links. */
+      /** Number of names of the file; more than one are hard links. */
       readonly names: number
     }
-  /** It exists and cannot be read as text. */
+  /** The file exists but cannot be read as text. */
   | { readonly kind: 'not text'; readonly why: NotText; readonly seen: SeenFile; readonly stats: Stats }
   | { readonly kind: 'not a file'; readonly what: 'directory' | 'special' }
 
-/** Too large, or not valid in its apparent encoding. */
+/** The file is too large, or not valid in its apparent encoding. */
 type NotText = { readonly moreBytesThan: number } | 'UTF-8' | 'UTF-16'
 
 /**
@@ -97,19 +97,19 @@ export interface SaveOptions {
   readonly hasMark?: boolean
   /** The encoding (default: UTF-8). */
   readonly encoding?: TextEncoding
-  /** The file to replace, as it was when it was read. If absent, no file may exist. */
+  /** The file to replace, in the state in which it was read. If absent, no file may exist at the path. */
   readonly over?: Stats
   /** The file whose owner and mode are copied (default: `over`). */
   readonly rightsOf?: Stats
-  /** Stores the former content, with the call that it is for. */
+  /** Stores the former content, with the call that changes it. */
   readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: ChangingCall }
-  /** The editor that may write it. */
+  /** The editor that may write the file. */
   readonly editor?: AskedEditor | undefined
 }
 
 /**
- * Replaces a file in one step: readers see the old bytes or the new ones, never a part. Creates missing folders, keeps
- * owner and mode. `path` must be a real path: renaming onto a link would replace the link.
+ * Replaces a file in one step: readers see the old bytes or the new ones, never a mixture. Creates missing folders,
+ * and preserves owner and mode. `path` must be a real path: renaming onto a link would replace the link.
  * @throws NotWrittenError if the file has changed meanwhile, or if the text would not be read back unchanged.
  */
 export async function saveFile(
@@ -136,8 +136,8 @@ interface EditorWrite {
 }
 
 /**
- * Writes through the editor, in the folder that was judged, as far as that can be verified for another program.
- * Undefined if the editor does not write it.
+ * Writes through the editor, in the folder that was judged, as far as this can be verified for another program.
+ * Undefined if the editor does not write the file.
  */
 async function throughEditor(path: string, { text, bytes, over, editor }: EditorWrite): Promise<SeenFile | undefined> {
   if (editor.files.write === undefined) return undefined
@@ -152,10 +152,10 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
     await folder.close()
   }
   if (!(await writtenByEditor(path, text, editor))) return undefined
-  // An editor that claimed to have written it and did not.
+  // The editor claimed to have written the file, but did not.
   if (over !== undefined && isSameFile(await disk.lstat(path).catch(() => undefined), over)) return undefined
   const now = await loadFile(path, Infinity, editor)
-  // An editor that claimed to have saved it and has it only in memory: it is written to disk here.
+  // The editor claimed to have saved the file, but has it only in memory: the code below writes it to disk.
   if (now.kind !== 'text') return undefined
   // If the editor formatted the text on saving, the model has to read it again.
   return isSameText(now.text, text) ? now.seen : seenFile(now.stats, hashOf(bytes))
@@ -169,7 +169,7 @@ async function replaceFile(
   bytes: Uint8Array,
   { over, rightsOf }: { readonly over: Stats | undefined; readonly rightsOf: Stats | undefined },
 ): Promise<SeenFile> {
-  // It could be created piece by piece, but nobody could open it by its path.
+  // The path could be created piece by piece, but no program could open the file by its path.
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
   const disk = diskOf(path)
@@ -215,14 +215,14 @@ export async function removeFile(
   return keeping.checkpoints.around(keeping.call, path, 'deleted', remove)
 }
 
-/** Checks the file just before it is replaced: writing takes time, and others write too. */
+/** Checks the file immediately before it is replaced: writing takes time, and other programs write too. */
 async function checkUnchanged(
   disk: Disk,
   folder: PinnedFolder,
   { path, over }: { readonly path: string; readonly over: Stats | undefined },
 ): Promise<void> {
   const there = await disk.lstat(folder.pathOf(basename(path))).catch(() => undefined)
-  // It was not a link when it was judged. A rename would replace the link and write nothing through it.
+  // The path was not a link when it was judged. A rename would replace the link and write nothing through it.
   if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
   if (!isSameFile(there, over)) throw new NotWrittenError(changedMeanwhile(path))
 }

@@ -4,7 +4,7 @@ import { todosWritten } from './task-list/task-list-texts.ts'
 import { type Todo, todoForm, type TodoWriteInput } from './todo-form.ts'
 
 // Spec R-TODO-1.
-/** Replaces the task list of the conversation as a whole. Offered to a model in place of the tools for single tasks. */
+/** Replaces the whole task list of the conversation. Offered to a model instead of the tools for single tasks. */
 export function createTodoWriteTool(): Tool<TodoWriteInput> {
   return {
     name: 'TodoWrite',
@@ -12,7 +12,7 @@ export function createTodoWriteTool(): Tool<TodoWriteInput> {
       'Replaces the todo list. Use it for work of 3 or more steps. Have one item in_progress at a time; set it completed as soon as it is done and checked.',
     inputSchema: todoForm.schema,
     validate: (input) => todoForm.validate(input),
-    // It changes only what the model knows.
+    // The tool changes only what the model knows.
     readOnly: true,
     concurrencySafe: false,
     execute({ todos }, context) {

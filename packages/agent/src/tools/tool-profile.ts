@@ -17,7 +17,7 @@ export function offeredTool(tool: AnyLeafTool, profile: ToolProfile): AnyLeafToo
   return profile === 'codex' ? { ...tool, description: withPatches(tool) } : tool
 }
 
-/** The description of a tool if patches replace Edit and Write. */
+/** Returns the description of a tool for sessions in which patches replace Edit and Write. */
 function withPatches({ name, description }: AnyLeafTool): string {
   if (name === patchToolName) return description
   // A patch contains the lines that it changes: no file has to be read first.
@@ -33,7 +33,10 @@ function asSmallTool(tool: AnyLeafTool): AnyLeafTool {
   return { ...tool, description: small.description, inputSchema }
 }
 
-/** The tool with texts that do not mention tools missing in the session. `known`: the names of all built-in tools. */
+/**
+ * Returns the tool with texts that do not mention tools missing in the session. `known`: the names of all built-in
+ * tools.
+ */
 export function withoutMissingTools(tool: AnyLeafTool, known: readonly string[], has: HasTool): AnyLeafTool {
   const missing = known.filter((name) => !has(name))
   if (missing.length === 0) return tool
@@ -53,7 +56,7 @@ export function withoutMissingTools(tool: AnyLeafTool, known: readonly string[],
 /** Removes sentences that name only missing tools; lists such as `Read, Edit and Write` keep the available ones. */
 function withoutNames(text: string, known: readonly string[], has: HasTool): string {
   const item = String.raw`\b(?:${known.join('|')})\b(?: to [a-z]+(?: for)? it)?`
-  // At the beginning of a sentence it is a verb, as in `Read the file first.`
+  // At the beginning of a sentence, the word is a verb, as in `Read the file first.`
   const list = new RegExp(String.raw`(?<=\S )${item}(?:(?:, | and | or )${item})*`, 'g')
   const sentences = text.split(/(?<=\.) /)
   const isAbout = (names: string): boolean => names.split(/, | and | or /).some((each) => has(each.replace(/ .*/, '')))

@@ -16,7 +16,7 @@ import {
   trialTimedOut,
 } from './trial-texts.ts'
 
-/** What trials need from the session; a `Workspace` is one. */
+/** What trials need from the session; a `Workspace` implements this interface. */
 export interface TrialPlace extends ShellPlace, ShellPosition {
   /** The directories of the session. */
   readonly directories: readonly string[]
@@ -30,7 +30,7 @@ export interface TriedCommand {
   readonly confinement: TrialConfinement
 }
 
-/** Results are used right after the decision about their call. */
+/** Results are used immediately after the decision about their call. */
 const maxStored = 16
 
 /** Tries commands, and stores the results of those without effects until their calls run. */
@@ -43,8 +43,8 @@ export class Trials {
   }
 
   /**
-   * Returns why the command has to run again, as the end of a sentence; undefined if its result is stored. Never
-   * rejects.
+   * Runs a trial. Returns why the command has to run again, as the end of a sentence; undefined if its result is
+   * stored. Never rejects.
    */
   async run(call: TrialCall, signal: AbortSignal): Promise<string | undefined> {
     const tried = await this.try(call, signal)
@@ -59,7 +59,7 @@ export class Trials {
     return undefined
   }
 
-  /** The stored result of a call, once; undefined if none exists for this command. */
+  /** Returns the stored result of a call, and removes it; undefined if there is none for this command. */
   take(call: Pick<TrialCall, 'callId' | 'agentId' | 'command'>): TriedCommand | undefined {
     const key = keyOf(call)
     const stored = this.#stored.get(key)
@@ -69,7 +69,7 @@ export class Trials {
     return undefined
   }
 
-  /** Tries a command. Returns why it has to run again, if it does. Never rejects. */
+  /** Tries a command. Returns why it has to run again, if that is necessary. Never rejects. */
   async try({ command, input, confinement }: TrialCall, signal: AbortSignal): Promise<TriedCommand | string> {
     const place = this.#place
     const folder = startFolder(command, place)
@@ -97,7 +97,7 @@ export class Trials {
   }
 }
 
-/** As in Bash: 0 means the default. */
+/** Returns the time limit as in Bash: 0 means the default. */
 function timeoutOf(input: unknown, { limits }: TrialPlace): number {
   const timeout = isJsonObject(input) ? input['timeout'] : undefined
   const ms = typeof timeout === 'number' && timeout > 0 ? timeout : limits.bashTimeoutMs
@@ -134,14 +134,14 @@ function effectsOf(
   return refusalIn(output, directories)
 }
 
-/** Errors when the kernel refuses something to a trial, in the wording of programs. */
+/** Error messages of programs when the kernel refuses an operation to a trial. */
 const refusals =
   /permission denied|operation not permitted|read-only file system|network is unreachable|no such process|bad system call|value too large for defined|temporary failure in name|could not resolve|not in a mount namespace|device or resource busy|cross-device link/i
-/** Errors about missing files, in the wording of programs. */
+/** Error messages of programs about missing files. */
 const absences =
   /no such file|not found|cannot (?:find|open|access|read|load|stat)|can't (?:find|open|access|read|load)|does not exist|ENOENT|ENOTDIR/i
 
-/** What was refused to the trial, or missing only in it, as far as its output shows. */
+/** Returns what was refused to the trial, or missing only in the trial, as far as its output shows. */
 function refusalIn(output: string, directories: readonly string[]): string | undefined {
   for (const line of output.split('\n')) {
     if (refusals.test(line)) return refusedInTrial(headOf(line.trim(), 120))

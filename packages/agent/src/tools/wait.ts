@@ -39,7 +39,7 @@ export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
     validate: (input) => checked(form.validate(input)),
     readOnly: ({ command }) => command === undefined || isReadOnlyCommand(command),
     waits: true,
-    // Its polls may be repeated.
+    // The polls of the wait may be repeated.
     onUnknownOutcome: 'rerun',
     async execute(input, context) {
       // Loaded on demand.
@@ -55,7 +55,7 @@ export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
 
 const subjects = ['task_id', 'seconds', 'file_path', 'command'] as const
 
-/** Checks which fields belong together. */
+/** Checks which fields may be combined. */
 function checked(check: InputCheck<WaitInput>): InputCheck<WaitInput> {
   if (!check.valid) return check
   const { input } = check

@@ -8,7 +8,7 @@ export interface WebFetchInput {
   /** Address of the page. */
   readonly url: string
   // Spec R-WEB-8.
-  /** What the model wants to know about the page: another model reads it and answers. */
+  /** What the model wants to know about the page; another model reads the page and answers. */
   readonly prompt?: string
 }
 

@@ -43,8 +43,8 @@ export interface WorkspaceOptions {
    */
   readonly asksToRead?: (path: string, rights?: CallerRights) => boolean
   /**
-   * The real path of a call when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the calling subagent.
-   * `path`: selects one path of a call with several.
+   * Returns the real path of a call when the call was judged, such as `RulePermissions.judgedPath`. `agentId`: the
+   * calling subagent. `path`: selects one path of a call with several.
    */
   readonly judged?: (callId: string, agentId?: string, path?: string) => string | undefined
   /** Returns the library that reduces images, or undefined if none exists (default: `sharp` if installed). */
@@ -61,7 +61,10 @@ export interface WorkspaceOptions {
   readonly confinementOf?: (call: CommandCall) => Confinement | undefined
 }
 
-/** Number of subagents whose file states are stored; a forgotten one has to read files again before it writes them. */
+/**
+ * Maximum number of subagents whose file states are stored; a subagent whose states were removed has to read files
+ * again before it writes them.
+ */
 const maxAgents = 100
 
 type Caller = Pick<ToolContext, 'agentType' | 'state' | 'memos'>
@@ -75,23 +78,25 @@ export function agentIdOf({ agentType, state }: Caller): string | undefined {
 export interface CommandInput {
   /** The command line. */
   readonly command: string
-  /** It runs in the background. */
+  /** Whether the command runs in the background. */
   readonly run_in_background?: boolean
-  /** The user is asked to run it unconfined. */
+  /** Whether the user is asked to run the command unconfined. */
   readonly unconfined?: boolean
 }
 
 /** What the user should know about a command that ran confined to the workspace. */
 export type ConfinedNotice =
-  /** It created something that programs outside the confinement would obey; that was moved away. */
+  /**
+   * The command created something that programs outside the confinement would obey; the created item was moved away.
+   */
   | {
       readonly kind: 'confined_file_taken_back'
-      /** Its original path. */
+      /** Original path of the item. */
       readonly path: string
-      /** Its current path. */
+      /** Current path of the item. */
       readonly movedTo: string
     }
-  /** It is unknown whether it created such a thing. */
+  /** It is unknown whether the command created such an item. */
   | {
       readonly kind: 'confined_command_unchecked'
       /** The reason. */
@@ -118,10 +123,10 @@ export class Workspace {
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   /** What calls have done to files, and which of them were checks. */
   readonly work: SessionWork
-  /** Ends or leaves running commands; set once a command was started. */
+  /** Ends running commands or leaves them running; set once a command was started. */
   leaveRunning: typeof LeaveRunning | undefined
   /**
-   * The trace span of a call as a W3C header, passed to its command as `TRACEPARENT`: such as
+   * Returns the trace span of a call as a W3C header, which is passed to its command as `TRACEPARENT`: such as
    * `Telemetry.traceparentOf`.
    */
   traceparentOf: ((callId: string) => string | undefined) | undefined
@@ -140,15 +145,15 @@ export class Workspace {
   /** Removes secrets from what is shown of files and commands, if the user wants that. */
   redact?: (text: string) => string
   /**
-   * Whether secrets of known forms are removed too. Then the output of commands that outlive the program is not
-   * stored, since nothing redacts it.
+   * Whether secrets of known forms are also removed. If so, the output of commands that outlive the program is not
+   * stored, because nothing redacts it.
    */
   redactsSecrets = false
   /** Stores files before they are changed; undefined if disabled. */
   readonly checkpoints: FileCheckpoints | undefined
   /** Folder for outputs that are too long; undefined if they are not stored. */
   readonly spoolFolder: string | undefined
-  /** The provider of web searches, and what rules deny of it (default: the service of the calling model). */
+  /** The provider of web searches, and which results rules deny (default: the service of the calling model). */
   webSearch?: WebSearchPort
   /**
    * Answers small questions, such as those about pages: one of the run's `models`, or its context defence's (default:
@@ -157,7 +162,7 @@ export class Workspace {
   smallModel?: Model | undefined
   /** Confines the commands of the session, if the user wants that. */
   sandbox?: Sandbox
-  /** Confines commands that no rule allowed. Without it they run like this program. */
+  /** Confines commands that no rule allowed. If absent, they run unconfined, like this program. */
   wall?: SessionWall
   /** Tries commands before the user is asked about them; set once a command was tried. */
   trials: Trials | undefined
@@ -193,8 +198,8 @@ export class Workspace {
   }
 
   /**
-   * Files as the caller saw them, in any process: what one subagent read, another one and the main conversation did
-   * not.
+   * Returns the file states of the caller, in any process: files that one subagent read do not count as read by
+   * another one or by the main conversation.
    */
   filesOf(caller: Caller): FileStates {
     const files = this.filesOfAgent(agentIdOf(caller))
@@ -202,11 +207,11 @@ export class Workspace {
     return files
   }
 
-  /** The file states of a subagent by its id; without an id those of the main conversation. */
+  /** Returns the file states of a subagent by its id; without an id, those of the main conversation. */
   filesOfAgent(agentId: string | undefined): FileStates {
     if (agentId === undefined) return this.files
     const files = this.#filesOfAgents.get(agentId) ?? new FileStates(this.files)
-    // The newest are last.
+    // The newest entries are last.
     this.#filesOfAgents.delete(agentId)
     this.#filesOfAgents.set(agentId, files)
     for (const oldest of this.#filesOfAgents.keys()) {
@@ -221,7 +226,10 @@ export class Workspace {
     return [this.files, ...this.#filesOfAgents.values()]
   }
 
-  /** Where the next command starts. The last command's `cd` persists if it stays inside the workspace directories. */
+  /**
+   * The directory in which the next command starts. The last command's `cd` persists if it remains inside the
+   * workspace directories.
+   */
   get shellDirectory(): string {
     return this.#shellDirectory
   }
@@ -233,12 +241,12 @@ export class Workspace {
   moveShell(directory: string): 'moved' | 'reset' {
     const isAllowed = isInsideAny(directory, this.directories)
     const next = isAllowed ? directory : this.cwd
-    // `pwd -P` prints the real path; a cwd given through a link stays as it was given.
+    // `pwd -P` prints the real path; a cwd that was passed through a link remains as passed.
     this.#shellDirectory = next === realPath(this.cwd) ? this.cwd : next
     return isAllowed ? 'moved' : 'reset'
   }
 
-  /** The shell's directory was removed: starts again at the root. */
+  /** The shell's directory was removed; the shell starts again at the root of the workspace. */
   resetShell(): void {
     this.#shellDirectory = this.cwd
   }
@@ -280,7 +288,7 @@ export class Workspace {
     return this.#confinementOf?.({ ...rights, callId, command, agentId, fields })
   }
 
-  /** Lets commands that were left running outlive this program: `dispose` does not end them. */
+  /** Lets commands that were left running outlive this program: `dispose` does not end these commands. */
   letGo(): Promise<void> {
     return this.left.handOver()
   }
@@ -295,13 +303,14 @@ export class Workspace {
     return [...running.map(({ id, started }) => leftCommand(id, started.description)), ...left]
   }
 
-  /** Ends everything that commands of this session left running. Resolves when it is gone. */
+  /** Ends everything that commands of this session left running. Resolves when all of it has ended. */
   async dispose(): Promise<void> {
     await this.processes.dispose()
     this.sandbox?.dispose()
     this.wall?.dispose()
     await this.checkpoints?.dispose()
-    // What was not taken over. On a failing disk nothing was written, or the cleanup of sessions removes it.
+    // Removes files that were not moved by a result. On a failing disk nothing was written, or the cleanup of sessions
+    // removes the files.
     if (this.spoolFolder !== undefined)
       await rm(this.spoolFolder, { recursive: true, force: true }).catch(() => undefined)
   }

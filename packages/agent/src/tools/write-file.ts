@@ -21,7 +21,7 @@ import { nameOfEncoding } from './text-encoding.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 
-/** For whom a file is written. */
+/** The caller for whom a file is written. */
 export interface WriteContext {
   readonly workspace: Workspace
   readonly context: ToolContext
@@ -91,7 +91,7 @@ export async function writeFile(
     return { content: fileUpdated(path, lineCountOf(content)), details, memo }
   }
   const { encoding, stats: over } = existing
-  // The model does not see the byte order mark, so it can neither keep nor drop it.
+  // The model does not see the byte order mark, so it can neither preserve nor remove it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
   const saved = await saveFile(real, content, { over, encoding, hasMark, keeping, editor })
   const memo = workspace.filesOf(context).recordSeen(real, saved, 1, content)
@@ -121,7 +121,7 @@ export async function createFile(
 
 type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
 
-/** A note about properties that a reader of lines does not see. */
+/** Returns a note about properties that a reader of lines does not see. */
 function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
   const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
   const encodingNote = encodingPreserved(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
@@ -129,8 +129,8 @@ function formNote({ text, encoding, hasMark }: ExistingText, content: string): s
 }
 
 /**
- * The model saw the mark and not the secret: if the content has more marks than the file had, one of them stands for a
- * secret.
+ * Whether a write would lose secrets. The model saw the redaction mark and not the secret: if the content has more
+ * marks than the file had, one of them stands for a secret.
  */
 export function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
   if (redact === undefined || redact(text) === text) return false

@@ -17,7 +17,7 @@ const answerTokens = 4_000
 const answerMs = 60_000
 
 // Spec R-WEB-8.
-/** A model's answer about the page. If none exists, the page itself, and why. */
+/** A model's answer about the page. If there is no answer, the page itself, and the reason. */
 export async function answerAboutPage({ fetched, prompt, ask, model }: PageQuestion): Promise<ToolOutput> {
   const { output, page } = fetched
   if (page === undefined) return output

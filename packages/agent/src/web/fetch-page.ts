@@ -22,7 +22,7 @@ const maxRedirects = 5
 const maxBytes = 10 * 1024 * 1024
 const maxMs = 30_000
 
-/** The result. Only a page that exists is cached. */
+/** The result of a fetch. Only a page that exists is cached. */
 export interface FetchedPage {
   readonly output: ToolOutput
   readonly isCacheable: boolean
@@ -55,8 +55,8 @@ function why(thrown: unknown): string {
 type Found = Extract<Target, { readonly kind: 'target' }>
 
 /**
- * Follows redirects within one host, and checks each like the first address. Any other redirect is reported instead:
- * its target was not judged.
+ * Follows redirects within one host, and checks each target like the first address. Any other redirect is only
+ * reported, because its target was not judged.
  */
 async function follow(first: Found, options: FetchOptions): Promise<FetchedPage> {
   const { resolve } = options.web

@@ -50,7 +50,7 @@ export async function httpGet(
   const requestOptions: RequestOptions = {
     method: 'GET',
     signal,
-    // A separate connection: one that was opened for another name is not reused.
+    // Uses a separate connection: a connection that was opened for another name is not reused.
     agent: false,
     lookup: isPrivate ? undefined : guardedLookup(options.resolve),
     headers: {
@@ -114,7 +114,7 @@ function decoded(response: IncomingMessage, encoding: string = 'identity'): Read
   return response.pipe(stream)
 }
 
-/** Bounded after decompression: a small body may expand to gigabytes. */
+/** Returns the body, bounded after decompression: a small body may expand to gigabytes. */
 async function bodyOf(stream: Readable, maxBytes: number): Promise<Pick<Response, 'body' | 'isCut'>> {
   const chunks: Buffer[] = []
   let length = 0

@@ -11,12 +11,12 @@ export interface MarkdownOptions {
 
 const usualMs = 15_000
 const maxMegabytes = 512
-/** Longer pages are cut first: the conversion time grows faster than the page. */
+/** Longer pages are truncated first: the conversion time grows faster than the page. */
 const maxCharacters = 1_000_000
 
 /**
- * Converts a page to Markdown. In a thread: pages may block the converter for ever. If it fails, only the tags are
- * removed.
+ * Converts a page to Markdown in a thread, because pages may block the converter forever. If the conversion fails,
+ * only the tags are removed.
  */
 export async function markdownOf(html: string, { base, signal, maxMs = usualMs }: MarkdownOptions): Promise<string> {
   const page = html.slice(0, maxCharacters)
@@ -68,7 +68,7 @@ const code = `
   return turndown.turndown(data.page).replace(/[ \\t]+$/gm, '').replace(/\\n{3,}/g, '\\n\\n').trim()
 `
 
-/** Linear in the length of the page. */
+/** Removes tags in time linear in the length of the page. */
 function plainText(html: string): string {
   const parts: string[] = []
   let at = 0

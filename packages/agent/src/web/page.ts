@@ -19,7 +19,7 @@ export interface PageOptions {
   readonly maxCharacters: number
 }
 
-/** Converts the body by its type: HTML to Markdown, text as it is, PDFs to their text, images as images. */
+/** Converts the body by its type: HTML to Markdown, PDFs to their text; text and images are unchanged. */
 export async function pageOf({ body, contentType }: Response, options: PageOptions): Promise<Page> {
   const { url: base, signal } = options
   const type = (/^[^;]*/.exec(contentType)?.[0] ?? '').trim().toLowerCase()

@@ -19,7 +19,7 @@ export interface SearchServer {
   /** The schema of its input; undefined while the server has no such tool. */
   schema(): JsonObject | undefined
   /**
-   * Returns its text.
+   * Calls the search tool and returns its text.
    * @throws Error that says why there is no answer
    */
   ask(input: JsonObject, signal: AbortSignal): Promise<string>

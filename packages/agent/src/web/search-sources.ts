@@ -52,7 +52,7 @@ function isOfService({ type }: ContentBlock): boolean {
   return type === 'server_tool_use' || type.endsWith('_tool_result')
 }
 
-/** URLs in any field `url`: services report opened pages in several forms. */
+/** Collects URLs in any field `url`: services report opened pages in several forms. */
 function addressesIn(value: unknown): readonly URL[] {
   if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(addressesIn)
   if (!isJsonObject(value)) return []
@@ -87,7 +87,7 @@ function errorsIn(block: ContentBlock): readonly string[] {
   })
 }
 
-/** Parsed like browsers do: surrounding white space, or a missing slash, does not make another address. */
+/** Parses an address like browsers do: surrounding white space, or a missing slash, does not make another address. */
 function addressOf(value: unknown): URL | undefined {
   if (!isJsonObject(value) || typeof value['url'] !== 'string' || !URL.canParse(value['url'])) return undefined
   const address = new URL(value['url'])
@@ -100,7 +100,7 @@ function titleOf(value: unknown): string {
   return isJsonObject(value) && typeof value['title'] === 'string' ? plain(value['title']) : ''
 }
 
-/** One line: a title may contain anything. */
+/** Returns a title on one line; a title may contain any text. */
 function plain(title: string): string {
   return wellFormed(headOf(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxTitleCharacters))
 }

@@ -42,8 +42,8 @@ export async function searchWeb(input: WebSearchInput, context: Context, workspa
 const nothingDenied: SearchBounds = { blocked: [], denies: () => false, mayFindDenied: () => false }
 
 /**
- * Combines requested and denied domains into one list; or says why nothing is left. A service accepts only one of the
- * two lists, so requested domains with a denied subdomain are removed.
+ * Combines requested and denied domains into one list, or returns why nothing remains. A service accepts only one of
+ * the two lists, so requested domains with a denied subdomain are removed.
  */
 function listsOf(input: WebSearchInput, { blocked: denied, denies, mayFindDenied }: SearchBounds): Lists | string {
   const named = (requestedDomains: readonly string[] = []): readonly string[] =>
@@ -146,7 +146,7 @@ function webSearchOutput(
   const why = [...new Set(errors)].map(texts.serviceError)
   if (sources.length === 0 && why.length > 0)
     return { content: texts.nothingFoundBecause(why.join(' ')), isError: true, details }
-  // The service was asked not to search there: its answer may rest on such a page.
+  // The service was asked not to search this host: its answer may be based on such a page.
   const isTainted = hosts.some((host) => !isWanted(host))
   const answer = isTainted
     ? texts.taintedAnswer
@@ -230,7 +230,7 @@ function hostsIn(text: string): readonly string[] {
   })
 }
 
-/** Letters of any script, separated by a dot of any script. */
+/** Matches letters of any script, separated by a dot of any script. */
 const hostAt = /^[\p{L}\p{M}\p{N}\p{Cf}._%\u3002\uFF0E\uFF61-]+/u
 
 const maxCharacters = 50_000

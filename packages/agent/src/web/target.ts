@@ -3,7 +3,7 @@ import { matchesWildcard } from '@halting/core/adapters'
 import { isDomainDenied, isExactHost, isPublicAddress, normalizeHost } from '@halting/policy'
 import * as texts from './web-fetch-texts.ts'
 
-/** A URL that may be requested, or why not. */
+/** A URL that may be requested, or why it may not. */
 export type Target =
   | { readonly kind: 'target'; readonly url: URL; readonly host: string; readonly isPrivate: boolean }
   | { readonly kind: 'refused'; readonly why: string }

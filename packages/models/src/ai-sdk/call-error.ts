@@ -12,7 +12,10 @@ import { headersOf } from './part-source.ts'
 /** The context in which an error was thrown. */
 export interface CallPlace {
   readonly provider: string
-  /** `opening` means `doStream`: an error thrown there that no service sent may have cost nothing. */
+  /**
+   * `opening` means `doStream`: if an error thrown in this phase was not sent by a service, the request may have cost
+   * nothing.
+   */
   readonly phase: 'opening' | 'streaming'
   /** Headers of the HTTP response, if there was one. */
   readonly headers: Headers
@@ -107,7 +110,8 @@ function isStreamError(error: unknown): error is { readonly data?: unknown } {
 }
 
 /**
- * Finds the error in a stream event: under `error`, in the failed response, as a Bedrock exception, or the event
+ * Finds the error in a stream event. The error is under `error`, in the failed response, as a Bedrock exception, or
+ * the event
  * itself.
  */
 function serviceErrorIn(event: Json | undefined): Json | undefined {
@@ -168,8 +172,9 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
 }
 
 /**
- * Finds an error that came first in a stream, after a 200: the AI SDK invents a status for it. Headers of a stream
- * reveal it. Without headers its shape does: the Messages API uses another one in streams than in responses.
+ * Finds an error that came first in a stream, after a 200: the AI SDK invents a status for such an error. The headers
+ * of a stream reveal the case. Without headers, the shape of the error does: the Messages API uses different shapes in
+ * streams and in responses.
  */
 function lateError(status: number, body: string, headers: Headers): Json | undefined {
   // `parseJson` returns JSON.

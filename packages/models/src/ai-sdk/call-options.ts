@@ -61,8 +61,8 @@ function samplingOf({ stopSequences, ...others }: Sampling = {}): Partial<CallOp
 }
 
 /**
- * Sets cache breakpoints for Anthropic's models, also on Bedrock. They follow the system prompt and the two newest user
- * turns, as in our own adapter.
+ * Sets cache breakpoints for Anthropic's models, also on Bedrock. The breakpoints follow the system prompt and the two
+ * newest user turns, as in our own adapter.
  */
 function withBreakpoints(prompt: PromptMessage[], mark: ProviderOptions): PromptMessage[] {
   const turnEnds = prompt.flatMap(({ role }, index) => {

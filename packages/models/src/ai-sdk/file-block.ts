@@ -30,7 +30,7 @@ export function customContent({ kind }: JsonObject): JsonObject | undefined {
   return typeof kind === 'string' ? { type: customBlock, kind } : undefined
 }
 
-/** Version 3 has the data as a plain value; version 4 has data or a URL. */
+/** Returns the source of a file. Version 3 has the data as a plain value; version 4 has data or a URL. */
 function sourceOf(given: Json | undefined, mediaType: string): JsonObject | undefined {
   const data = isJsonObject(given) && given.type === 'data' ? given.data : given
   const base64 = base64Of(data)

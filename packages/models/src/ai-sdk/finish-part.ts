@@ -5,14 +5,15 @@ import { jsonCopyOf } from './json-copy.ts'
 import { isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
 
 /**
- * Converts AI SDK usage into the shape of the Messages API. Returns an empty object if the service reported only a part
- * of it: that cannot be billed. An invalid count is passed on in place of the counts, because core validates them.
+ * Converts AI SDK usage into the shape of the Messages API. Returns an empty object if the service reported only a
+ * part of the usage, because partial usage cannot be billed. An invalid count is passed on in place of the counts,
+ * because core validates them.
  */
 export function reportedUsage(usage: Json | undefined): JsonObject {
   if (!isJsonObject(usage)) return {}
   // A record cannot store a value that is not JSON, or is nested too deeply.
   const raw = isJsonObject(usage.raw) && jsonCopyOf(usage.raw) !== undefined ? usage.raw : {}
-  // Passes of the Messages API: the AI SDK adds up only some of them, and without their caches.
+  // Entries for passes of the Messages API: the AI SDK adds up only some of the passes, without their caches.
   if (listOf(raw.iterations).length > 0) return raw
   const input = isJsonObject(usage.inputTokens) ? usage.inputTokens : {}
   const output = isJsonObject(usage.outputTokens) ? usage.outputTokens : {}

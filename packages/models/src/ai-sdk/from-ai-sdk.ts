@@ -23,7 +23,7 @@ export interface AiSdkOptions {
   readonly contextWindow?: number | undefined
   /** Maximum length of a reply in tokens (default: from the price snapshot, or 16,384). */
   readonly maxOutputTokens?: number | undefined
-  /** Output tokens requested unless an earlier reply was cut (default: 32,000); never more than `maxOutputTokens`. */
+  /** Output tokens requested unless an earlier reply was truncated (default: 32,000); never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
   /** Maximum uses of the service's tools in one request, if `providerOptions` or the model enable such tools. */
   readonly maxServerToolUses?: number | undefined

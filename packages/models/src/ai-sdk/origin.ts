@@ -7,7 +7,7 @@ import type { ProviderOptions } from './language-model.ts'
 /** Identifies blocks that came through the AI SDK. */
 const api = 'ai_sdk'
 
-/** `metadata` is what the provider expects back with the block: signatures, item ids, citations. */
+/** `metadata` is the data that the provider expects back with the block: signatures, item ids, citations. */
 export function originOf(provider: string, metadata: JsonObject | undefined): BlockOrigin {
   return metadata === undefined ? { api, provider } : { api, provider, metadata }
 }

@@ -42,7 +42,7 @@ const ping: PartProgress = { kind: 'ping' }
  *
  * D1: a call exists from its `tool-call` part on. Earlier `tool-input-*` parts are emitted, but decide nothing. An
  *     input in plain text (`inputEncoding`) is emitted only with its call, as JSON.
- * D2: a call with an unreadable input is deferred until the message has ended without being cut.
+ * D2: a call with an unreadable input is deferred until the message has ended without being truncated.
  * D3: parts that do not belong to a message, such as warnings and unknown parts, are emitted unchanged.
  * D4: sources are emitted as they arrive, and become one block after all others when the reply has ended.
  */

@@ -66,8 +66,8 @@ function isOwnAnswer(by: string | undefined, { id }: TargetModel): boolean {
 }
 
 /**
- * Converts a block of a reply; undefined if it is not sent. Signed content is sent only to the model that signed it.
- * With the reasoning of another model, its signatures, ids and server tool calls are dropped, too.
+ * Converts a block of a reply; undefined if the block is not sent. Signed content is sent only to the model that
+ * signed it. If the reasoning of another model is dropped, its signatures, ids and server tool calls are dropped, too.
  */
 function answerPart(block: ContentBlock, { by }: Answer, speaker: TargetModel): AnswerPart | undefined {
   const isOwn = isOwnAnswer(by, speaker)

@@ -24,7 +24,7 @@ export interface ProviderTraits {
 
 interface Row extends ProviderTraits {
   readonly provider: RegExp
-  /** Models that this applies to (default: all). */
+  /** Models to which the row applies (default: all). */
   readonly model?: RegExp
 }
 
@@ -34,7 +34,9 @@ const isSentAlong = (file: FilePart): boolean => file.data.type === 'data' && is
 
 const anthropicMark: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
-/** Taken from the sources of the packages; the first matching row applies. `npm run providers` verifies it. */
+/**
+ * Traits taken from the sources of the packages; the first matching row applies. `npm run providers` verifies them.
+ */
 const rows: readonly Row[] = [
   // Anthropic itself, Foundry, Vertex and Bedrock.
   { provider: /anthropic/, cacheMark: anthropicMark, marksTools: true, takesInResult: isImageOrPdf },

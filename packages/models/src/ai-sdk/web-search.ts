@@ -10,7 +10,7 @@ type ProviderSettings = Readonly<Record<string, JsonObject>>
 /** The web search of a provider, as its package offers it. */
 interface SearchTool {
   readonly provider: RegExp
-  /** Models that this applies to (default: all). */
+  /** Models to which the row applies (default: all). */
   readonly model?: RegExp
   readonly id: ProviderTool['id']
   /** Name that the packages expect. */
@@ -25,7 +25,7 @@ function listed(name: string, domains: readonly string[] | undefined): ProviderT
   return domains === undefined ? {} : { [name]: [...domains] }
 }
 
-/** Taken from the sources of the packages; the first matching row applies. Bedrock has no web search. */
+/** Search tools taken from the sources of the packages; the first matching row applies. Bedrock has no web search. */
 const tools: readonly SearchTool[] = [
   {
     // Anthropic itself, Foundry and Vertex.

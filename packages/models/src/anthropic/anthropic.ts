@@ -33,7 +33,7 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
    * api.anthropic.com).
    */
   readonly webSearch?: boolean | undefined
-  /** Output tokens requested unless an earlier reply was cut (default: 32,000); never more than `maxOutputTokens`. */
+  /** Output tokens requested unless an earlier reply was truncated (default: 32,000); never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
   /**
    * Maximum uses per request of all `serverTools` without `max_uses`, such as code execution and tool search, whose

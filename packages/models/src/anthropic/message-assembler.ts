@@ -14,7 +14,7 @@ import { mergeUsage, readUsage } from './usage.ts'
  * Converts Messages API events into a message. It uses neither network nor time.
  *
  * A1: a block that was reported as complete is in the message, unchanged, whatever follows.
- * A2: a call that was cut is never reported: neither with invalid JSON nor without any input.
+ * A2: a call that was truncated is never reported: neither with invalid JSON nor without any input.
  * A3: only a stop reason makes the message complete.
  * A4: unknown event types and unknown deltas are ignored.
  * A5: a message that starts again, with the same id or before its first block, continues: its blocks follow the
@@ -28,12 +28,12 @@ export class MessageAssembler {
   readonly #completed = new Map<number, ContentBlock>()
   /** Positions of blocks in the message, by the index from the service. */
   readonly #places = new Map<number, number>()
-  /** Indexes used before the newest message started; that may reuse them. */
+  /** Indexes used before the newest message started. The newest message may reuse them. */
   #earlier = new Set<number>()
   #highestPlace = -1
   #starts = 1
   #hasCalls = false
-  /** The newest call for which only later events show whether it was cut. */
+  /** The newest call for which only later events show whether it was truncated. */
   #doubtful: { readonly index: number; readonly block: ContentBlock } | undefined
   #start: JsonObject | undefined
   #usage: Usage = noUsage
@@ -82,7 +82,7 @@ export class MessageAssembler {
     if (isComplete) {
       // Some services leave out `content_block_stop` after the last block.
       for (const [index, open] of [...this.#open].toSorted(([a], [b]) => a - b)) {
-        // In a cut reply, an open block was cut, too.
+        // In a truncated reply, an open block was also truncated.
         if (!isCut(this.#stopReason) || closeBlock(open, this.#originOf).kind === 'complete') this.#close(index, open)
       }
       if (!isCut(this.#stopReason)) this.#completeDoubtful()
@@ -205,7 +205,7 @@ export class MessageAssembler {
     const outcome = applyDelta(block, delta)
     if (outcome.kind === 'misfit') return violation('it had a delta for a block of another kind')
     if (outcome.kind === 'text' || outcome.kind === 'thinking') {
-      // Not a template string, which would be built anew for each delta.
+      // Does not use a template string, which would be created anew for each delta.
       const type = outcome.kind === 'text' ? 'text_delta' : 'thinking_delta'
       this.#emit({ type, index, text: outcome.text })
       return outcome.text === '' ? ping : more
@@ -261,7 +261,7 @@ export class MessageAssembler {
     this.#emit({ type: 'block', index, block, messageId: this.#id() })
   }
 
-  /** The reply continued after the call, or ended normally, so the call was not cut. */
+  /** The reply continued after the call, or ended normally, so the call was not truncated. */
   #completeDoubtful(): void {
     const doubtful = this.#doubtful
     this.#doubtful = undefined
@@ -321,7 +321,7 @@ function isWorthKeeping(block: ContentBlock): boolean {
   return block.type !== 'text' || block.text.trim() !== ''
 }
 
-/** Drops server tool calls without a result, because the API requires both. */
+/** Drops server tool calls without a result: the API requires a result for each call. */
 function withoutUnanswered(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
   const answered = new Set(blocks.map((block) => ('tool_use_id' in block ? block.tool_use_id : undefined)))
   return blocks.filter((block) => !block.type.endsWith('_tool_use') || ('id' in block && answered.has(block.id)))

@@ -7,7 +7,7 @@ import { namelessTool } from '../service/stream-reader.ts'
 /** A content block during streaming: the data of `content_block_start`, and what deltas added. */
 export interface OpenBlock {
   readonly start: JsonObject
-  /** JSON text of `start`, if that is lossy. */
+  /** JSON text of `start`, if the parsed value loses information. */
   readonly startText: string | undefined
   text: string
   inputJson: string
@@ -86,8 +86,8 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
 }
 
 /**
- * A block after its last delta. `doubtful` is a tool call with an invalid or missing input: if the reply was cut there,
- * the call is incomplete and must not run. `block` is the call if it was not cut.
+ * A block after its last delta. `doubtful` is a tool call with an invalid or missing input: if the reply was
+ * truncated there, the call is incomplete and must not run. `block` is the call if it was not truncated.
  */
 export type ClosedBlock =
   | { readonly kind: 'complete'; readonly block: ContentBlock }
@@ -142,7 +142,8 @@ function closeCall(open: OpenBlock, originOf: OriginOf): ClosedBlock {
   }
   const input = parseInput(inputJson)
   if (input !== undefined) return complete(withOrigin({ ...start, input }, originOf(open, input)))
-  // The API accepts only objects. In this form the call can be sent back, and the loop reports the error to the model.
+  // The API accepts only objects. In this form, the call can be sent back, and the loop reports the error to the
+  // model.
   return { kind: 'doubtful', block: blockOf({ ...start, input: invalidJsonInput(inputJson) }) }
 }
 

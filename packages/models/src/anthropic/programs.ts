@@ -54,7 +54,7 @@ export function liveContainerOf(message: ModelMessage, id: string): string | und
   if (message.role !== 'assistant' || message.container === undefined || isForeign(message, id)) return undefined
   const { id: container, expires_at: expiry } = message.container
   if (typeof container !== 'string' || container === '') return undefined
-  // The service rejects an expired container, and creates a new one if none is named.
+  // The service rejects an expired container, and creates a new one if the request names none.
   return typeof expiry === 'string' && Date.parse(expiry) <= Date.now() ? undefined : container
 }
 

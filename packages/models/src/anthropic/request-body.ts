@@ -34,7 +34,7 @@ export interface RequestBodyOptions {
 
 // Spec R-PTC-4.
 /**
- * Creates the request bodies of one model, each as one buffer, which is lent: see `Bodies`.
+ * Creates the request bodies of one model. Each body is one buffer, which is lent to the caller: see `Bodies`.
  *
  * Cache breakpoints follow the tools, the system prompt and the two newest user turns: the newest writes what the next
  * request reads, and the one before reads what the last request wrote. Four is the maximum. Parts that change between

@@ -20,7 +20,7 @@ export interface MessagesToolOptions {
   readonly eager_input_streaming?: boolean | undefined
 }
 
-/** By tool name. Tools that a request does not have are ignored. */
+/** Options by tool name. Tools that a request does not have are ignored. */
 export type ToolOptionsByName = Readonly<Record<string, MessagesToolOptions>>
 
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'

@@ -4,8 +4,9 @@ import { RenderedMessages } from './rendered-messages.ts'
 import type { WireFormat } from './wire-format.ts'
 
 /**
- * Returns the body of a request as one buffer: `head`, the messages, `tail`. It is in the conversation's own memory:
- * release it with `releaseBody` after the call, and do not use it afterwards. If it is never released, the next request
+ * Returns the body of a request as one buffer: `head`, the messages, `tail`. The buffer is part of the conversation's
+ * own memory: release it with `releaseBody` after the call, and do not use it afterwards. If it is never released, the
+ * next request
  * copies the conversation.
  * @param head Everything before the first message; a comma follows unless it ends with `[`. Parts that rarely change
  * belong here, because a new head moves the messages.

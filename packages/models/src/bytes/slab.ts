@@ -21,7 +21,7 @@ export class Slab {
 
   write(text: string): void {
     const { length } = text
-    // A UTF-16 unit has at most three bytes; count the bytes only if there is less room than that.
+    // A UTF-16 unit has at most three bytes. The bytes are counted only if there may not be enough room.
     if (this.#bytes.length - this.#length < length * 3) this.reserve(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length)
   }
@@ -51,7 +51,7 @@ export class Slab {
 
   /** Continues with a copy of the first `length` bytes; existing views are no longer overwritten. */
   leave(length: number): void {
-    // The same amount is about to be written again.
+    // The same amount will be written again.
     const needed = this.#length
     this.#length = length
     this.#move(needed)

@@ -14,9 +14,11 @@ export interface WireFormat {
   readonly deferredKind?: TurnKind
 }
 
-/** A message as comma-separated JSON values. An empty one is omitted, and its neighbours become adjacent. */
+/**
+ * A message as comma-separated JSON values. A message without values is omitted, and its neighbours become adjacent.
+ */
 export interface Rendered {
-  /** A constant of the adapter, compared by identity. */
+  /** The kind is a constant of the adapter and is compared by identity. */
   readonly kind: TurnKind
   /** In a merged turn the first parts of all messages precede all other parts. */
   readonly first: string
@@ -31,7 +33,8 @@ export interface TurnKind {
   readonly merges: boolean
   readonly takesBreakpoint: boolean
   /**
-   * Kind of the next turn if that has first parts: it then contains only those. Its other parts are deferred to the
+   * Kind of the next turn if that turn has first parts: the turn then contains only the first parts. Its other parts
+   * are deferred to the
    * next turn that may contain them, or to a separate turn. That precedes the next turn of this kind or ends the list,
    * if `releasesDeferred` allows it.
    */

@@ -5,12 +5,12 @@ import { codedError } from './coded-error.ts'
 export type Pieces = () => Promise<Uint8Array | undefined>
 
 interface BodyOptions {
-  /** The failure of the request itself; it explains more than that the body was cut. */
+  /** Returns the failure of the request itself, which explains more than the fact that the body was truncated. */
   readonly failure: () => Error | undefined
   readonly onEnd: () => void
 }
 
-/** Bytes buffered while nobody reads; the rest waits on the other side. */
+/** Number of bytes buffered while nobody reads; the other side retains the rest. */
 const maxBuffered = 65_536
 
 /** Reads the body of a response on demand. */
@@ -30,7 +30,7 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
     wake()
   })
   message.once('end', () => {
-    // Node reports `end` for a body that lasts until the connection closes, even if the connection was cut.
+    // Node reports `end` for a body that lasts until the connection closes, even if the connection was interrupted.
     const error = isFramed(message) ? undefined : failure()
     finish(error === undefined ? {} : { error })
     onEnd()

@@ -29,7 +29,7 @@ export function startCallScope({
   })
   outer.addEventListener('abort', onOuterAbort, { once: true })
   const aborted = new Promise<never>((_resolve, reject) => {
-    // The caller chose the reason of the abort; it is passed on unchanged.
+    // The caller chose the reason of the abort, which is passed on unchanged.
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true })
   })
   aborted.catch(() => {})

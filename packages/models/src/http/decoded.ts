@@ -28,7 +28,7 @@ async function open(pieces: Pieces, codings: readonly string[]): Promise<Pieces>
     const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = zlib.constants
     if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip({ flush: Z_SYNC_FLUSH })
     if (coding === 'br') return zlib.createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH })
-    // Not every supported Node version has it.
+    // Not every supported Node version has this function.
     if (coding === 'zstd' && 'createZstdDecompress' in zlib) {
       return (zlib.createZstdDecompress as () => Transform)()
     }

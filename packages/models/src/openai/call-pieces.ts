@@ -16,8 +16,8 @@ export interface PieceCall {
   /** Additional fields that the service expects back with the call. */
   extra: JsonObject | undefined
   /**
-   * The whole input so far is an empty object that arrived in one delta: either the complete input, or a prefix before
-   * the deltas.
+   * The whole input so far is an empty object that arrived in one delta. It is either the complete input, or a prefix
+   * before the deltas.
    */
   isOpening: boolean
   /** The name was repeated after the call was complete: another call of the same tool may begin here. */
@@ -25,7 +25,7 @@ export interface PieceCall {
   readonly scanner: ObjectScanner
 }
 
-/** The effect of a delta: its call, whether that is new, and the input that it added. */
+/** The effect of a delta: the call of the delta, whether the call is new, and the input that the delta added. */
 export type PieceOutcome =
   | { readonly kind: 'taken'; readonly call: PieceCall; readonly isNew: boolean; readonly added: string }
   | { readonly kind: 'misfit'; readonly why: string }
@@ -142,7 +142,10 @@ function readPiece(piece: JsonObject): Piece {
   }
 }
 
-/** Detects when a text that arrives in chunks has become one complete JSON object. It does not validate the content. */
+/**
+ * Detects when a text that arrives in chunks has become one complete JSON object. The scanner does not validate the
+ * content.
+ */
 interface ObjectScanner {
   feed(text: string): void
   /**

@@ -21,8 +21,8 @@ export const chatApi = 'chat_completions'
  * Reads a stream of chat completion chunks. It converts them to Messages API events for the shared assembler, so that
  * one set of rules applies to all services.
  *
- * R1: a call is complete when its input is a complete object, or when the reply ended normally; never when it was cut.
- *     An empty object in one delta may be a prefix: it counts only at the end of a reply that was not cut.
+ * R1: a call is complete when its input is a complete object, or when the reply ended normally; never when it was truncated.
+ *     An empty object in one delta may be a prefix: it counts only at the end of a reply that was not truncated.
  * R2: a reply is complete after a finish reason, or when the service ends the stream.
  * R3: without reported usage the cost is unknown. Usage in a chunk with content is a running count, unless the reply
  *     has ended by then; so is usage that content follows. Of repeated counts the highest applies.
@@ -256,14 +256,14 @@ export class ChatReader implements StreamReader {
       return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
     }
     const isFirst = this.#finishReason === undefined
-    // Some services send a reason with every chunk, or another one at the very end; a cut reply remains cut.
+    // Some services send a reason with every chunk, or another one at the very end; a truncated reply remains truncated.
     if (!isCut(this.#finishReason)) this.#finishReason = reason
     this.#closeOpenText()
     this.#closePendingCall()
     return isFirst || progress.kind === 'more' ? { kind: 'last' } : ping
   }
 
-  /** R1: in a cut reply, an incomplete call was cut, too. The same applies to a rejected call. */
+  /** R1: in a truncated reply, an incomplete call was also truncated. The same applies to a rejected call. */
   #closeCalls(): void {
     const wasCut = this.#hasRefusedCall || isCut(this.#finishReason)
     for (const call of this.#calls.calls) {
@@ -345,7 +345,7 @@ function meaningOf(finishReason = 'stop'): string {
   return (Object.hasOwn(stopReasonOf, name) ? stopReasonOf[name] : undefined) ?? finishReason
 }
 
-/** Whether the reply may have been cut inside a call. */
+/** Whether the reply may have been truncated inside a call. */
 function isCut(finishReason: string | undefined): boolean {
   const meaning = meaningOf(finishReason)
   return meaning === 'max_tokens' || meaning === 'model_context_window_exceeded' || meaning === 'refusal'

@@ -4,8 +4,8 @@ import { highest, isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
 
 /**
  * Parses usage in the various formats of chat completions services; undefined if it is missing. An invalid count is
- * passed on in place of the counts, because core validates them. So is a negative rest if the cached tokens exceed the
- * prompt.
+ * passed on in place of the counts, because core validates them. If the cached tokens exceed the prompt, the negative
+ * difference is passed on as well.
  */
 export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (!isJsonObject(reported)) return undefined
@@ -19,7 +19,7 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   // The service may send a value of another type.
   if (garbage !== undefined) return { ...noUsage, input_tokens: garbage as number }
   const output = withThought(numberOf(completion), numberOf(thought))
-  // No prompt is empty: a zero comes from a service that did not count, or not in this field.
+  // No prompt is empty: a zero means that the service did not count, or that it reported the count in another field.
   const prompt = numberOf(promptTokens) > 0 ? numberOf(promptTokens) : numberOf(total) - output
   if (prompt <= 0) return undefined
   return {
@@ -46,7 +46,9 @@ function thoughtIn({ completion_tokens_details: details }: JsonObject): Json | u
   return isJsonObject(details) ? details.reasoning_tokens : undefined
 }
 
-/** Adds reasoning that `completion_tokens` omits: it then exceeds them, and the total includes it. */
+/**
+ * Adds reasoning that `completion_tokens` omits: in that case, the reasoning exceeds them, and the total includes it.
+ */
 function withThought(completion: number, thought: number): number {
   return thought > completion ? completion + thought : completion
 }

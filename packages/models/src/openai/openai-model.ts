@@ -96,7 +96,7 @@ class Protocols {
   readonly #readableReasoning = createReadableReasoning()
   readonly #unsupported: UnsupportedSettings
   #known: ServiceKnowledge
-  /** What people have been notified of. */
+  /** The knowledge of which people have already been notified. */
   #reported: ServiceKnowledge
   #hasResponses = false
 

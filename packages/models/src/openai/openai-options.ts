@@ -14,7 +14,7 @@ export interface OpenAiOptions extends ServiceOptions {
   readonly contextWindow?: number | undefined
   /** Maximum length of a reply in tokens (default: from the price snapshot, or 16,384). */
   readonly maxOutputTokens?: number | undefined
-  /** Output tokens requested unless an earlier reply was cut (default: 32,000); never more than `maxOutputTokens`. */
+  /** Output tokens requested unless an earlier reply was truncated (default: 32,000); never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
   /** Maximum input tokens that one image is billed as (default: 48,169 for gpt-4o-mini, 6,000 for others). */
   readonly maxImageTokens?: number | undefined

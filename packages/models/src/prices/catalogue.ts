@@ -183,7 +183,10 @@ function searchFeeOf(id: string, input: number): number {
   return usualWebSearch + ((tokensOfSearch.get(id) ?? 0) * 1_000 * input) / 1e6
 }
 
-/** A zero next to a nonzero input price means that there is no such rate: those tokens are billed as input. */
+/**
+ * Returns a tier. A zero next to a nonzero input price means that there is no such rate: those tokens are billed as
+ * input.
+ */
 function tierOf([
   input = Number.NaN,
   output = Number.NaN,

@@ -55,7 +55,7 @@ function costAt(rates: Rates, usage: Usage): number {
   )
 }
 
-/** A smaller prompt may be in a more expensive tier, so the highest reachable rates apply. */
+/** Returns the worst case. A smaller prompt may be in a more expensive tier, so the highest reachable rates apply. */
 function worstCaseAt(tiers: readonly Rates[], { inputTokens, outputTokens, serverToolUses = 0 }: RequestBound): number {
   const dearest = (rate: (rates: Rates) => number): number => Math.max(...tiers.map(rate))
   return (
@@ -79,7 +79,7 @@ function leastRate({ input, output, read, write5m, write1h }: Rates): number {
   return Math.min(input, output, read, write5m, write1h)
 }
 
-/** Free stays free, even for an unbounded count. */
+/** Multiplies a count by a rate. A rate of zero remains zero, even for an unbounded count. */
 function times(count: number, rate: number): number {
   return rate === 0 ? 0 : count * rate
 }

@@ -37,7 +37,7 @@ export class BlockFeed {
     return this.#problem
   }
 
-  /** Returns an id that no other call of the reply has: the given one, unless it is empty or in use. */
+  /** Returns an id that no other call of the reply has: the received id, unless it is empty or in use. */
   ownId(given: string): string {
     const id = given === '' || this.#ids.has(given) ? `call-${idFromSeed(`${this.#seed} ${this.#ids.size}`)}` : given
     this.#ids.add(id)
@@ -69,7 +69,7 @@ export class BlockFeed {
     this.#feed({ type: 'content_block_stop', index })
   }
 
-  /** Ends the message. Open blocks were cut, and are dropped. */
+  /** Ends the message. Open blocks were truncated, and are dropped. */
   stop(stop_reason: string, usage: Usage | undefined): void {
     this.#assembler.dropOpen()
     this.#feed({

@@ -16,7 +16,7 @@ export class CallItem implements OpenItem {
   #givenId = ''
   #name = ''
   #namespace = ''
-  /** Arguments received so far, and how much of them was fed. */
+  /** Arguments received so far, and how much of them was sent to the assembler. */
   #input = ''
   #fedLength = 0
   /** The final arguments, if they differ from the streamed ones. */
@@ -40,13 +40,14 @@ export class CallItem implements OpenItem {
     return this.#givenId
   }
 
-  /** Whether the call may have been cut; then the reply omits it. */
+  /** Whether the call may have been truncated; then the reply omits it. */
   get isCut(): boolean {
     return this.#isCut
   }
 
   /**
-   * Whether an item can be this call, by name and id. Gateways change ids, so the id only counts if there is no index.
+   * Whether an item can be this call, judged by name and id. Gateways change ids, so the id counts only if there is no
+   * index.
    */
   mayBe({ call_id, name }: JsonObject, hasPlace: boolean): boolean {
     return isSame(this.#name, stringOf(name)) && (hasPlace || isSame(this.#givenId, stringOf(call_id)))

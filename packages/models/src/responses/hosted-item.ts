@@ -109,7 +109,7 @@ export class HostedItem implements OpenItem {
     this.#feed.end(this.#index)
     const results = this.#tool.results(item)
     const type = `${this.#tool.name}_tool_result`
-    // Other services get none of it, and this service gets only the item.
+    // Other services receive none of the block, and this service receives only the item.
     const block = { type, tool_use_id: this.#id, content: results }
     this.#feed.end(this.#feed.begin(block, () => ({ api: responsesApi })))
     return more

@@ -11,7 +11,7 @@ import type { ResponsesOrigin } from './origin.ts'
 export interface OpenItem {
   /** The type of the item, such as `message`. */
   readonly type: string
-  /** Whether the service has sent the complete item; nothing is added after that. */
+  /** Whether the service has sent the complete item; no event adds anything after that. */
   readonly isDone: boolean
   /** Id of a call. */
   readonly callId?: string
@@ -19,10 +19,10 @@ export interface OpenItem {
   take(item: JsonObject): void
   /**
    * Reads the complete item: fills in what the deltas omitted, and ends its blocks. `wasCut` means that it comes from
-   * the end of a cut response, which includes incomplete items.
+   * the end of a truncated response, which includes incomplete items.
    */
   done(item: JsonObject, wasCut?: boolean): Progress
-  /** Ends an item whose complete form never arrived; `wasCut` says whether the reply was cut. */
+  /** Ends an item whose complete form never arrived; `wasCut` says whether the reply was truncated. */
   settle(wasCut: boolean): void
 }
 
@@ -181,7 +181,7 @@ export class ReasoningItem implements OpenItem {
   delta(source: ThoughtSource, piece: number, text: string): Progress {
     if (text === '') return ping
     this.#source ??= source
-    // The item preserves what is not shown.
+    // The item preserves the parts that are not shown.
     if (source !== this.#source) return more
     const added = this.#text !== '' && piece !== this.#piece ? `${betweenParts}${text}` : text
     this.#piece = piece
@@ -281,7 +281,7 @@ function cutterOf(text: string): (start: number, end: number) => string {
   const characters = /[\uD800-\uDFFF]/.test(text) ? Array.from(text) : text
   return (start, end) => {
     const from = Math.max(0, start)
-    // Also false for invalid numbers.
+    // The comparison is also false for invalid numbers.
     if (!(end > from)) return ''
     const cut = characters.slice(from, Math.min(end, from + longestCited))
     return typeof cut === 'string' ? cut : cut.join('')

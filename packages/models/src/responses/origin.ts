@@ -5,17 +5,18 @@ import type { BlockOrigin } from '@halting/core/adapters'
 export const responsesApi = 'responses'
 
 /**
- * How an item of the Responses API, or a part of one, became a block, and what goes back with it. Ids of items are left
- * out: nothing is stored at the service (`store: false`), and gateways give every event another one.
+ * Describes which item of the Responses API, or which part of an item, became a block, and what is sent back with the
+ * block. Ids of items are omitted: nothing is stored at the service (`store: false`), and gateways assign a different
+ * id in every event.
  *
- * | item | block | `origin` beside `api` |
+ * | item | block | `origin` in addition to `api` |
  * |---|---|---|
- * | `reasoning` | `thinking`: its summary, else its text; signature empty | `item`, with `encrypted_content` |
- * | `message`, `output_text` | `text`; annotations are its `citations` | `phase`, where there is one; no `origin` where it has neither |
+ * | `reasoning` | `thinking`: its summary, otherwise its text; the signature is empty | `item`, with `encrypted_content` |
+ * | `message`, `output_text` | `text`; annotations are its `citations` | `phase`, if there is one; no `origin` if it has neither |
  * | `message`, `refusal` | `text` | `refusal: true`, and `phase` |
- * | `function_call` | `tool_use` by its `call_id` | `arguments` where the input does not give the same text; `namespace` |
- * | `custom_tool_call` | `tool_use`; the text is the field of its input that `freeform` names, else `input` | `custom: true`; `namespace` |
- * | what the service does by itself (`web_search_call`, …) | `server_tool_use`, then `…_tool_result`, which may be empty | `item`, with the first |
+ * | `function_call` | `tool_use` by its `call_id` | `arguments` if the input does not reproduce the same text; `namespace` |
+ * | `custom_tool_call` | `tool_use`; the text is in the input field that `freeform` names, otherwise in `input` | `custom: true`; `namespace` |
+ * | tools that the service runs (`web_search_call`, …) | `server_tool_use`, then `…_tool_result`, which may be empty | `item`, with the first |
  * | any other | `responses_item` | `item` |
  */
 export interface ResponsesOrigin extends BlockOrigin {

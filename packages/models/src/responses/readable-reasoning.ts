@@ -8,11 +8,11 @@ import { stringOf } from '../json-fields.ts'
  * is the number of earlier rejections. Nothing is stored before the first one.
  */
 export interface ReadableReasoning {
-  /** Notes a block of a reply to a request that was made after this many refusals. */
+  /** Records a block of a reply to a request that was made after this many refusals. */
   note(update: ModelUpdate, refusals: number): void
-  /** Whether an item was created since then, or cannot be rejected. */
+  /** Whether an item was created after these refusals, or cannot be rejected. */
   has(item: JsonObject, refusals: number): boolean
-  /** Whether anything was created since then. */
+  /** Whether any item was created after these refusals. */
   isAny(refusals: number): boolean
 }
 

@@ -52,8 +52,8 @@ export interface RefusedFields {
   /** `include`: without it, reasoning cannot be sent back, and search sources are not reported. */
   readonly include: boolean
   /**
-   * How often reasoning was rejected, because of another key or organization. Reasoning that was not created in this
-   * process since then is omitted.
+   * How often reasoning was rejected, because of another key or organization. Reasoning that this process did not
+   * create after the last rejection is omitted.
    */
   readonly carriedReasoning: number
   /** `reasoning.summary`. */

@@ -142,7 +142,10 @@ function reasoningItem(item: JsonObject, { isReadable }: ItemOptions): JsonObjec
   return isWhole && isReadable(item) ? { ...rest, summary } : undefined
 }
 
-/** Drops trailing reasoning: the service rejects reasoning without what follows it, which a cut reply lacks. */
+/**
+ * Drops trailing reasoning: the service rejects reasoning without the item that follows it, and a truncated reply
+ * lacks that item.
+ */
 function withoutLooseReasoning(items: readonly JsonObject[]): readonly JsonObject[] {
   const end = items.findLastIndex(({ type }) => type !== 'reasoning') + 1
   return end === items.length ? items : items.slice(0, end)

@@ -26,7 +26,7 @@ export interface ResponsesReaderOptions {
  *     item at the same index starts only if the current one is complete or has another type.
  * P2: events that end a part, an item or the response fill in what deltas omitted. If deltas of a text had gaps, the
  *     block still gets all of it; if arguments of a call had gaps, the stream is broken.
- * P3: a call is complete when its item is done, or when the response ended normally; never when it was cut.
+ * P3: a call is complete when its item is done, or when the response ended normally; never when it was truncated.
  * P4: a response is complete when the service reports how it ended; or, if the stream just ends, when all items are
  *     done.
  * P5: without reported usage at the end the cost is unknown.
@@ -202,7 +202,7 @@ export class ResponsesReader implements StreamReader {
     return open
   }
 
-  /** Whether this is not the completed item at its index: some services give all items the same index. */
+  /** Whether the item differs from the completed item at its index: some services give all items the same index. */
   #isOtherItem(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
     const before = this.#ids.get(known) ?? ''
     const isNamed = before !== '' && stringOf(id) !== '' && before !== stringOf(id)

@@ -48,7 +48,7 @@ function send(response: ServerResponse, event: JsonObject): boolean {
   return response.write(`event: ${stringOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
-/** Waits until written data has reached the network, before the connection is cut. */
+/** Waits until written data has reached the network. Called before the connection is interrupted. */
 async function reachNetwork(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => void response.write(':\n\n', () => resolve()))
 }

@@ -4,9 +4,9 @@ import { estimatedTokens } from './estimated-tokens.ts'
 
 /** The part of a reply that fits the request's `max_tokens`. */
 export interface CappedReply {
-  /** Whole blocks; the last text may be cut. */
+  /** Whole blocks; the last text may be truncated. */
   readonly blocks: readonly JsonObject[]
-  /** The call inside whose input the reply was cut; on the wire it starts but never ends. */
+  /** The call inside whose input the reply was truncated. In the response, the call starts but never ends. */
   readonly broken: { readonly call: JsonObject; readonly json: string } | undefined
   readonly isCut: boolean
   readonly outputTokens: number

@@ -1,7 +1,7 @@
 import type { ContentBlock, JsonObject, Usage } from '@halting/core'
 
 /**
- * A conversation written down beforehand: what a model service is to answer, request after request.
+ * A predefined conversation: the replies of a model service, in the order of the requests.
  *
  * ```json
  * {
@@ -13,8 +13,9 @@ import type { ContentBlock, JsonObject, Usage } from '@halting/core'
  * }
  * ```
  *
- * The n-th request that fits gets the n-th reply, whatever it asks, retries too; but a reply with `when` is kept for a request that says so.
- * When none is left, the answer is a 400 that says so. docs/guide/scripts.md describes every field.
+ * The n-th accepted request receives the n-th reply, whatever its content; retries count as requests. A reply with
+ * `when` is reserved for a request that contains its text.
+ * When no reply is left, the service answers with a 400 that says so. docs/guide/scripts.md describes every field.
  */
 export interface Script {
   /** Id for pricing and reports (default: `scripted`, which has no price). */
@@ -58,7 +59,7 @@ export interface ScriptedMessage extends Reply {
   /** Texts and blocks in order, or a single text. */
   readonly content: string | readonly (string | ScriptedBlock)[]
   /**
-   * Stop reason (default: `tool_use` if the content has a tool call, otherwise `end_turn`). A cut reply always has
+   * Stop reason (default: `tool_use` if the content has a tool call, otherwise `end_turn`). A truncated reply always has
    * `max_tokens`.
    */
   readonly stop_reason?: string
@@ -118,7 +119,7 @@ export interface ScriptedError extends Reply {
   }
 }
 
-/** An outage: the connection is cut, and nothing listens at the address for a while. */
+/** An outage: the connection is interrupted, and nothing listens at the address for a while. */
 export interface ScriptedOutage extends Reply {
   /** Duration in milliseconds. */
   readonly outage_ms: number
@@ -126,11 +127,11 @@ export interface ScriptedOutage extends Reply {
 
 /** A fault of the scripted service: it drops the connection, stays silent, or ends the stream with an error. */
 export interface ScriptedFault {
-  /** Cuts the connection, goes silent, or ends the stream with an `event: error`. */
+  /** The kind of fault: cut the connection, stay silent, or end the stream with an `event: error`. */
   readonly kind: 'drop' | 'hang' | 'error'
   /**
-   * Before the response starts, after `message_start`, inside a block, after a block, or after everything but
-   * `message_stop`.
+   * Where the fault happens: before the response starts, after `message_start`, inside a block, after a block, or
+   * after everything but `message_stop`.
    */
   readonly at: 'request' | 'start' | 'within' | 'after' | 'end'
   /** Block for `within` and `after` (default: 0). */

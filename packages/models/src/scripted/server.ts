@@ -136,7 +136,7 @@ function sendJson(response: ServerResponse, status: number, body: JsonObject): v
 
 /** Closes all connections, and frees the port for a while. */
 async function breakDown(server: Server, outageMs: number, signal: AbortSignal): Promise<void> {
-  // The outage has already started, and cut this request, too.
+  // The outage has already started, and has interrupted this request, too.
   if (!server.listening) return
   const { port } = addressOf(server)
   const closed = once(server, 'close')
@@ -271,8 +271,8 @@ export class ReplyQueue {
   }
 
   /**
-   * Returns the reply for a request with this last user message: a lasting error, one reserved for it, or the next one.
-   * Without a reply, only the number of the request. `nowMs` is from a monotonic clock.
+   * Returns the reply for a request with this last user message: a lasting error, a reply reserved for the request, or
+   * the next reply. If no reply is left, returns only the number of the request. `nowMs` is from a monotonic clock.
    */
   take(lastText: string, nowMs: number): RequestReply {
     this.#taken++

@@ -98,6 +98,6 @@ function killGroup(child: ChildProcess): void {
     if (platform() === 'win32') child.kill('SIGKILL')
     else process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has already ended.
+    // The process has already ended.
   }
 }

@@ -108,7 +108,7 @@ const countsOutput = /tokens \+ `max_new_tokens`/i
 /** How Ollama reports that a prompt is too long: only the excess. */
 const excessWordings = ['exceeded max context length by {excess} tokens'] as const
 
-/** Compiled when the first refusal is read: most runs see none. */
+/** Patterns are compiled when the first refusal is read: most runs receive no refusal. */
 const patterns = new Map<string, RegExp>()
 
 function patternOf(wording: string): RegExp {

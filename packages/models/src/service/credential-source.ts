@@ -8,8 +8,8 @@ export interface Credential {
 
 /**
  * Returns the current credential. `refused` is the one that the service has just rejected with 401, so a new one is
- * needed, from a key helper or an OAuth refresh. It is called before each request; caching is up to the source. An
- * error that it throws ends the run with `authentication_failed`.
+ * needed, from a key helper or an OAuth refresh. The function is called before each request; caching is up to the
+ * source. An error that the function throws ends the run with `authentication_failed`.
  */
 export type CredentialSource = (asked: {
   /** The credential that the service has just rejected; null if none. */

@@ -7,15 +7,15 @@ import type { ContextLimit } from './context-limit.ts'
 /** The error that a service reported, in whichever known shape. */
 export interface ErrorBody {
   readonly type: string
-  /** A name or a number, as text. */
+  /** The code of the error: a name or a number, as text. */
   readonly code: string
   readonly message: string
   readonly requestId: string | null
   /** Whether a model service sent the error; otherwise something in front of it did. */
   readonly isApi: boolean
-  /** Whether the service itself must have sent it: gateways send a bare `message`, too. */
+  /** Whether the service itself must have sent the error: gateways send a bare `message`, too. */
   readonly isFromService: boolean
-  /** The context limit that it reports. */
+  /** The context limit that the error reports. */
   readonly contextLimit: ContextLimit | undefined
   /** The objects that contain the error, innermost first, for other fields. */
   readonly objects: readonly JsonObject[]
@@ -78,7 +78,7 @@ function readFields(error: JsonObject): Fields {
   const metadata = isJsonObject(error.metadata) ? error.metadata : undefined
   const objects = metadata === undefined ? [error] : [metadata, error]
   const fields: Fields = { type, code: codeOf(error), message, contextLimit, objects }
-  // A router puts the error of the service behind it here.
+  // A router puts the error of the underlying service in this field.
   const raw = stringOf(metadata?.raw)
   if (raw === '') return fields
   const inner = readErrorBody(raw)

@@ -72,10 +72,13 @@ const promptTooLong = new RegExp(
 )
 const imageRefused =
   /image (exceeds|dimensions?|does not match|is too|input|content)|(unsupported|too many|at most \d+) image|process image|image\.source|image_url|not support (images?|vision)|multimodal/i
-/** Only content that is not just text is sent as a list. */
+/** Message of a service that accepts only text. Only content that is not just text is sent as a list. */
 const wantsText = /content must be a string/i
 const noCredit = /(credit|insufficient) balance/i
-/** A spending cap or a plan limit. The word "quota" alone is not enough: per-minute limits use it, too. */
+/**
+ * Messages about a spending cap or a plan limit. The word "quota" alone is not sufficient: per-minute limits use it,
+ * too.
+ */
 const spendCap = new RegExp(
   [
     /(exceeded|reached|hit|over) (your|the|its|this) .{0,40}(spend|quota|budget|usage limit|monthly limit|credit|billing)/,
@@ -87,20 +90,20 @@ const spendCap = new RegExp(
   'i',
 )
 const address = /https?:\/\/\S+/gi
-/** A request larger than a per-minute quota: waiting does not help. */
+/** Message about a request larger than a per-minute quota: waiting does not help. */
 const neverFits = /request too large/i
 const atCapacity = /overload|capacity|too busy|high demand/i
 /** Some services answer a wrong key with 400. */
 const wrongKey = /(incorrect|invalid) api key|api key (not valid|is invalid)/i
 /** Bedrock answers an unknown model with 400. */
 const unknownModel = /model identifier is invalid/i
-/** The service refuses the content of the request, not the sender. */
+/** Messages with which the service refuses the content of the request, not the sender. */
 const flagged = /moderation|flagged/i
 
 /** An error with its status. */
 export interface ErrorWithStatus extends ErrorBody {
   readonly status: number
-  /** Whether it says how long to wait. */
+  /** Whether the error says how long to wait. */
   readonly asksToWait: boolean
   /** Whether the error itself names a reset time: then a cap is temporary, whatever its name. */
   readonly namesReset: boolean

@@ -12,7 +12,7 @@ const maxKeys = 64
 
 /** Keys that models of this process use: from options, headers, addresses and key helpers. */
 const keysInProcess = new Set<string>()
-/** Changes with the set of keys, which changes rarely compared with the number of texts. */
+/** Version of the set of keys. The set changes rarely compared with the number of texts. */
 let version = 0
 
 /** Registers a key of this process's requests; `createKeyRedactor` removes it from then on. */
@@ -48,7 +48,7 @@ export function createKeyRedactor(env: Environment): (text: string) => string {
   }
 }
 
-/** Returns a function that lists the forms that `createKeyRedactor` removes at that moment, longest first. */
+/** Returns a function that lists the forms that `createKeyRedactor` removes at the time of the call, longest first. */
 export function keyForms(env: Environment): () => readonly string[] {
   const named = keysOf(env)
   let madeFor: number | undefined

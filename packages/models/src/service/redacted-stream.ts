@@ -12,7 +12,7 @@ export interface TextRedactor {
 
 /**
  * T1: the result contains none of the forms, and does not depend on how the text was split.
- * T2: at most a possible beginning of a form is held back.
+ * T2: at most a possible beginning of a form is buffered.
  * @param formsNow Returns the forms to remove, longest first.
  */
 export function createTextRedactor(formsNow: () => readonly string[]): TextRedactor {
@@ -154,7 +154,7 @@ class RedactedUpdates {
       case 'tool_input_delta':
         return this.#add(update.type, update.index, update.json, update)
       case 'tool_input_start':
-        // A call restarts: first emit what was held back of the previous one.
+        // A call restarts: first emits the text that was buffered for the previous call.
         this.#end(update.index, blockPlaces)
         return this.#options.emit(update)
       case 'block':

@@ -8,7 +8,8 @@ import { masked, withoutKeys } from './secret-shapes.ts'
 import { isSecret, longestWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
 
 /**
- * Keeps secrets out of everything that leaves this package, and is the only place that knows those in use. A service
+ * Keeps secrets out of everything that leaves this package, and is the only component that knows the secrets in use. A
+ * service
  * may repeat a key in any text, also truncated or encoded.
  */
 export interface Redactor {
@@ -88,7 +89,10 @@ export async function callRedacted(
   }
 }
 
-/** Whether an event is part of the reply: those are emitted unchanged, while errors and unknown events are redacted. */
+/**
+ * Whether an event is part of the reply: such events are emitted unchanged, while errors and unknown events are
+ * redacted.
+ */
 function isReplyEvent(type: Json | undefined): boolean {
   return typeof type === 'string' && (type.startsWith('message_') || type.startsWith('content_block_'))
 }

@@ -57,10 +57,10 @@ export function requestIdOf(headers: AnswerHeaders): string | null {
   return headers.get('request-id') ?? headers.get('x-request-id')
 }
 
-/** Statuses of a gateway that timed out: they do not say what the service behind it did. */
+/** Statuses of a gateway that timed out: such a status does not say what the service behind the gateway did. */
 const gatewayStatuses: ReadonlySet<number> = new Set([408, 502, 504])
 
-/** Every success except those without content. */
+/** Whether a status may come with a reply: every success except those without content. */
 export function mayBringReply(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205
 }
@@ -101,7 +101,7 @@ function waitFor(kind: ModelErrorKind, { waitMs }: RetryTime): number | null {
   return kind === 'rate_limit' || kind === 'overloaded' || kind === 'server_error' ? waitMs : null
 }
 
-/** Returns the context limit. In any other failure such a figure is not about this request's size. */
+/** Returns the context limit. In any other kind of failure, such a figure does not refer to this request's size. */
 function windowFigures(
   kind: ModelErrorKind,
   { contextLimit, message }: ErrorBody,

@@ -32,12 +32,12 @@ export interface Protocol {
   /** Knows the model's secrets; everything that is emitted passes through it. */
   readonly redactor: Redactor
   body(request: ModelRequest): Uint8Array
-  /** Releases a body that nobody reads any more. */
+  /** Releases a body that is no longer read. */
   release(body: Uint8Array): void
   reader(request: ModelRequest, emit: (update: ModelUpdate) => void): StreamReader
   /**
-   * Returns the protocol to use after a refusal of something optional; undefined if there is no alternative. Each thing
-   * is learned once per model, so the result must not lead to the same refusal.
+   * Returns the protocol to use after a refusal of something optional; undefined if there is no alternative. Each fact
+   * about the service is learned once per model, so the result must not lead to the same refusal.
    */
   afterRefusal?(refusal: Refusal): Protocol | undefined
   /** Called after a reply, when it is known what the service accepts. The result is shown as warnings of the reply. */
@@ -237,7 +237,7 @@ function notAStreamError({ answer }: Exchange, url: string, type: string): Model
     status: answer.status,
     message: `${shownUrl(url)} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
     requestId: requestIdOf(answer.headers),
-    // An HTML page comes from another server, so nobody processed the request.
+    // An HTML page comes from another server, so no service processed the request.
     ...(/html|xml/.test(type) && { billed: 'nothing' as const }),
   })
 }

@@ -51,5 +51,5 @@ export interface StreamReader {
   finish(): Assembled
 }
 
-/** Name of a call without one: services require a name, and the model learns that there is no such tool. */
+/** Name of a call without a name: services require a name, and the model is then informed that no such tool exists. */
 export const namelessTool = 'unknown_tool'

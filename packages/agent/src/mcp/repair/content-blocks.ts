@@ -13,7 +13,7 @@ export const repairCallResult: Repair = (result) => {
   // A request of the server for input, which precedes its result.
   if (rest['resultType'] === 'input_required') return result
   const blocks = listIn(content)
-  // A result must have its content as a list.
+  // The content of a result must be a list.
   if (blocks === undefined) return result
   const isDeep = structuredContent !== undefined && isDeeperThan(deepestData, structuredContent)
   const note = isDeep ? [textBlock(texts.deepContent)] : []
@@ -64,7 +64,7 @@ function isTrue(isError: Json | undefined): boolean {
   return isError === true || isError === 1 || (typeof isError === 'string' && isError.toLowerCase() === 'true')
 }
 
-/** Revisions before 2026-07-28, whose results have no `resultType`, allow only objects. */
+/** Returns structured data. Revisions before 2026-07-28, whose results have no `resultType`, allow only objects. */
 function dataOf(data: Json | undefined, { resultType }: JsonObject): Json | undefined {
   if (data === undefined || resultType !== undefined) return data
   return data === null ? undefined : isJsonObject(data) ? data : { result: data }
@@ -81,7 +81,7 @@ function contentBlock(block: Json): JsonObject {
   return textBlock(isKnown ? texts.emptyBlock(name) : texts.unknownBlock(name))
 }
 
-/** Readers of the block kinds, with the fields that are used here; undefined if a block has no content. */
+/** Readers of the block kinds, with the fields that this program uses; undefined if a block has no content. */
 const readers: Readonly<Record<string, (block: JsonObject) => JsonObject | undefined>> = {
   text({ text }) {
     if (text === undefined || text === null) return undefined
@@ -120,7 +120,7 @@ function resourceOf(resource: Json | undefined): JsonObject | undefined {
   return bytes === undefined ? undefined : withoutUndefinedFields({ ...about, blob: bytes })
 }
 
-/** Base64 as the client accepts it: not the URL-safe form, and not a whole `data:` URL. */
+/** Returns base64 data as the client accepts it: not the URL-safe form, and not a whole `data:` URL. */
 function base64Of(data: Json | undefined): string | undefined {
   if (typeof data !== 'string') return undefined
   const comma = data.startsWith('data:') ? data.indexOf(',') : -1

@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '@halting/core'
 import type { Repair, Report } from './reports.ts'
 import { booleanIn, withoutUndefinedFields, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
-/** Reads one item of a list; undefined, with a report, if it cannot be used. */
+/** Reads one item of a list; undefined, with a report, if the item cannot be used. */
 type ItemReader = (item: JsonObject, report: Report) => JsonObject | undefined
 
 /** Deeper schemas are not shown; the client would recurse through them. */
 const deepestSchema = 100
 
-/** Tools with only the fields that are used here: other fields cannot be wrong. */
+/** Repairs tools: retains only the fields that this program uses, so that other fields cannot be invalid. */
 export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) => {
   const { name, title, description, inputSchema, annotations } = tool
   if (typeof name !== 'string' || name === '') return leftOut('tool', tool, 'it has no name', report)
@@ -35,7 +35,7 @@ export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, re
     if (typeof field !== 'string') return undefined
     return withoutUndefinedFields({ name: field, description: textIn(about), required: booleanIn(required) })
   })
-  // Arguments are positional: without one of them, the others would get wrong words.
+  // Arguments are positional: if one were omitted, the others would receive wrong words.
   if (!read.every((argument) => argument !== undefined))
     return leftOut('prompt', prompt, 'one of its arguments has no name', report)
   return withoutUndefinedFields({ name, title: textIn(title), description: textIn(description), arguments: read })
@@ -66,7 +66,7 @@ export const repairHandshake: Repair = (result) => {
   const { name, version, ...more } = isJsonObject(serverInfo) ? serverInfo : {}
   return withoutUndefinedFields({
     ...rest,
-    // Revision 2026-07-28 has it in `_meta`.
+    // Revision 2026-07-28 has the field in `_meta`.
     serverInfo: isNew
       ? undefined
       : {
@@ -87,7 +87,7 @@ function validInfo({ title, description, websiteUrl }: JsonObject): JsonObject {
   })
 }
 
-/** The capabilities that are used here. `tools: true` is read as `tools: {}`. */
+/** The capabilities that this program uses. `tools: true` is read as `tools: {}`. */
 function capabilitiesOf(capabilities: Json | undefined): JsonObject {
   const declared = isJsonObject(capabilities) ? capabilities : {}
   const used = ['tools', 'prompts', 'resources'].map((name) => {
@@ -107,7 +107,7 @@ function capabilitiesOf(capabilities: Json | undefined): JsonObject {
 function listRepair(field: string, what: string, read: ItemReader): Repair {
   return (result, report) => {
     const items = listIn(result[field])
-    // Not an answer to this request.
+    // The result is not an answer to this request.
     if (items === undefined || result[field] === undefined) return result
     const { nextCursor, ttlMs, cacheScope, ...rest } = withValidMeta(result)
     return withoutUndefinedFields({
@@ -153,7 +153,7 @@ const anyObject: ReadSchema = { schema: { type: 'object' } }
 
 /** An object schema whose top level the client accepts. Its parts are checked before they are shown to a model. */
 function objectSchema(rawSchema: Json | undefined): ReadSchema {
-  // PHP has one empty value for lists and objects.
+  // PHP has a single empty value for lists and objects.
   if (rawSchema === undefined || rawSchema === null || rawSchema === true || isEmptyList(rawSchema)) return anyObject
   if (!isJsonObject(rawSchema)) return { ...anyObject, problem: 'its input schema is not an object' }
   const { type, properties, required, $schema, ...rest } = rawSchema

@@ -1,12 +1,14 @@
 import type { JsonObject } from '@halting/core'
 
-/** Reports a part of a result that cannot be used, as a clause: `its tool x is left out: it has no name`. */
+/** Reports an unusable part of a result as a clause: `its tool x is left out: it has no name`. */
 export type Report = (problem: string) => void
 
-/** Makes a result acceptable to the client. Parts that it would reject are repaired, or removed and reported. */
+/**
+ * Makes a result acceptable to the client. Parts that the client would reject are repaired, or removed and reported.
+ */
 export type Repair = (result: JsonObject, report: Report) => JsonObject
 
-/** Number of problems of one list that are reported individually; the rest is only counted. */
+/** Number of problems of one list that are reported individually; further problems are only counted. */
 const maxOfList = 20
 
 /** Problems of a server's lists, by the method that requested the list. */

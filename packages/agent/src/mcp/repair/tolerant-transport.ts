@@ -19,10 +19,10 @@ const repairs: ReadonlyMap<string, Repair> = new Map([
 // Spec R-MCP-19.
 /**
  * A transport between the client and the server's transport. The client rejects a whole result for one invalid part,
- * so every result is repaired before the client sees it.
+ * so every result is repaired before the client receives it.
  */
 export class TolerantTransport implements Transport {
-  /** Whether closing leaves the server's transport open, for the next client. */
+  /** Whether the server's transport stays open after `close`, for the next client. */
   staysOpen = false
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -30,7 +30,7 @@ export class TolerantTransport implements Transport {
   readonly #inner: Transport
   readonly #report: (method: string, problem: string) => void
   #started: Promise<void> | undefined
-  /** Methods of requests without a response yet. */
+  /** Methods of requests that have no response yet. */
   readonly #methods = new Map<string | number, string>()
 
   constructor(inner: Transport, report: (method: string, problem: string) => void) {
@@ -58,7 +58,7 @@ export class TolerantTransport implements Transport {
     return this.#started
   }
 
-  /** Prepares it for another client. */
+  /** Prepares the transport for another client. */
   reset(): void {
     this.#methods.clear()
     Object.assign(this, { onclose: undefined, onerror: undefined, onmessage: undefined })

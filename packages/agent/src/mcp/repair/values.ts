@@ -14,7 +14,7 @@ export function booleanIn(value: Json | undefined): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Servers in languages such as Go send null for an empty list. */
+/** Servers in some languages, such as Go, send null for an empty list. */
 export function listIn(value: Json | undefined): readonly Json[] | undefined {
   return value === null || value === undefined ? [] : Array.isArray(value) ? value : undefined
 }
@@ -24,7 +24,9 @@ export function withValidMeta({ _meta: meta, ...rest }: JsonObject): JsonObject 
   return isJsonObject(meta) ? { ...rest, _meta: meta } : rest
 }
 
-/** Whether a value has more levels than this. Iterative, since recursion would overflow on deep values. */
+/**
+ * Whether a value has more levels than `most`. Iterative, because recursion would overflow the stack on deep values.
+ */
 export function isDeeperThan(most: number, value: unknown): boolean {
   let level: readonly unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -5,7 +5,7 @@ import { fieldForms, refusedCombinations } from '../mcp-texts.ts'
 import { isLegacySchema, targetOf } from './pointer.ts'
 
 export interface MergedForms {
-  /** The schema without alternatives at the top: accepts what any of them accepts. */
+  /** The schema without alternatives at the top: it accepts what any of the alternatives accepts. */
   readonly schema: JsonObject
   /** Which fields belong together, in words for a model; undefined if there is nothing to add. */
   readonly note?: string
@@ -16,16 +16,16 @@ interface Form {
   readonly title?: string | undefined
   readonly properties: ReadonlyMap<string, Json>
   readonly required: ReadonlySet<string>
-  /** Whether it allows no other fields. */
+  /** Whether the form allows no other fields. */
   readonly isClosed: boolean
   /** Alternatives of which at least one must match. */
   readonly choices: readonly (readonly Form[])[]
 }
 
-/** Nesting of references and alternatives, and their number: alternatives that refer to each other multiply. */
+/** Maximum nesting and number of references and alternatives: alternatives that refer to each other multiply. */
 const deepest = 8
 const maxFollowed = 1_000
-/** Number of fields: many references to one large part multiply them. */
+/** Maximum number of fields: many references to one large part multiply its fields. */
 const maxFields = 20_000
 /**
  * Maximum size of a schema whose alternatives are merged, in characters: each is compared with the others. The model
@@ -72,7 +72,7 @@ interface Walk {
   fieldsLeft: number
 }
 
-/** An unreadable schema accepts anything. */
+/** Returns the form of a schema; an unreadable schema accepts anything. */
 function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no object' {
   if (schema === false) return 'no object'
   if (!isJsonObject(schema) || depth > deepest || --walk.left < 0 || walk.fieldsLeft < 0) return anything
@@ -89,7 +89,7 @@ function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no
       choices: [],
     },
   ]
-  // Values found in JSON are JSON.
+  // Values inside JSON are JSON.
   const target = typeof $ref === 'string' ? (targetOf(walk.root, $ref) as Json | undefined) : undefined
   if (target !== undefined && isLegacySchema(walk.root))
     return formOf(target === schema ? true : target, walk, depth + 1)
@@ -107,7 +107,7 @@ function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no
 
 /** Whether these may still be merged, within the limits. */
 function isWithinLimits(forms: readonly Form[], walk: Walk): boolean {
-  // A single form is used as it is.
+  // A single form is used unchanged.
   if (forms.length > 1) for (const { properties, required } of forms) walk.fieldsLeft -= properties.size + required.size
   return walk.fieldsLeft >= 0
 }
@@ -149,7 +149,7 @@ function schemasByName(forms: readonly Form[]): ReadonlyMap<string, readonly Jso
   return new Map([...byName].map(([name, schemas]) => [name, [...schemas]]))
 }
 
-/** Keywords that do not depend on others. */
+/** Keywords that do not depend on other keywords. */
 const plainKeywords = ['type', 'enum', 'const', 'title', 'description', 'default', 'examples', 'format', 'deprecated']
 
 function bothOf(one: Json, other: Json): Json {
@@ -174,7 +174,7 @@ function eitherOf(all: readonly Json[]): Json {
   return values.every((list) => list !== undefined) ? { enum: distinct(values.flat()) } : { anyOf: different }
 }
 
-/** Unique values, compared by their text: comparing each with each takes too long for many. */
+/** Removes duplicates by comparing JSON texts: comparing each value with each other takes too long for many values. */
 function distinct(values: readonly Json[]): readonly Json[] {
   const byText = new Map<string, Json>()
   for (const value of values) {

@@ -1,5 +1,5 @@
 /**
- * Follows a reference within a schema (`#`, `#/$defs/name`); undefined if it has no target, or leads out of the
+ * Follows a reference within a schema (`#`, `#/$defs/name`); undefined if the target does not exist or is outside the
  * schema.
  */
 export function targetOf(root: unknown, reference: string): unknown {
@@ -19,7 +19,7 @@ export function isPointer(reference: string): boolean {
   return reference === '#' || reference.startsWith('#/')
 }
 
-/** A pointer segment as a name. */
+/** Decodes a pointer segment to a name. */
 export function pointerSegment(part: string): string {
   let decoded = part
   try {

@@ -11,11 +11,11 @@ import { validSchema, type ValidSchema } from './valid-schema.ts'
  */
 export interface ShownSchema {
   readonly schema: JsonObject
-  /** The server's names of renamed fields. */
+  /** The server's field names, by the names shown to the model. */
   readonly ownNames: ReadonlyMap<string, string>
-  /** What the schema cannot express, in words for the model. */
+  /** A description for the model of what the schema cannot express. */
   readonly note?: string
-  /** Omitted parts, a clause each. */
+  /** Descriptions of omitted parts, one clause each. */
   readonly problems: readonly string[]
 }
 
@@ -50,7 +50,7 @@ function fitting(rawSchema: JsonObject): ValidSchema {
 
 const maxOfDescription = 200
 
-/** Only names and types of the fields. */
+/** Reduces a schema to the names and types of its fields. */
 function outlineOf({ properties, required }: JsonObject): JsonObject {
   const fields = isJsonObject(properties) ? Object.entries(properties) : []
   const outline = fields.map(([name, field]) => {
@@ -120,7 +120,7 @@ function namesIn(list: Json | undefined): readonly string[] {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
 }
 
-/** @param counts The last number per name, so that none is tried twice. */
+/** @param counts The last number per name, so that no number is tried twice. */
 function freeName(name: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
   const plain = name.replace(/[^\w.-]/g, '_').slice(0, longestName - 4) || 'field'
   let free = plain
@@ -137,7 +137,9 @@ function withOwnName(field: Json | undefined, name: string): Json | undefined {
   return { ...field, description: typeof description === 'string' ? `${description} ${own}` : own }
 }
 
-/** Removes references without a target, for which services refuse the schema. That part then accepts anything. */
+/**
+ * Removes references without a target, because services refuse such a schema. The affected part then accepts anything.
+ */
 function withoutDeadReferences(schema: JsonObject): JsonObject {
   return mappedReferences(schema, (reference) =>
     isPointer(reference) && targetOf(schema, reference) === undefined ? undefined : reference,
@@ -168,7 +170,7 @@ function mappedReferences(schema: JsonObject, map: (reference: string) => string
     }
     const before = dropped
     const part = partOf(value)
-    // Accepting more within a `not` would exclude more.
+    // Inside a `not`, accepting more would exclude more.
     return keyword === 'not' && dropped > before ? [] : [[keyword, part]]
   }
   return Object.fromEntries(Object.entries(schema).flatMap(keywordOf))

@@ -2,12 +2,12 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { isLegacySchema } from './pointer.ts'
 
-/** Which annotations (`description` and the like) are kept. */
+/** Which annotations (`description` and similar) are retained. */
 export type Words = 'all' | 'of fields'
 
 export interface ValidSchema {
   readonly schema: JsonObject
-  /** Omitted parts, a clause each: `properties.a: type is not valid`. */
+  /** Descriptions of omitted parts, one clause each: `properties.a: type is not valid`. */
   readonly problems: readonly string[]
 }
 
@@ -16,8 +16,9 @@ const maxParts = 4_000
 const deepest = 24
 
 /**
- * A valid schema of draft 2020-12 that accepts everything that the given one does: services refuse the whole request
- * for an invalid schema. Omits invalid keywords and keeps what surrounds them. Rewrites forms of earlier drafts.
+ * Returns a valid schema of draft 2020-12 that accepts everything that the given schema accepts: services refuse the
+ * whole request for an invalid schema. Omits invalid keywords but retains what surrounds them. Rewrites forms of
+ * earlier drafts.
  */
 export function validSchema(rawSchema: JsonObject, words: Words = 'all'): ValidSchema {
   const problems: string[] = []
@@ -73,13 +74,13 @@ function validPart(part: Json | undefined, place: Place, walk: Walk): Json {
     if (valid === undefined && walk.problems.length === before)
       walk.problems.push(`${place.path === '' ? '' : `${place.path}: `}${keyword} is not valid`)
     if (walk.problems.length > before) lost.add(keyword)
-    // Accepting more within a `not` would exclude more.
+    // Inside a `not`, accepting more would exclude more.
     if (valid !== undefined && !(keyword === 'not' && lost.has(keyword))) define(read, keyword, valid)
   }
   return withoutDependents(read, lost)
 }
 
-/** Removes keywords that depend on an omitted one: without it they would accept less. */
+/** Removes keywords that depend on an omitted keyword: without that keyword, they would accept less. */
 function withoutDependents(read: Readonly<Record<string, Json>>, lost: ReadonlySet<string>): JsonObject {
   const isGone = (keyword: string): boolean =>
     (['additionalProperties', 'unevaluatedProperties'].includes(keyword) &&
@@ -100,7 +101,7 @@ function isDropped(keyword: string, { depth }: Place, { words }: Walk): boolean 
   return keyword === 'description' && depth > 1
 }
 
-/** In the form of draft 2020-12. */
+/** Returns a part in the form of draft 2020-12. */
 function rewritten(part: JsonObject, { isLegacy }: Walk): JsonObject {
   if (isLegacy && typeof part['$ref'] === 'string') {
     const { $ref, title, description } = part
@@ -113,7 +114,7 @@ function rewritten(part: JsonObject, { isLegacy }: Walk): JsonObject {
   if (!isTuple && !isLater && isAbove !== true && isBelow !== true) return part
   return {
     ...part,
-    // Unknown to that draft.
+    // Removes keywords that the draft does not define.
     ...(isLater && { prefixItems: undefined }),
     ...(isTuple && { prefixItems: items, items: additionalItems, additionalItems: undefined }),
     ...(isAbove === true && limits('minimum', 'exclusiveMinimum', minimum, exclusiveMinimum)),
@@ -158,7 +159,7 @@ const count = when((value) => Number.isInteger(value) && Number(value) >= 0)
 const text = when((value) => typeof value === 'string')
 const truth = when((value) => typeof value === 'boolean')
 
-/** Valid names without duplicates. */
+/** Reads a list of valid names without duplicates. */
 const names: KeywordReader = (value, { path }, walk) => {
   if (!Array.isArray(value)) return undefined
   const read = [...new Set(value.filter((name) => typeof name === 'string'))]

@@ -19,9 +19,9 @@ const maxMs = 20_000
 const maxBytes = 1024 * 1024
 
 /**
- * Sends requests like a session, but without a token, until the server asks for authentication: some allow anybody to
- * connect and ask only when tools are listed. A server that allows that too may still ask at a call, and says so in
- * its metadata.
+ * Sends requests like a session, but without a token, until the server requires authentication: some servers allow any
+ * client to connect and require authentication only when tools are listed. A server that also allows listing may still
+ * require authentication at a call, and says so in its metadata.
  * @throws Error if the server requires no authentication
  */
 export async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge> {

@@ -8,30 +8,30 @@ type Callback =
   | { readonly kind: 'refused'; readonly error: string }
 
 export interface LoopbackOptions {
-  /** Any free port when absent. */
+  /** Port to listen on; any free port when absent. */
   readonly port?: number | undefined
-  /** The `state` that a valid redirect must have, since anybody could send one. */
+  /** The `state` that a valid redirect must contain, because any program could send a redirect. */
   readonly state: string
 }
 
 /** Waits on this machine for the browser redirect of a sign-in. */
 export interface Loopback {
   readonly redirectUrl: string
-  /** The first redirect with the right state. Rejects when it is aborted. */
+  /** Returns the first redirect with the right state. Rejects when it is aborted. */
   answer(signal: AbortSignal): Promise<Callback>
   close(): Promise<void>
 }
 
 const path = '/callback'
 
-/** Whether a host is this machine, by names that need no resolver. */
+/** Whether a host is this machine, judged by names that need no resolver. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 /**
  * Listens only on 127.0.0.1. L1: accepts one redirect, which has the right state. L2: any other request gets an error
- * and changes nothing. L3: nothing that was sent is shown again.
+ * and changes nothing. L3: the response never repeats what was sent.
  */
 export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Promise<Loopback> {
   let take: (callback: Callback) => void = () => {}
@@ -75,21 +75,22 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
-        // Waits a moment for a browser that keeps its connection open, so that it gets the response.
+        // Waits a short time for a browser that keeps its connection open, so that the browser receives the response.
         setTimeout(() => server.closeAllConnections(), 500).unref()
       }),
   }
 }
 
 function address(server: Server): string {
-  // A server that listens on TCP has such an address.
+  // A server that listens on TCP has an address of this kind.
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 function callbackIn({ method, url = '', headers }: IncomingMessage, host: string, state: string): Callback | undefined {
-  // Another host name means that a page of another site leads here.
+  // Another host name means that a page of another site redirected to this address.
   if (method !== 'GET' || headers.host !== host || url.length > 8_192) return undefined
-  // Not `new URL`, which throws for invalid input: any page could guess the port, send `//` and end the program.
+  // Does not use `new URL`, which throws for invalid input: any page could guess the port, send `//` and end the
+  // program.
   if (!url.startsWith(`${path}?`)) return undefined
   const searchParams = new URLSearchParams(url.slice(path.length))
   if (!isSame(searchParams.get('state') ?? '', state)) return undefined

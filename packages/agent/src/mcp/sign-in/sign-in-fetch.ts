@@ -10,9 +10,9 @@ const maxRedirects = 3
 class UnfitAddress extends Error {}
 
 /**
- * A fetch for the servers of a sign-in. The MCP server supplies their addresses, so each must be `https`, or on this
- * machine if the MCP server is: others must not direct requests to this machine or send them in clear text. Redirects
- * are followed only for requests without a secret.
+ * A fetch for the servers of a sign-in. The MCP server supplies their addresses, so each address must be `https`, or
+ * on this machine if the MCP server is too: other servers must not direct requests to this machine, or have them sent
+ * in clear text. Redirects are followed only for requests without a secret.
  */
 export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetch {
   return async (input, init) => {
@@ -46,7 +46,10 @@ export function checkAddress(url: URL, serverUrl: string): void {
   )
 }
 
-/** Other notations of this machine's address. More is refused there than is allowed in clear text. */
+/**
+ * Whether an address may be this machine in another notation. More notations are refused than are allowed in clear
+ * text.
+ */
 function mayBeHere(hostName: string): boolean {
   const host = hostName.replace(/\.$/, '')
   return (

@@ -23,7 +23,7 @@ export interface SignInOptions {
   readonly url: string
   /** Stores the sign-in. */
   readonly signIns: SignIns
-  /** Shows the user the page to sign in, for example in a browser. */
+  /** Shows the user the sign-in page, for example in a browser. */
   readonly show: (url: URL) => void | Promise<void>
   /** Cancels the sign-in. */
   readonly signal: AbortSignal
@@ -41,7 +41,7 @@ const usualWaitMs = 5 * 60_000
 
 /**
  * Signs the user in at a server by OAuth 2.1. The authorization code is returned to this machine and is useless
- * without the verifier created here (PKCE). Stores the result.
+ * without the verifier created by this program (PKCE). Stores the result.
  * @throws Error with a message for the user
  */
 export async function signIn(options: SignInOptions): Promise<void> {
@@ -57,7 +57,7 @@ export async function signIn(options: SignInOptions): Promise<void> {
     const flow = new Flow(loopback.redirectUrl, state, clientId, clientSecret)
     const challenge = await challengeOf(url, signal)
     const before = await signIns.find(url)
-    // Keeps the scopes granted before, and adds those that the server has requested since.
+    // Retains the scopes granted before, and adds those that the server has requested since.
     const scope = computeScopeUnion(challenge.scope, before?.tokens.scope ?? before?.scope, before?.wantedScope)
     const request = { serverUrl: url, fetchFn, ...challenge, ...(scope !== undefined && { scope }) }
     await auth(flow, request)
@@ -80,8 +80,8 @@ export async function signIn(options: SignInOptions): Promise<void> {
 }
 
 /**
- * A failed registration or code exchange is sent once. The client would retry, log the response to the console, and
- * put parts of a malformed response, such as a token, into errors.
+ * Sends a failed registration or code exchange only once. The client would retry, log the response to the console, and
+ * include parts of a malformed response, such as a token, in errors.
  */
 function askedOnce(fetchFn: typeof fetch): typeof fetch {
   return async (input, init) => {
@@ -150,7 +150,7 @@ class Flow implements OAuthClientProvider {
   }
 
   clientInformation(context?: OAuthClientInformationContext): StoredOAuthClientInformation | undefined {
-    // A client that was registered beforehand is only for the first authorization server.
+    // A client that was registered beforehand is used only at the first authorization server.
     if (this.#client !== undefined && context !== undefined)
       this.#client = { ...this.#client, issuer: this.#client.issuer ?? context.issuer }
     return this.#client
@@ -193,7 +193,7 @@ class Flow implements OAuthClientProvider {
   }
 
   /**
-   * The page for the user.
+   * Returns the page for the user.
    * @throws Error
    */
   page(): URL {
@@ -202,8 +202,8 @@ class Flow implements OAuthClientProvider {
   }
 
   /**
-   * Rejects an answer of another authorization server, to which a page may have led. The client compares issuers only
-   * if the server has metadata.
+   * Rejects an answer of another authorization server, to which a page may have redirected. The client compares
+   * issuers only if the server has metadata.
    * @throws Error
    */
   checkIssuer(issuer: string | undefined): void {
@@ -213,7 +213,10 @@ class Flow implements OAuthClientProvider {
       throw new Error('the answer names another issuer than the server that was asked')
   }
 
-  /** @throws Error if the sign-in failed */
+  /**
+   * Returns the completed sign-in.
+   * @throws Error if the sign-in failed
+   */
   made(): Made {
     const [client, tokens, discovered] = [this.#client, this.#tokens, this.#discovered]
     if (client === undefined || tokens === undefined || discovered === undefined) throw new Error('it gave no token')

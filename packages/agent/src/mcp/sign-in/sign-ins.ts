@@ -11,9 +11,9 @@ import { codeOf, isJsonObject } from '@halting/core/adapters'
 import { makeDurableFolder, partOf, writeWhole } from '@halting/journal/files'
 import { lockFile } from '@halting/policy'
 
-/** The credentials for one server, with what is needed to refresh them. */
+/** The credentials for one server, with the data needed to refresh them. */
 export interface SignIn {
-  /** The server's own address. The credentials are sent to no other. */
+  /** The server's own address. The credentials are sent to no other address. */
   readonly url: string
   /** Address of the authorization server. */
   readonly authorizationServer: string
@@ -21,7 +21,7 @@ export interface SignIn {
   readonly metadata?: AuthorizationServerMetadata | undefined
   /** The resource that the tokens are for, as the server names it. */
   readonly resource?: string | undefined
-  /** The registration of this program there. */
+  /** The registration of this program at the authorization server. */
   readonly client: OAuthClientInformationMixed
   /** The tokens. */
   readonly tokens: OAuthTokens
@@ -29,15 +29,15 @@ export interface SignIn {
   readonly scope?: string | undefined
   /** Additional scope that the server has requested since. */
   readonly wantedScope?: string | undefined
-  /** By the clock of this machine; absent if the server did not say. */
+  /** Expiry time by the clock of this machine; absent if the server did not report one. */
   readonly expiresAtMs?: number
 }
 
 const longestScope = 4_000
 
 /**
- * The sign-ins of a user, one file each. I1: a sign-in is found by the full address of its server; another address
- * never gets it, whatever its name. I2: only the user can read the files and the folder. I3: one process at a time
+ * The sign-ins of a user, one file each. I1: a sign-in is found by the full address of its server; no other address
+ * receives it, whatever its name. I2: only the user can read the files and the folder. I3: one process at a time
  * changes a sign-in.
  */
 export class SignIns {
@@ -66,20 +66,20 @@ export class SignIns {
     await writeWhole(this.#fileOf(signIn.url), `${JSON.stringify(content, undefined, 2)}\n`)
   }
 
-  /** Stores additional scope for the next sign-in. Without a sign-in there is nowhere to store it. */
+  /** Stores an additional scope for the next sign-in. Does nothing if no sign-in exists. */
   async addScope(url: string, scope: string): Promise<void> {
     await this.locked(url, async () => {
       const found = await this.find(url)
       const wantedScope = computeScopeUnion(found?.wantedScope, scope) ?? ''
-      // A server may name another scope at each call; an address with all of them would not work.
+      // A server may name another scope at each call; an address with all of these scopes would be too long.
       if (found !== undefined && wantedScope.length <= longestScope) await this.store({ ...found, wantedScope })
     })
   }
 
-  /** Returns whether there was one. */
+  /** Removes a sign-in. Returns whether it existed. */
   async forget(url: string): Promise<boolean> {
     const file = this.#fileOf(url)
-    // The draft of a process that was killed.
+    // Removes the temporary file of a process that was killed.
     await rm(partOf(file), { force: true })
     try {
       await rm(file)

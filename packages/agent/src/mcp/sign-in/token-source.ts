@@ -6,7 +6,7 @@ import type { SignIn, SignIns } from './sign-ins.ts'
 export interface TokenSourceOptions {
   readonly url: string
   readonly signIns: SignIns
-  /** Appended to the error if the sign-in has ended. */
+  /** Appended to the error message if the sign-in has expired. */
   readonly advice: string
 }
 
@@ -15,8 +15,8 @@ const marginMs = 30_000
 const maxMs = 20_000
 
 /**
- * Provides the access token for a server, refreshed when it expires. Asks nobody: without a valid sign-in the server
- * needs a new one.
+ * Provides the access token for a server, refreshed when it expires. Never asks the user: without a valid sign-in, the
+ * server requires a new one.
  */
 export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthProvider {
   let lastToken: string | undefined
@@ -31,7 +31,7 @@ export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthP
     async onUnauthorized() {
       const found = await signIns.find(url)
       if (found === undefined) throw new NeedsSignIn(advice)
-      // Another process may have refreshed it since.
+      // Another process may have refreshed the token since then.
       if (found.tokens.access_token === lastToken) show(await renewed(found, signIns, advice))
     },
   }
@@ -75,7 +75,7 @@ async function renew(found: SignIn, refreshToken: string): Promise<SignIn | 'ref
     }
   } catch (thrown) {
     if (thrown instanceof OAuthError && isFinal(thrown.code)) return 'refused'
-    // The server's message may contain what was sent.
+    // The server's message may contain the secrets that were sent.
     throw new Error('its sign-in could not be renewed: the server that gave it did not answer as it should', {
       cause: thrown,
     })

@@ -1,9 +1,9 @@
 import type { PatchHunk } from '@halting/policy/files'
 
-/** How closely the lines of a hunk match those of the file. */
+/** How closely the lines of a hunk match the lines of the file. */
 type Exactness = 'exact' | 'line ends' | 'blanks' | 'punctuation'
 
-/** The place of a hunk that does not match exactly. Counted from 1. */
+/** The position of a hunk that does not match exactly. Counted from 1. */
 export interface InexactPlace {
   readonly hunk: number
   readonly line: number
@@ -16,7 +16,7 @@ export type Misplaced = {
 } & (
   | { readonly kind: 'no anchor'; readonly anchor: string }
   | { readonly kind: 'not found'; readonly old: readonly string[] }
-  /** It is in the file, above the hunk before it. */
+  /** The hunk's lines are in the file, but above the previous hunk. */
   | { readonly kind: 'unordered'; readonly line: number }
   | { readonly kind: 'elsewhere'; readonly old: readonly string[] }
   | { readonly kind: 'several'; readonly lines: readonly number[]; readonly count: number }
@@ -52,7 +52,7 @@ interface Place {
 export function patchedText(text: string, hunks: readonly PatchHunk[]): Patched {
   const lines = linesOf(text)
   const file = new SearchedLines(lines.map((line) => line.text))
-  // Line by line: as arguments of one call, a large file would not fit on the stack.
+  // Appends line by line: as arguments of one call, the lines of a large file would not fit on the stack.
   const result: FileLine[] = []
   const inexact: InexactPlace[] = []
   let [copied, firstLine] = [0, 0]
@@ -131,7 +131,7 @@ const folds: Readonly<Record<Exactness, (line: string) => string>> = {
 
 const degrees = ['exact', 'line ends', 'blanks', 'punctuation'] as const
 
-/** The matches of the first degree of exactness that has any. */
+/** Returns the matches of the first degree of exactness that has any. */
 function firstPlaces(
   file: SearchedLines,
   searched: readonly string[],
@@ -153,7 +153,7 @@ function placeOf(file: SearchedLines, hunk: PatchHunk, from: number): Place | Re
   for (const anchor of hunk.anchors) {
     const found = firstPlaces(file, [anchor], start)?.places[0]
     if (found === undefined) {
-      // If the lines themselves match in one place, the anchor is not needed.
+      // If the lines themselves match at one position, the anchor is not needed.
       const without = old.length === 0 ? undefined : placeOf(file, { ...hunk, anchors: [] }, from)
       return without !== undefined && 'at' in without ? without : { kind: 'no anchor', anchor }
     }
@@ -185,7 +185,7 @@ function oldLines({ lines }: PatchHunk): readonly string[] {
   return lines.flatMap(({ sign, text }) => (sign === '+' ? [] : [text]))
 }
 
-/** The lines of a hunk that exist: an empty one after the last line of the file does not. */
+/** Returns the lines of a hunk that exist: an empty line after the last line of the file does not exist. */
 function placedLines(file: SearchedLines, hunk: PatchHunk, at: number): PatchHunk['lines'] {
   const missing = at + oldLines(hunk).length - file.lines.length
   if (missing <= 0) return hunk.lines

@@ -87,7 +87,7 @@ export function pathsOf(files: readonly LocatedFile[]): readonly PatchPath[] {
   return files.flatMap(({ at, moveTo }) => (moveTo === undefined ? [at] : [at, moveTo]))
 }
 
-/** Whether the model may read a file without asking, or has read it. */
+/** Whether the model may read a file without asking, or has read the file. */
 export function mayQuote({ path, real }: PatchPath, { workspace, context }: Planning): boolean {
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return false
   if (workspace.filesOf(context).hasSeen(real)) return true
@@ -122,7 +122,7 @@ function conflictsOf(paths: readonly PatchPath[]): readonly string[] {
   return problems
 }
 
-/** The change of one file; a text says why it is not possible. */
+/** Plans the change of one file; a returned text says why the change is not possible. */
 async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): Promise<PlannedFile | string> {
   const { workspace, context } = planning
   const { path, real } = at
@@ -136,7 +136,7 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
   if (before.kind === 'not text') return notText(path, before.why, 'apply_patch', has)
   // Whether lines match would reveal what the file contains.
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return hiddenFile(path)
-  // Its target would be removed, and the link would stay.
+  // The target of the link would be removed, and the link would remain.
   if ((file.kind === 'delete' || moveTo !== undefined) && (await isLinkAt(path))) return isLink(path, real, has)
   if (file.kind === 'delete') {
     const freshness = workspace.filesOf(context).freshness(real, before.seen, isShownIn(context))
@@ -162,7 +162,7 @@ async function isLinkAt(path: string): Promise<boolean> {
 const maxLines = 12
 const lineCharacters = 200
 const snippetCharacters = 2000
-/** Longer texts are not searched: it would take seconds. */
+/** Longer texts are not searched, because the search would take seconds. */
 const longestText = 1_000_000
 
 function nearestLines(fileText: string, oldLines: readonly string[]): string {

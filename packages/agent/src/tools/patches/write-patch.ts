@@ -49,12 +49,12 @@ async function writePlanned(files: readonly PlannedFile[], where: Where): Promis
   return writer.output(files)
 }
 
-/** Deletions come last: until then nothing is lost. */
+/** Orders deletions last, so that nothing is lost before them. */
 function inWritingOrder(files: readonly PlannedFile[]): readonly PlannedFile[] {
   return [...files.filter(({ kind }) => kind !== 'delete'), ...files.filter(({ kind }) => kind === 'delete')]
 }
 
-/** Undoes one change. Returns why it failed, if it did. */
+/** Reverts one change. Returns why the revert failed, if it failed. */
 type Restore = () => Promise<string | undefined>
 
 class PatchWriter {
@@ -129,7 +129,7 @@ class PatchWriter {
     return undefined
   }
 
-  /** An aborted call restores files too. */
+  /** Returns the editor with a separate signal: files are also restored after the call was aborted. */
   #editor(): AskedEditor | undefined {
     return askedEditor(this.#where.workspace.editor, AbortSignal.timeout(restoreMs))
   }

@@ -48,11 +48,11 @@ export function createdTask({ lastId }: TaskList, { subject, description = '', a
   }
 }
 
-/** The result of TaskUpdate. If it cannot be applied as a whole, nothing changes. */
+/** The result of TaskUpdate. If the update cannot be applied as a whole, nothing changes. */
 export type TaskUpdateOutcome =
   | { readonly kind: 'updated'; readonly before: Task; readonly change: TaskChange; readonly fields: readonly string[] }
   | { readonly kind: 'unknown'; readonly ids: readonly string[] }
-  /** Ids, each blocked by the next one. */
+  /** Ids of tasks, each blocked by the next one. */
   | { readonly kind: 'cycle'; readonly path: readonly string[] }
 
 /** The change of a task by these fields, with the names of the fields that have changed. */
@@ -110,7 +110,7 @@ function blockedBy(task: Task, ids: readonly string[]): Task {
   return added.length === 0 ? task : { ...task, blockedBy: [...task.blockedBy, ...added] }
 }
 
-/** A path from this task over its blockers back to itself; undefined if none exists. */
+/** Returns a path from this task over its blockers back to the task; undefined if there is none. */
 function cycleFrom({ tasks }: TaskList, id: string): readonly string[] | undefined {
   const blockersOf = new Map(tasks.map((task) => [task.id, task.blockedBy]))
   const seen = new Set<string>()

@@ -62,7 +62,7 @@ export const taskGetForm: InputForm<TaskGetInput> = inputForm<TaskGetInput>('Tas
 
 export const taskListForm: InputForm<object> = inputForm<object>('TaskList', {})
 
-/** A subject of only spaces is empty too. */
+/** Rejects an empty subject; a subject of only spaces is also empty. */
 function checkingSubject<Input extends { readonly subject?: string }>(form: InputForm<Input>): InputForm<Input> {
   return {
     ...form,

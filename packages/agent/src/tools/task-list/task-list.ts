@@ -10,7 +10,7 @@ export interface Task {
   /** A whole number as a text, unique in a conversation. */
   readonly id: string
   readonly subject: string
-  /** '' if none exists. */
+  /** Description of the task; '' if it has none. */
   readonly description: string
   readonly status: TaskStatus
   readonly activeForm?: string
@@ -22,7 +22,7 @@ export interface Task {
 
 /** The tasks of a conversation. */
 export interface TaskList {
-  /** In the order in which they were created, or in which TodoWrite listed them. */
+  /** The tasks in the order in which they were created, or in which TodoWrite listed them. */
   readonly tasks: readonly Task[]
   /** The highest id so far: ids of deleted tasks are not reused. */
   readonly lastId: number
@@ -59,8 +59,8 @@ function withoutBlockers(task: Task, deleted: readonly string[]): Task {
 }
 
 /**
- * The record of a change, for `ToolOutput.memo`: the list of a conversation is built only from these, also after a
- * resume or a compaction.
+ * The record of a change, for `ToolOutput.memo`: the list of a conversation is built only from these records, also
+ * after a resume or a compaction.
  */
 export function memoOfChange({ changed, deleted, order }: TaskChange): Json {
   const tasks = changed.map((task): JsonObject => ({ ...task }))

@@ -39,7 +39,8 @@ const maxTasks = 200
 
 // Spec R-TODO-3.
 /**
- * One call after another, since each changes the list that the previous one left. Changes only what the model knows.
+ * Runs one call after another, because each call changes the list that the previous one left. Changes only what the
+ * model knows.
  */
 const oneAfterAnother = { readOnly: true, concurrencySafe: false } as const
 

@@ -20,7 +20,7 @@ import {
 
 /** Time limit of one run: a run that hangs is killed, and counts as not yet met. */
 const maxRunMs = 30_000
-/** Time between two runs if the call does not say: short at first. */
+/** Time between two runs if the call does not specify it: short at first. */
 const [shortestMs, longestMs] = [5_000, 30_000]
 
 /** The end of one run of the command. */
@@ -30,7 +30,7 @@ interface Run {
   readonly isLate: boolean
   /** The first matching line, anywhere in the output. */
   readonly line: string | undefined
-  /** Notes about its confinement. */
+  /** Notes about the confinement of the run. */
   readonly notes: readonly string[]
 }
 
@@ -117,7 +117,7 @@ class Runs {
     this.#timer = setTimeout(() => void this.runNext(met), pauseMs)
   }
 
-  /** A command that cannot be started is a result. */
+  /** Runs the command. A command that cannot be started is a result. */
   async #run(): Promise<Run | ToolOutput> {
     const { workspace, context } = this.#call
     const { signal } = this.#over
@@ -133,8 +133,8 @@ class Runs {
       let isLate = false
       const endNow = (): void => void shell.end()
       let line: string | undefined
-      // All output is searched as it is printed: the shown part of a long output lacks the middle, and some commands
-      // never end.
+      // All output is searched while it is printed: the shown part of a long output lacks the middle, and some
+      // commands never end.
       const search =
         this.#pattern && new LineSearch(this.#pattern, workspace.redact, (found) => ((line = found), endNow()))
       search?.add(shell.output.since(0))
@@ -148,7 +148,7 @@ class Runs {
       const end = await shell.ended
       clearTimeout(timer)
       signal.removeEventListener('abort', endNow)
-      // Otherwise every run would leave more processes.
+      // Otherwise, every run would leave more processes.
       await shell.end()
       unfollow?.()
       await search?.flush()

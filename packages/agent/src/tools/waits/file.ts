@@ -15,7 +15,7 @@ export type Poll = (path: string) => Promise<Seen>
 const look: Poll = async (path) => {
   try {
     const seen = await lstat(path)
-    // Checked afterwards: detects a link that was created in between.
+    // Checked after reading the state, to detect a link that was created in between.
     return (await hasLinkAbove(path)) ? null : seen
   } catch (error) {
     const code = codeOf(error)
@@ -24,7 +24,7 @@ const look: Poll = async (path) => {
   }
 }
 
-/** Whether a folder in the path became a link since the path was judged: what is behind it was not judged. */
+/** Whether a folder in the path became a link since the path was judged: the link's target was not judged. */
 async function hasLinkAbove(path: string): Promise<boolean> {
   const folder = dirname(path)
   return folder !== path && ((await lstat(folder)).isSymbolicLink() || (await hasLinkAbove(folder)))
@@ -36,16 +36,16 @@ const [shortestMs, longestMs] = [1_000, 5_000]
 interface FileWait {
   /** The path in the call. */
   readonly named: string
-  /** Its real path, as judged. Links that are created later are not followed. */
+  /** The real path, as judged. Links that are created later are not followed. */
   readonly real: string
   readonly change: NonNullable<WaitInput['change']>
-  /** When the wait began, in milliseconds since 1970, if an earlier process began it: changes since then count. */
+  /** Start of the wait in milliseconds since 1970, if an earlier process began the wait: changes since then count. */
   readonly sinceMs: number | undefined
 }
 
 /**
- * Watches a file or folder. Polls one at a time: a poll that never returns, such as on a lost network folder, blocks
- * neither the wait nor this program.
+ * Watches a file or folder. Polls run one at a time: a poll that never returns, for example on a lost network folder,
+ * blocks neither the wait nor this program.
  */
 export function watchFile(
   { named: namedPath, real, change, sinceMs }: FileWait,

@@ -5,7 +5,7 @@ import { patternProblems, ripgrepFailed } from './wait-texts.ts'
 
 /** A regular expression for lines, evaluated in linear time. */
 export interface LinePattern {
-  /** The first matching line, at most `longestLine` characters of it. */
+  /** Returns the first matching line, at most `longestLine` characters of it. */
   firstIn(text: string): Promise<string | undefined>
   /** Minimum time in milliseconds between two searches of streamed text. */
   readonly everyMs: number
@@ -13,7 +13,7 @@ export interface LinePattern {
 
 const longestLine = 2_000
 const longestProblem = 500
-/** No search takes that long; a ripgrep that hangs is killed. */
+/** Time limit of a search, which no normal search reaches; a ripgrep that hangs is killed. */
 const maxMs = 10_000
 
 /** Compiles a pattern as in Grep, or returns what is wrong with it. */
@@ -28,7 +28,9 @@ export async function linePatternOf(pattern: string): Promise<LinePattern | { re
   return { everyMs: 1_000, firstIn: async (text) => (await searchIn(text, pattern, program)).line }
 }
 
-/** Words of which one must be in the line, if that is all the pattern says: no program is needed for these. */
+/**
+ * Returns words of which one must be in the line, if the pattern expresses only that: such a pattern needs no program.
+ */
 function plainWordsOf(pattern: string): readonly string[] | undefined {
   if (/[\\^$.?*+()[\]{}]/.test(pattern)) return undefined
   const words = pattern.split('|')
@@ -54,7 +56,7 @@ function searchIn(
     let [found, problems] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => (found = headOf(found + chunk.toString(), longestLine)))
     child.stderr.on('data', (chunk: Buffer) => (problems = headOf(problems + chunk.toString(), 10 * longestProblem)))
-    // It ends at the first matching line and reads no further.
+    // ripgrep ends at the first matching line and reads no further.
     child.stdin.on('error', () => undefined)
     child.once('error', (error) => {
       clearTimeout(timer)
@@ -70,7 +72,7 @@ function searchIn(
   })
 }
 
-/** ripgrep draws the place of an error above its message. */
+/** Returns ripgrep's message about an invalid pattern. ripgrep marks the position of an error above its message. */
 function problemIn(problems: string): string {
   const [, error] = /^error: (.+)$/m.exec(problems) ?? []
   return headOf(error ?? (problems.replace(/^rg: /, '').trim() || patternProblems.tooSlow), longestProblem)
@@ -84,7 +86,7 @@ export class LineSearch {
   readonly #pattern: LinePattern
   readonly #redact: (text: string) => string
   readonly #onLine: (line: string) => void
-  /** Text not searched yet, preceded by the beginning of its first line. */
+  /** Text that was not searched yet, preceded by the beginning of its first line. */
   #waiting = ''
   #openLine = ''
   #timer: NodeJS.Timeout | undefined
@@ -100,7 +102,7 @@ export class LineSearch {
 
   add(text: string): void {
     if (this.#isOver || text === '') return
-    // If text arrives faster than it can be searched, the newest part counts.
+    // If text arrives faster than it can be searched, the newest part is searched.
     this.#waiting = (this.#waiting + text).slice(-maxWaiting)
     this.#timer ??= setTimeout(() => void this.#look(), this.#looking === undefined ? 20 : this.#pattern.everyMs)
   }
@@ -128,7 +130,7 @@ export class LineSearch {
     const text = this.#openLine + this.#waiting
     this.#waiting = ''
     if (this.#isOver || text === '') return
-    // The last line may continue: it is searched now, and again with what follows.
+    // The last line may continue: it is searched now, and again with the text that follows.
     this.#openLine = text.slice(text.lastIndexOf('\n') + 1).slice(-longestOpenLine)
     const line = await this.#pattern.firstIn(this.#redact(text))
     if (line === undefined || this.#isOver) return

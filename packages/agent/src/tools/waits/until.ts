@@ -6,10 +6,10 @@ export type Unmet = 'over' | 'limit' | 'arrived' | 'aborted'
 
 export type WaitEnd<Value> = { readonly kind: 'met'; readonly value: Value } | { readonly kind: Unmet }
 
-/** Starts watching, and returns a function that stops it. May call back immediately. */
+/** Starts watching, and returns a function that stops the watch. May call back immediately. */
 export type Watch<Value> = (met: (value: Value) => void) => () => void
 
-/** Waits until `watch` calls back, or until the wait must end. Nothing is left running then. */
+/** Waits until `watch` calls back, or until the wait must end. Nothing remains running after that. */
 export function waitUntil<Value>(
   { wait, signal, longestMs }: { readonly wait: CallWait; readonly signal: AbortSignal; readonly longestMs: number },
   watch: Watch<Value>,
@@ -36,7 +36,7 @@ export function waitUntil<Value>(
   })
 }
 
-/** The wait of a call. Without a loop, one that begins now and is never interrupted. */
+/** Returns the wait of a call. Without a loop, the wait begins now and is never interrupted. */
 export function waitOf({ wait }: Pick<ToolContext, 'wait'>): CallWait {
   return wait ?? new PlainWait()
 }

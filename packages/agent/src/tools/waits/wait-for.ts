@@ -43,13 +43,13 @@ export async function waitFor(
   return withErrorResults({ path: named, doing: 'read' }, () => {
     const real = workspace.realPathOf(workspace.pathOf(named), context)
     const { sinceMs, waitedMs } = call.wait
-    // If an earlier process began to wait, the state at that time is unknown.
+    // If an earlier process began the wait, the state at that time is unknown.
     const since = waitedMs >= resumedMs ? sinceMs : undefined
     return waitWatching(watchFile({ named, real, change, sinceMs: since }), call, time)
   })
 }
 
-/** A call that has just begun has waited less. */
+/** A call that has just begun has waited less than this. */
 const resumedMs = 1_000
 
 function onlyTime({ seconds }: WaitTime): Watched<never> {

@@ -42,7 +42,7 @@ export interface WaitResult {
   readonly sentences: string
   /** The matching line, shown on a line of its own above the sentences. */
   readonly line?: string
-  /** Output of what was waited for; '' if none exists. */
+  /** Output of the command or task that was waited for; '' if there is none. */
   readonly output?: string
   readonly details?: { readonly [name: string]: Json }
   readonly tasks?: ToolOutput['tasks']
@@ -52,13 +52,13 @@ export interface WaitResult {
 
 /** The subject of a wait. */
 export interface Watched<Value> {
-  /** In a few words, after "waits for". */
+  /** The subject in a few words, after "waits for". */
   readonly what: string
   readonly watch: Watch<Value>
-  /** The result when the condition is met; an error result if it turned out that waiting is not possible. */
+  /** Returns the result when the condition is met; an error result if waiting turned out to be impossible. */
   met(value: Value): WaitResult | ToolOutput
-  /** The result when the wait ends early. */
+  /** Returns the result when the wait ends early. */
   unmet(why: Unmet): WaitResult
-  /** Resolves once none of its processes is running. */
+  /** Resolves once none of the processes of the wait is running. */
   settled?(): Promise<void>
 }
