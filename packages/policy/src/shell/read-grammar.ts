@@ -36,7 +36,7 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
   const table = new Map<string, Option>()
   for (const token of grammar.options.split(/\s+/).filter(Boolean)) {
     const [, name = '', mark, kind] = /^(--?[^:?]+)(?:([:?])(.+))?$/.exec(token) ?? []
-    // True: the text of a grammar contains only these kinds.
+    // This cast is safe: the text of a grammar contains only these kinds.
     const option: Option = {
       takes: mark === undefined ? 'nothing' : mark === ':' ? 'value' : 'maybe',
       kind: (kind ?? 'text') as ValueKind,
@@ -55,7 +55,7 @@ type ReadWords =
 
 /** Separates options, their values and operands, as getopt does but without abbreviations. */
 export function readWords(grammar: Grammar, words: readonly ShellWord[]): ReadWords {
-  // For a program a pipe is like its standard input: nobody else can read it.
+  // For a program, a pipe is like its standard input: no other process can read it.
   return new WordReader(
     grammar,
     words.map((word) => (word.isPipe === true ? literalWord('-') : word)),
@@ -69,7 +69,7 @@ class WordReader {
   readonly #options: ParsedOption[] = []
   readonly #operands: ShellWord[] = []
   #at = 0
-  /** How many operands stand before `--`. */
+  /** The number of operands before `--`. */
   #beforeDashes: number | undefined
   #firstOperandAt: number | undefined
   #hasLateOption = false
@@ -123,7 +123,7 @@ class WordReader {
     )
   }
 
-  /** A pattern that begins with a dash. */
+  /** Reads a pattern that begins with a dash. */
   #readPattern(word: ShellWord): undefined {
     const option = optionWithPattern(word, this.#table)
     if (option === undefined) this.#noteUnseen(optionIsPattern)
@@ -278,7 +278,7 @@ function operandEffects(
   kinds: readonly ValueKind[],
   isTree: boolean,
 ): readonly Effect[] {
-  // A pattern may become several words, and shift the words after it.
+  // A pattern may expand to several words, and shift the words after it.
   const moves = words.findIndex((word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true))
   if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
     return (writesOperands(grammar) ? unknownEffect : unseenEffect)(patternMayBeSeveral)
@@ -289,7 +289,7 @@ function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly E
   const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
   // The matching names are shown.
   if (kind === 'text' || kind === 'number') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
-  // Standard input. For `mkdir` and `touch` it is a name like others.
+  // `-` is the standard input. For `mkdir` and `touch` it is an ordinary name.
   if (word.value === '-' && (kind === 'read' || kind === 'read through links')) return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]
   return [...checked, { kind, word }]
