@@ -14,7 +14,8 @@ import type { Program } from './program.ts'
 import type { MissingKey } from './setup/first-start.ts'
 import { UsageError } from './usage-error.ts'
 
-// Loads only what parses the flags; everything else is imported on use. `startScripts` of scripts/program-bundle.mjs lists what each start loads.
+// Loads only modules that parse the flags; everything else is imported on use. `startScripts` of
+// scripts/program-bundle.mjs lists what each start loads.
 
 export { isCommand } from './flags/commands.ts'
 
@@ -85,7 +86,7 @@ async function dispatch(program: Program): Promise<number> {
   return withSessionStore(flags, program, undefined, (withStore) => runOrFirstStart(flags, words, withStore))
 }
 
-/** Runs `work` while sessions are stored where the flag, the variable or the settings say. */
+/** Runs `work` while sessions are stored where the flag, the variable or the settings specify. */
 async function withSessionStore(
   flags: Flags,
   program: Program,

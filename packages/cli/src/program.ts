@@ -2,7 +2,7 @@ import type { Output } from './io/output.ts'
 
 /** The store of the sessions. */
 export interface SessionStoreInUse {
-  /** `sqlite:` and an absolute path, or an address with its password. */
+  /** The store: `sqlite:` and an absolute path, or an address with its password. */
   readonly value: string
   /** The value without user and password, for display. */
   readonly name: string

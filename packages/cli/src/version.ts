@@ -3,7 +3,7 @@ import type { Program } from './program.ts'
 
 /** The version in the package.json of the program. */
 export function versionOf({ home }: Pick<Program, 'home'>): string {
-  // True: package.json belongs to this package and has a version.
+  // This cast is safe: package.json belongs to this package and has a version.
   const { version } = JSON.parse(readFileSync(new URL('package.json', home), 'utf8')) as { readonly version: string }
   return version
 }

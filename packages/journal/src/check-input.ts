@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 
-// JavaScript programs may pass anything, and it would be stored.
+// Values are checked at run time: JavaScript programs may pass anything, and it would be stored.
 
 /** Checks that a value is a text. @throws ConfigurationError for an empty text, and for any other value. */
 export function checkText(name: string, value: unknown): void {

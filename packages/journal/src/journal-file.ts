@@ -29,7 +29,7 @@ export class JournalFile {
   #isScheduled = false
   #isWorking = false
   #whenIdle: (() => void) | undefined
-  /** Data that an earlier process wrote may not be on disk yet either. */
+  /** Initially true: data that an earlier process wrote may not be on disk yet either. */
   #isSynced = false
 
   constructor(path: string, file: JournalHandle) {

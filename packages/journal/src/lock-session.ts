@@ -12,7 +12,7 @@ export interface LockedSession {
 /** Locks a session by its file. @throws HaltingError `driver` that names the process, if another one writes it. */
 export async function lockSession(path: string, sessionId: string): Promise<LockedSession> {
   const take = (): Promise<LockedSession> => lockSessionNow(path, sessionId)
-  // A process that reads a session of a store briefly has its lock, too.
+  // A process that briefly reads a session of a store also has the lock of that session.
   return workingCopiesOf(path) === undefined ? take() : whileNobodyRebuilds(path, take)
 }
 

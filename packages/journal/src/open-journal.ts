@@ -82,7 +82,7 @@ export interface SessionJournal extends StoredSession {
    * @throws ResumeRejectedError if it would drop more than that; then nothing is changed.
    */
   rewindAfter(message: string, alsoOf?: readonly string[], dropsTurn?: string): Promise<void>
-  /** Returns the message to before which `rewind` would go; throws the same errors. */
+  /** Returns the message before which `rewind` would place the end of the conversation; throws the same errors. */
   messageOf(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
   /** Writes everything to disk and unlocks the session. */
   close(): Promise<void>
@@ -173,7 +173,7 @@ async function lockForWriting(
   })
 }
 
-/** JavaScript programs may pass anything, and it would be stored. */
+/** Options are checked at run time: JavaScript programs may pass anything, and it would be stored. */
 export function checkJournalOptions(options: JournalOptions, by = 'openJournal'): void {
   checkObject(by, options, '{ path, sessionId, cwd, version }')
   const { path, sessionId, cwd, version, title, openFile } = options
@@ -182,7 +182,7 @@ export function checkJournalOptions(options: JournalOptions, by = 'openJournal')
   if (openFile !== undefined) checkFunction('openFile', openFile)
 }
 
-/** Reads what is needed to continue. Records of ended runs are not, and they are most of a session. */
+/** Reads what is needed to continue. The records of ended runs, most of a session, are not needed. */
 function readBefore(path: string): Promise<ReadJournal> {
   return readForResume(path, hasEnded(path) ? 'conversation' : 'open')
 }

@@ -116,7 +116,7 @@ export async function readTimedRecords(
   path: string,
 ): Promise<Pick<ReadJournal, 'sessionId' | 'cwd' | 'title' | 'runs'> & { readonly times: readonly string[] }> {
   const { sessionId, cwd, title, runs, written } = await readJournal(path)
-  // The decoder read the file. Times before the first run belong to no record.
+  // This cast is safe: the decoder read the file. Times before the first run belong to no record.
   const { times } = written as JournalDecoder
   const named = title === undefined ? {} : { title }
   return { sessionId, cwd, ...named, runs, times: times.slice(times.length - runs.flat().length) }
@@ -166,10 +166,10 @@ async function readAll(file: FileHandle, reader: JournalReader, maxBytes: number
   }
 }
 
-/** Line by line, or by folds, which summarize the lines before them. */
+/** Reads line by line, or by folds, which summarize the lines before them. */
 type ReadBy = 'lines' | 'folds'
 
-/** A fold does not match the lines before it, or those are damaged. */
+/** The fold does not match the lines before it, or those lines are damaged. */
 class NotAsFoldedError extends Error {
   override readonly name = 'NotAsFoldedError'
 }
@@ -282,7 +282,7 @@ export class JournalReader {
   ): number {
     const fold = foldIn(bytes, at, end)
     const from = at - fold.bytes
-    // There were too many lines to wait for the fold, so they were already read.
+    // There were too many lines to wait for the fold, so the lines were already read.
     if (from < start) return start + this.#takeLines(bytes.subarray(start, end + 1))
     const segment = bytes.subarray(from, at)
     if (crc32Of(segment) !== fold.crc) throw new NotAsFoldedError()
@@ -309,7 +309,7 @@ export class JournalReader {
     return journalError(this.#path, `is damaged in line ${line}: ${problem}. ${advice}`)
   }
 
-  /** Returns the error for a line that is too long: nobody writes one. */
+  /** Returns the error for a line that is too long to have been written by this program. */
   longLine(): Error {
     if (this.by === 'folds') return new NotAsFoldedError()
     return this.#damage(this.#problem ?? `it has more than ${longestLine / 1_048_576} MiB`)

@@ -1,4 +1,4 @@
-// Loaded dynamically, so that runs without a rewind do not load it.
+// This module is imported dynamically, so that runs without a rewind do not load it.
 import { ConfigurationError } from '@halting/core'
 import type { Transcript, TranscriptEntry } from '@halting/core'
 import { personsMessages, messageIndex, rewindRecord } from '@halting/core/steps'

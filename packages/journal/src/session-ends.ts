@@ -92,7 +92,7 @@ function withFile<T>(path: string, work: (file: number, size: number) => T): T {
   }
 }
 
-/** Shared: a buffer for each of thousands of sessions would cause constant garbage collections. */
+/** One buffer for all sessions: a buffer for each of thousands of sessions would cause constant garbage collections. */
 let sharedBuffer: Buffer = Buffer.alloc(0)
 
 /** Returns these bytes; valid until the next call. */
@@ -132,9 +132,7 @@ function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
 
 /** Beginning of the line of a run's end, in both formats. */
 const endStart = /^\{(?:"type":"halting",)?"record":\{"type":"end","scope":"","terminal":\{"reason":"([a-z_]+)",/
-/**
- * Its end. Text directly before the checksum, the last field, is a field of the line itself, not of a nested object.
- */
+/** The end of that line. Text directly before the checksum, the last field, is a field of the line itself, not of a nested object. */
 const endTail =
   /,"session":\{"runs":(\d+),"turns":(\d+),"costUsd":(\d+(?:\.\d+)?(?:e[+-]\d+)?),"isRewound":(true|false)\},"sum":"([\da-f]{8})"\}$/
 /** More characters than these have. */

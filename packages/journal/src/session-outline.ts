@@ -94,7 +94,7 @@ const toolUse = '{"type":"tool_use","id":"'
 const plainAdded =
   /"added":\[(?:\{"kind":"assistant","id":"[^"\\]*","message":(?:\d+|"[^"\\]*")\}|\{"kind":"user","id":"[^"\\]*","message":\{"role":"user","content":\{"blocks":\[(?:\{"ref":(?:\d+|"[^"\\]*")\}|,)*\]\}\},"origin":"tool_results"\}|\["[ar]","[^"\\]*"(?:,\d+)+\]|,)*\]\}\},"sum":"[\da-f]{8}"\}$/y
 const wholeLap = /^\{(?:"type":"halting",)?"record":\{"type":"lap","lap":\{"scope":"","transition":"[a-z_]+","spent":\{/
-/** The same for a record with changed figures, which follow the entries. */
+/** The end of such a record with changed figures, which follow the entries. */
 const plainLap =
   /^\{"record":\{"type":"lap","lap":\{"scope":"","transition":"[a-z_]+","added":\[(?:\["[ar]","[^"\\]*"(?:,\d+)+\]|,)*\]\}\},"delta":/
 
@@ -105,7 +105,7 @@ const lineEnd = String.raw`(?:,"at":[\d.]+)?,"durationMs":[\d.]+\}(?:,"same":[12
 /** Everything after the message of most tool results, with the status. Parsing it would take several times as long. */
 const plainResult = new RegExp(String.raw`${stepStart}\{"status":"([a-z_]+)","isError":(?:true|false)\}${lineEnd}`)
 
-/** The same for most model requests, with the model and its charge. */
+/** The text after the message of most model requests, with the model and its charge. */
 const plainReply = new RegExp(
   String.raw`${stepStart}\{"kind":"answered","streamError":null(?:,"grant":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?,"promptDigest":"[^"\\]*","charge":\{"model":"([^"\\{}]*)","nanos":(\d+),"tokens":(\d+),"known":(true|false)(?:,"usage":\{[^{}]*\})?\}\}${lineEnd}`,
 )
@@ -228,7 +228,7 @@ class OutlineReader {
   #end(line: string, record: StepRecord): void {
     this.#checkAnswers(line)
     const run = this.#run
-    // A call without a result was not run, or denied: its result is elsewhere.
+    // A call without a result was not run, or was denied: its result is in another record.
     if (run === undefined || record.type !== 'end' || record.scope !== '' || run.open.size > 0)
       throw new NeedsAllError()
     const { start, results, calls, failedCalls } = run

@@ -6,7 +6,7 @@ import { lineOfJson, valueOf } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { parseJournal, journalError, truncatedProblem } from './read-journal.ts'
 
-/** Some readers treat these as line breaks, which JSON does not escape. */
+/** Characters that some readers treat as line breaks, and that JSON does not escape. */
 const breaks = /[\u0085\u2028\u2029]/g
 
 /**

@@ -45,7 +45,7 @@ const files = {
     '.woodpecker.yml .woodpecker.yaml .cirrus.yml .cirrus.star appveyor.yml .appveyor.yml cloudbuild.yaml cloudbuild.yml buildspec.yml .build.yml',
 } as const
 
-/** In these folders the sandbox protects only the control files: commands that people run write the other ones. */
+/** In these folders the sandbox protects only the control files, because commands that people run write the other files in them. */
 const partlyProtected: Readonly<Record<string, readonly string[]>> = {
   // Commands may commit. The sandbox has separate protection for git repositories.
   '.git': [],
@@ -62,7 +62,7 @@ const partlyProtected: Readonly<Record<string, readonly string[]>> = {
   '.bundle': ['.bundle/config'],
 }
 
-/** In the sandbox an empty folder stands in for a missing one of these. Programs that read such files ignore it. */
+/** If one of these names does not exist, the sandbox puts an empty folder in its place. Programs that read such files ignore it. */
 export const neverMadeInSandbox: readonly string[] = [
   '.git',
   '.halting',
@@ -99,8 +99,8 @@ const folderParts: ReadonlySet<string> = new Set(
 )
 
 /**
- * The indexes of the names in a path at which a control file begins. A folder that only contains control files, such as `.github`, counts if the
- * path ends with it.
+ * The indexes in a path of the names that are control files. A folder that only contains control files, such as
+ * `.github`, counts if the path ends with it.
  */
 export function controlFileIndexes(names: readonly string[]): readonly number[] {
   const last = names.length - 1
@@ -125,7 +125,7 @@ export function controlFileIndexes(names: readonly string[]): readonly number[] 
  */
 function folded(name: string): string {
   const lower = name.toLowerCase()
-  // Most names are of this form.
+  // Fast path: most names need no folding beyond lower case.
   if (/^[\w.@+-]*[\w@+-]$/.test(lower)) return lower
   return name
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')

@@ -5,8 +5,8 @@ const maxNameLength = 64
 const maxServerLength = 32
 
 /**
- * A server name as part of tool names. It has no `__` inside and no `_` at its ends: `mcp__a__b` is always the tool `b` of the server `a`, and a
- * rule for `mcp__a` applies to no other server.
+ * A server name as part of tool names. The result contains no `__` and has no `_` at its start or end, so `mcp__a__b` is
+ * always the tool `b` of the server `a`, and a rule for `mcp__a` applies to no other server.
  */
 export function validServerName(name: string): string {
   const valid = name
@@ -16,7 +16,7 @@ export function validServerName(name: string): string {
   return valid.length <= maxServerLength ? valid : `${valid.slice(0, maxServerLength - 7)}-${withHash(name)}`
 }
 
-/** `mcp__server__tool`, with letters, digits, `_` and `-` only, and no longer than services accept. */
+/** `mcp__server__tool`, with letters, digits, `_` and `-` only, and no longer than model services accept. */
 export function mcpToolName(server: string, tool: string): string {
   const valid = `mcp__${validServerName(server)}__${tool.replace(/[^\w-]/g, '_')}`
   return valid.length <= maxNameLength ? valid : `${valid.slice(0, maxNameLength - 7)}-${withHash(tool)}`

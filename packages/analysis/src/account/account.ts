@@ -118,7 +118,7 @@ export interface Account {
   readonly dearest: readonly StepFigures[]
   /** Requests that waited for money reserved by others: how many, for how long, and how many were refused in the end. Absent for none. */
   readonly budgetWaits?: WaitFigures
-  /** The same for each standing budget, by its name; absent for none. */
+  /** Requests that waited for each standing budget, by its name; absent for none. */
   readonly standingWaits?: readonly (WaitFigures & {
     /** Name of the budget. */
     readonly budget: string
@@ -141,7 +141,7 @@ export interface WaitFigures {
   readonly requests: number
   /** Milliseconds of all waits together. */
   readonly ms: number
-  /** Requests that did not fit after the wait either. */
+  /** Requests that still did not fit after the wait. */
   readonly refused: number
   /** The largest amount that others had reserved, in US dollars. */
   readonly mostReservedUsd: number
@@ -235,7 +235,7 @@ export function cappedBy({ turns, tokens, costUsd, activeMs }: Account['carried'
 }
 
 function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['terminal']): AccountedEnding {
-  // Signals that were read from a file are plain JSON.
+  // Signals that were read from a file are plain JSON, so they are converted.
   const signal = StopSignal.fromJSON(terminal.signal)
   const standing = [...StopSignals.fromJSON(terminal.signals)].map((each) => each.toJSON())
   const own = JSON.stringify(signal)
@@ -253,7 +253,7 @@ function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['termi
   }
 }
 
-/** A file may contain any text: undefined for one that is not a date. */
+/** The text of a date, or undefined for a text that is not a date: a file may contain any text. */
 function retryAtOf({ context: { retryAt } }: StopSignalJson): string | undefined {
   return typeof retryAt === 'string' && momentOf(Date.parse(retryAt)) !== null ? retryAt : undefined
 }

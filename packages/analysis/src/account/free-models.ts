@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 
-/** Models of a run that reported tokens and no cost: they have no price, or a price of zero. */
+/** Models of a run that reported tokens but no cost: they have no price, or a price of zero. */
 export function freeModels(records: readonly StepRecord[]): readonly string[] {
   const models = new Set<string>()
   for (const record of records) {

@@ -23,7 +23,7 @@ export function iterationFigures(
     .map((transition): IterationFigures => {
       const { chargedTo, resets, iterations: allowed } = transitionRules[transition]
       const laps = inRun[transition] ?? 0
-      // Tries for goals that were replaced no longer count.
+      // Tries for goals that were replaced later are not counted.
       if (chargedTo === 'goalTries')
         return { transition, laps, used: Math.max(0, laps - triesBefore), allowed: maxGoalTries }
       const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)
@@ -33,7 +33,7 @@ export function iterationFigures(
     .toSorted((a, b) => b.laps - a.laps)
 }
 
-/** The last value of the ranking. Each iteration lowers it, so the run must end. */
+/** The last value of the ranking. Each iteration lowers the ranking, so the run must end. */
 export interface RankingLeft {
   /** Remaining turns. Null: no limit was set, or the record of an earlier version does not say. */
   readonly turns: number | null

@@ -63,7 +63,7 @@ export function limitsInForce(records: readonly StepRecord[]): RunLimits {
 
 interface Reached {
   readonly spent: RunProgress
-  /** A turn was granted and its model request has not been made. */
+  /** Whether a turn was granted and its model request has not been made. */
   readonly isTurnOpen: boolean
   readonly totals: { readonly tokens: number; readonly committedUsd: number; readonly activeMs: number }
   readonly terminal: RunResult | undefined
@@ -105,7 +105,7 @@ export function limitFigures(
   ]
   if (terminal === undefined) return figures.map((each) => ({ ...each, isReached: false }))
   const ending = limitsOf(terminal)
-  // Use the limit of the signal: a guard or a resume may have used another limit than the run began with.
+  // Uses the limit of the signal: a guard or a resume may have used another limit than the run began with.
   const signalLimit = terminal.signal.context['limit']
   const reached =
     figures.find(({ limit, max }) => ending.includes(limit) && (max === null || max === signalLimit))?.limit ??

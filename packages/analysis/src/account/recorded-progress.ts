@@ -22,7 +22,7 @@ export interface Totals {
 export interface RecordedProgress {
   /** State at the end of the run, or in its last recorded iteration. */
   readonly spent: RunProgress
-  /** A turn was granted and its model request has not been made. */
+  /** Whether a turn was granted and its model request has not been made. */
   readonly isTurnOpen: boolean
   /** Totals of the run. */
   readonly totals: Totals
@@ -62,7 +62,7 @@ function totalsOf(
     const { turns, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = spent
     return {
       turns,
-      // No request is open: a reply that was not recorded is lost.
+      // No request counts as open: a reply that was not recorded is lost.
       requests: requests.length,
       tokens,
       costUsd: usdOf(nanos),

@@ -14,7 +14,7 @@ export interface RecordedStep {
   readonly phase: Phase
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
-  /** Its name within the scope: `model:3.1`, `tool:3:0:toolu_1`. */
+  /** Name of the step within its scope: `model:3.1`, `tool:3:0:toolu_1`. */
   readonly name: string
   /** The request of the main loop or the agent that it belongs to. */
   readonly request: number
@@ -76,7 +76,7 @@ export interface RecordedSteps {
 export interface RecordedWait {
   /** The standing budget that was exhausted; absent for a limit of the run. */
   readonly budget?: string
-  /** Whether the request did not fit after the wait either. */
+  /** Whether the request still did not fit after the wait. */
   readonly isRefused: boolean
   /** US dollars that others had reserved. */
   readonly reservedUsd: number
@@ -230,7 +230,7 @@ class StepReader {
     return call
   }
 
-  /** Enters results of calls without a step of their own: denied calls, calls that were not run, and calls of subagents. */
+  /** Adds results of calls without a separate step: denied calls, calls that were not run, and calls of subagents. */
   #enterResults(scope: string, entries: readonly TranscriptEntry[]): void {
     for (const entry of entries) {
       if (entry.kind !== 'user' || typeof entry.message.content === 'string') continue

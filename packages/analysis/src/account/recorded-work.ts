@@ -9,7 +9,7 @@ export interface PastRequest {
   readonly phase: Phase
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
-  /** Its name without the number of the attempt; all attempts at a request share it. */
+  /** Name of the request without the number of the attempt; all attempts at a request share it. */
   readonly name: string
   /** Id of the model that was asked. */
   readonly model: string

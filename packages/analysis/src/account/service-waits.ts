@@ -11,7 +11,7 @@ export type ServiceWaitEnd = Extract<RunEvent, { readonly type: 'service_waited'
 
 /** The refusal that a run waited for. JSON. */
 export interface ServiceRefusal {
-  /** The model that was asked; '' where the record does not say. */
+  /** The model of the request; '' where the record does not say. */
   readonly model: string
   /** The kind of the failure, such as `rate_limit`; '' where the record does not say. */
   readonly kind: string
@@ -19,7 +19,7 @@ export interface ServiceRefusal {
   readonly status: number | null
   /** The message of the service; at most 500 characters. */
   readonly message: string
-  /** The delay that the service asked for, in milliseconds; 0 for none. */
+  /** The delay that the service requested, in milliseconds; 0 for none. */
   readonly saidMs: number
 }
 
@@ -226,7 +226,7 @@ interface WaitPlace {
 function placeOf(key: string): WaitPlace | undefined {
   if (!key.endsWith('.service')) return undefined
   const { scope, name } = recordedStep(key, 0, 0, false)
-  // A model chooses the ids of its calls, and one may look like the step of another call. The result of such a step has another shape.
+  // A model chooses the ids of its calls, and an id may look like the step of another call. The result of such a step has another shape.
   const [, question, own = '', attempt = ''] = waitName.exec(name) ?? []
   if (attempt === '') return undefined
   const before = key.slice(0, key.length - name.length)
@@ -237,7 +237,7 @@ function placeOf(key: string): WaitPlace | undefined {
   }
 }
 
-/** The final answer of a run has another step name, and waits under this one. */
+/** The final answer of a run has another step name, but its waits are recorded under this one. */
 function attemptPlaceOf(key: string): string {
   const { name } = recordedStep(key, 0, 0, false)
   const attempt = attemptName.exec(name)?.[1]

@@ -17,7 +17,7 @@ export interface VerificationFigures {
   readonly hasPassed: boolean
   /** Whether the model was asked to verify its last change. */
   readonly wasAsked: boolean
-  /** Whether the model called no tool when it was asked, so that its earlier answer is the answer of the run. */
+  /** Whether the model called no tool after the request to verify, so that its earlier answer is the answer of the run. */
   readonly keptAnswer: boolean
 }
 

@@ -18,7 +18,7 @@ import { countInterval, expectedLoss, savedInterval, type UsedAndSaved } from '.
 export interface CalibrationOptions<Run extends GradedRun = GradedRun> {
   /** The share of solved runs that each limit may lose: above 0 and below 1, such as 0.02. */
   readonly mayLose: number
-  /** The smallest limits that would not have stopped the run. Default: what it used, which ignores what requests reserve. */
+  /** The smallest limits that would not have stopped the run. Default: the figures that the run used, without amounts that requests only reserve. */
   readonly needs?: (run: Run) => RunUse
   /** The effect of limits on a run. Default: a limit stops a run that used more, and saves what is above the limit. */
   readonly under?: (run: Run, limits: LimitsByFigure) => RunUnderLimits
@@ -74,7 +74,7 @@ export function calibrateLimits<Run extends GradedRun>(
   return { mayLose, needed, groups: [...own, ...wider, ...all] }
 }
 
-/** Callers in plain JavaScript may pass anything, and a figure that is not a number would become a limit. */
+/** Checked at run time: callers in plain JavaScript may pass anything, and a figure that is not a number would become a limit. */
 function checkRuns(runs: unknown): void {
   if (!Array.isArray(runs))
     throwInvalidOption('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
@@ -228,7 +228,7 @@ function savedOf(figure: CalibratedFigure, outcomes: readonly Outcome[]): SavedU
       const isGain = !isSolved(run) && under.stops === 'yes'
       return { used: run.use[figure] ?? 0, saved: isGain ? (under.saved[figure] ?? 0) : 0 }
     })
-    // Sort first: floating-point sums depend on the order.
+    // The values are sorted first, because floating-point sums depend on the order.
     .toSorted((a, b) => a.used - b.used || a.saved - b.saved)
   const amount = each.reduce((sum, { saved }) => sum + saved, 0)
   const of = each.reduce((sum, { used }) => sum + used, 0)

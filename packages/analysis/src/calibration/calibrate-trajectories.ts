@@ -73,8 +73,9 @@ function otherLimitsOf({ usd, tokens, activeMs, turns }: LimitsByFigure, use: Ru
 }
 
 /**
- * The smallest limits under which the run would have been the same. This is what it used, or more when requests reserve more than they cost, or when
- * a subagent took more turns than the run. `usd` is null when a model has no price.
+ * The smallest limits under which the run would have been the same. These are the figures that it used, or higher ones
+ * when requests reserve more than they cost, or when a subagent took more turns than the run. `usd` is null when a model
+ * has no price.
  */
 export function runNeeds(trajectory: Trajectory, unpriced: readonly string[]): RunUse {
   const { turns, carried } = trajectory

@@ -29,9 +29,9 @@ export interface LostRuns {
 
 /** How much of a figure the limits save in unsolved runs. JSON. */
 export interface SavedUse {
-  /** What unsolved runs used after the limits would have stopped them, in the unit of the figure. */
+  /** The amount that unsolved runs used after the limits would have stopped them, in the unit of the figure. */
   readonly amount: number
-  /** What all runs of the group used, including solved ones. */
+  /** The amount that all runs of the group used, including solved ones. */
   readonly of: number
   /** `amount` divided by `of`, from 0 to 1; 0 when nothing was used. */
   readonly share: number
@@ -131,6 +131,6 @@ export interface RunUnderLimits {
    * stopped.
    */
   readonly stops: 'yes' | 'no' | 'maybe'
-  /** What the run would not have used; null for an unknown figure. */
+  /** The amount that the run would not have used; null for an unknown figure. */
   readonly saved: RunUse
 }

@@ -22,7 +22,7 @@ import type { NextStep } from '../why/next-step.ts'
 // A single file without external resources (`pageHead`). Images are embedded as data, of known types only. Folding uses `<details>`, so that keys
 // work.
 
-/** Longer texts are shortened to their beginning and end, in characters: a page of whole ones would not open. */
+/** Maximum number of characters of a text. Longer texts are shortened to their beginning and end, because a page with complete texts would not open. */
 const maxTextLength = 50_000
 
 /** Longer prompts and answers are folded. */

@@ -55,7 +55,7 @@ export async function withoutSubagents(
   return paths.filter((path) => !counted.has(path))
 }
 
-/** How deep a file may be below the folder of subagents: `subagents/workflows/wf_…`. */
+/** Maximum depth of a file below the folder of subagents: `subagents/workflows/wf_…`. */
 const maxDepth = 4
 
 /** The closest folder named `subagents`: this one or one of its parents. */

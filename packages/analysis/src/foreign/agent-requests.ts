@@ -29,7 +29,7 @@ export class AgentRequests {
   readonly #reported: ReportedAgent[] = []
   #hasUnnamed = false
 
-  /** Adds a part of a reply from a line of a subagent. */
+  /** Adds a part of a reply, from a line of a subagent. */
   reply({ key, model, askedModel, usage }: ReplyPart, line: Fields, place: number = Infinity): void {
     this.#addAgent(textIn(line['agentId']))
     if (usage === undefined) return
@@ -59,7 +59,7 @@ export class AgentRequests {
 
   /** All requests: those with a timestamp by time, the others by position. */
   sorted(): { readonly timed: readonly AgentRequest[]; readonly placed: readonly AgentRequest[] } {
-    // Lines of earlier versions do not name the agent.
+    // Lines of earlier versions do not contain the name of the agent.
     const isSeen = ({ agentId }: ReportedAgent): boolean =>
       agentId === undefined ? this.#hasUnnamed || this.#agents.size > 0 : this.#agents.has(agentId) || this.#hasUnnamed
     const alone = this.#reported.filter((each) => !isSeen(each))

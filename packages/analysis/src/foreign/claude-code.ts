@@ -75,7 +75,7 @@ export class ClaudeCodeReader {
     }
     if (kind !== 'user' && kind !== 'assistant' && kind !== 'system' && kind !== 'attachment') {
       if (!ignoredLineTypes.has(kind)) this.#skipped.unknown(kind === '' ? 'without a type' : kind)
-      // Messages may still refer to it as their parent.
+      // Messages may still refer to this line as their parent.
       if (typeof uuid === 'string') this.#add(uuid, line, { kind: 'nothing' })
       return
     }
@@ -92,7 +92,7 @@ export class ClaudeCodeReader {
     this.#add(name, line, event)
   }
 
-  /** The last line of a streamed run: how it ended, and what it cost. */
+  /** The last line of a streamed run contains its ending and its cost. */
   #result(line: Fields): void {
     const { total_cost_usd: total, uuid } = line
     if (typeof total === 'number' && Number.isFinite(total) && total >= 0) this.#recordedUsd = total
@@ -122,7 +122,7 @@ export class ClaudeCodeReader {
 
   session(path: string, sessionId: string, which: ForeignPart): ForeignSession {
     const hasMain = this.#nodes.some(({ isSide, event }) => !isSide && event.kind !== 'nothing')
-    // A file with only a subagent is read as a session.
+    // A file that contains only a subagent is read as a session.
     const main = hasMain ? this.#nodes.filter(({ isSide }) => !isSide) : this.#nodes
     if (hasMain)
       for (const { line, event, place } of this.#sideLines)
@@ -321,7 +321,7 @@ function newestBranch(nodes: readonly Node[]): readonly Node[] {
     const parent = node.parent === undefined ? undefined : places.get(node.parent)
     index = parent === undefined || parent >= index ? index - 1 : parent
   }
-  // The loop only went backwards, so the last entry is the first line.
+  // The loop only moves backwards, so the last entry is the first line.
   const begin = [...chosen].at(-1) ?? Infinity
   const keys = new Set<string>()
   for (const each of chosen) {

@@ -115,7 +115,7 @@ export class CodexReader {
     }
   }
 
-  /** Adds the usage of one request. An unchanged total means that it was already counted. */
+  /** Adds the usage of one request. If the total is unchanged, the usage was already counted. */
   #figures(reported: unknown, total: unknown): void {
     const usage = usageOf(reported)
     if (usage === undefined) return
@@ -222,7 +222,7 @@ export class CodexReader {
   }
 }
 
-/** In Codex's figures the input includes cached tokens, and the output includes reasoning. */
+/** In the figures of Codex, the input includes cached tokens, and the output includes reasoning. */
 function usageOf(value: unknown): Usage | undefined {
   if (!isJsonObject(value)) return undefined
   const [input, cached, written] = ['input_tokens', 'cached_input_tokens', 'cache_write_input_tokens'].map((field) =>
@@ -264,7 +264,7 @@ function imageOf(url: unknown): ContentBlock | undefined {
     : { type: 'image', source: { type: 'base64', media_type: media, data } }
 }
 
-/** Arguments of a call; text that is not valid JSON is passed on as it is. */
+/** Arguments of a call; text that is not valid JSON is passed on unchanged. */
 function argumentsOf(source: unknown): unknown {
   if (typeof source !== 'string') return bounded(source ?? {})
   try {

@@ -103,7 +103,7 @@ export interface ForeignPayment {
   readonly endedMs: number
 }
 
-/** The records that an equal run of Halting would have written. */
+/** The records that an equivalent run of Halting would have written. */
 export interface ForeignRecords {
   /** The records. */
   readonly records: readonly StepRecord[]
@@ -206,7 +206,7 @@ class ForeignWriter {
     return { records: this.#records, unpriced: this.#costs.unpriced }
   }
 
-  /** `isCut`: the record ends in this turn, so a call without a result may have been running. */
+  /** `isCut`: whether the record ends in this turn, so that a call without a result may have been running. */
   #turn({ message, askedModel, beganMs, endedMs, results, agentRequests }: ForeignTurn, isCut: boolean): void {
     const { request } = this.#spent
     const { runId } = this.#run.run

@@ -42,7 +42,7 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
       let start = 0
       for (;;) {
         const end = chunk.indexOf(10, start)
-        // Bytes after `bytesRead` belong to the chunk before.
+        // Bytes after `bytesRead` belong to the previous chunk.
         if (end < 0 || end >= bytesRead) break
         const rest = chunk.subarray(start, end)
         start = end + 1
@@ -53,7 +53,7 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
         pendingBytes = 0
       }
       pendingBytes += bytesRead - start
-      // Nothing of a line that is too long is stored, only its length.
+      // Of a line that is too long, only the length is stored.
       if (pendingBytes > longestLine) parts = []
       else if (bytesRead > start) parts.push(Buffer.from(chunk.subarray(start, bytesRead)))
     }

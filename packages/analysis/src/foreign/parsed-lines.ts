@@ -30,7 +30,7 @@ function parsed(text: string): Fields | undefined {
  */
 function parsedWithoutDisplay(text: string): Fields | undefined {
   const end = text.indexOf(',"toolUseResult":')
-  // The figures of a subagent's result are only there.
+  // The figures of a subagent's result are only in that second copy.
   if (end < 0 || text.includes('"totalTokens":', end)) return undefined
   const line = parsedWhole(`${text.slice(0, end)}}`)
   return line !== undefined && 'uuid' in line && 'timestamp' in line ? line : undefined

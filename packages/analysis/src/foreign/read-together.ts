@@ -17,7 +17,7 @@ export class ReadTogether {
     return this.#counts(uuid, path)
   }
 
-  /** The same for a run, identified by its beginning. */
+  /** Like `counts`, for a run that is identified by its beginning. */
   countsRun(beginning: unknown, path: string): boolean {
     return this.countsBeginning(digestOfBeginning(beginning), path)
   }

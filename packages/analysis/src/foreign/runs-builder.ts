@@ -107,7 +107,7 @@ export class RunsBuilder {
 
   reply({ key, model, askedModel, blocks, stopReason, usage }: ReplyPart, at: number | undefined): void {
     const run = this.#runs.at(-1) ?? this.#begin()
-    // The run continued after what looked like an ending.
+    // Removes the ending: the run continued after what looked like an ending.
     run.ending = undefined
     let turn = run.turns.at(-1)
     const beganMs = run.nowMs
@@ -177,7 +177,7 @@ export class RunsBuilder {
   }
 
   // Spec R-FOR-11.
-  /** The time since the last event was spent waiting for a person. */
+  /** Counts the time since the last event as time spent waiting for a person. */
   #addIdleTime(run: OpenRun, at: number | undefined): void {
     if (at === undefined || run.began === undefined) return
     run.idleMs += Math.max(0, at - run.began - run.idleMs - run.nowMs)

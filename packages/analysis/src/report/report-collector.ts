@@ -119,7 +119,7 @@ export class ReportCollector {
     }
     if (last === undefined) return
     this.#counts[program]++
-    // The recorded total of a program does not apply to a part of the session.
+    // The total that a program recorded does not apply to a part of the session.
     if (foreign !== undefined)
       this.#foreign.push({ foreign: withoutRuns(foreign, sum.runs === runs.length), costUsd: sum.nanos / 1e9 })
     this.#sessions.push({
@@ -127,7 +127,7 @@ export class ReportCollector {
       program,
       file,
       folder: cwd,
-      // Shortened, because it is stored for every session.
+      // The text is shortened, because it is stored for every session.
       title: title.slice(0, 200),
       beganAt: beganAt === null ? null : new Date(beganAt).toISOString(),
       ending: last.reason,

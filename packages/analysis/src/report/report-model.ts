@@ -26,7 +26,7 @@ export interface Spent {
   readonly unknownTokens: number
   /** US dollars that services reported. */
   readonly costUsd: number
-  /** US dollars charged at worst case, in addition. */
+  /** Additional US dollars that were charged at worst case. */
   readonly unknownUsd: number
   /** Active milliseconds. */
   readonly activeMs: number
@@ -62,7 +62,7 @@ export interface ModelRow {
   readonly output: number
   /** US dollars that services reported. */
   readonly costUsd: number
-  /** US dollars charged at worst case, in addition. */
+  /** Additional US dollars that were charged at worst case. */
   readonly unknownUsd: number
   /** Milliseconds of its requests; parallel requests count separately. */
   readonly ms: number
@@ -108,7 +108,7 @@ export interface EndingRow {
   readonly unknownTokens: number
   /** US dollars that services reported. */
   readonly costUsd: number
-  /** US dollars charged at worst case, in addition. */
+  /** Additional US dollars that were charged at worst case. */
   readonly unknownUsd: number
   /** Active milliseconds. */
   readonly activeMs: number
@@ -190,7 +190,7 @@ export interface ToolRow {
   readonly tokens: number
   /** US dollars that services reported. */
   readonly costUsd: number
-  /** US dollars charged at worst case, in addition. */
+  /** Additional US dollars that were charged at worst case. */
   readonly unknownUsd: number
   /** Characters that its results added to the conversation. */
   readonly resultCharacters: number
@@ -206,7 +206,7 @@ export interface GoalCounts {
   readonly unmet: number
   /** Runs whose result is unknown: something changed after the last check, nothing was checked, or the run has not ended. */
   readonly unknown: number
-  /** Runs whose goals were met from the start, so that nothing shows that the run achieved them. */
+  /** Runs whose goals were met from the start, so that there is no evidence that the run achieved them. */
   readonly heldFromStart: number
   /** Runs with a goal that a model judged. */
   readonly judged: number
@@ -230,9 +230,9 @@ export interface VerificationCounts {
   readonly unchecked: number
   /** Runs whose model was asked to verify its last change. */
   readonly asked: number
-  /** Runs that were asked, and ended with a passed check. */
+  /** Runs that were asked to verify, and ended with a passed check. */
   readonly checkedWhenAsked: number
-  /** Runs that were asked, and whose model called no tool: the earlier answer was kept. */
+  /** Runs that were asked to verify, and whose model called no tool: the earlier answer was kept. */
   readonly keptAnswer: number
 }
 
@@ -299,9 +299,9 @@ export interface LimitTried {
   readonly limits: OtherLimits
   /** Runs that it would have stopped earlier. */
   readonly stops: number
-  /** How many of these it might have stopped even earlier. If there are any, savings are lower bounds and losses are upper bounds. */
+  /** Number of these runs that it might have stopped even earlier. If there are any, savings are lower bounds and losses are upper bounds. */
   readonly atTheLatest: number
-  /** Runs on which its effect is unknown: their savings and losses are not included. */
+  /** Runs on which the effect of the limit is unknown: their savings and losses are not included. */
   readonly unknown: number
   /** Reported US dollars that would have been saved. */
   readonly savedUsd: number
@@ -313,11 +313,11 @@ export interface LimitTried {
   readonly savedMs: number
   /** Runs that would have lost their answer. */
   readonly lostAnswers: number
-  /** Calls that may have changed something and would not have happened. */
+  /** Calls that may have changed something and would not have been made. */
   readonly lostChanges: number
 }
 
-/** A session that used far more of something than most. */
+/** A session that used much more of a resource than most sessions. */
 export interface Outlier {
   /** Id of the session. */
   readonly session: string
@@ -357,7 +357,7 @@ export interface Report {
     readonly unknownTokens: number
     /** US dollars that services reported. */
     readonly costUsd: number
-    /** US dollars charged at worst case, in addition. */
+    /** Additional US dollars that were charged at worst case. */
     readonly unknownUsd: number
   }
   /** Totals by the day on which a run began. */
@@ -414,7 +414,7 @@ export interface Report {
   readonly service: {
     /** Requests that took more than one attempt. */
     readonly retried: number
-    /** Attempts whose usage was never reported: they broke, were cut off, or are running. */
+    /** Attempts whose usage was never reported: they failed, were interrupted, or are running. */
     readonly untold: number
     /** Attempts with a reply but without reported usage. */
     readonly unreported: number
@@ -453,7 +453,7 @@ export interface Report {
     readonly unknownTokens: number
     /** US dollars that services reported. */
     readonly costUsd: number
-    /** US dollars charged at worst case, in addition. */
+    /** Additional US dollars that were charged at worst case. */
     readonly unknownUsd: number
   }
   /** Runs without a recorded ending. */

@@ -188,7 +188,7 @@ function endedAtServices({ runs, costUsd, wentOn, retryAt }: ServiceWaitSums['en
   ]
 }
 
-/** What a shared budget ended, how much of it was used, and when it resets. `now`: the time of the report, in ISO 8601. */
+/** The runs that a shared budget ended, how much of the budget was used, and when it resets. `now`: the time of the report, in ISO 8601. */
 export function budgetText(
   { budget, runs, costUsd, wentOn, usedUsd, limitUsd, resetsAt, waited, waitedMs }: BudgetRow,
   now: string,

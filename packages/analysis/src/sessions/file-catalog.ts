@@ -96,7 +96,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
     const { index } = this.#options
     const redact = (this.#redact ??= createKeyRedactor(process.env))
     const known = index?.get(path, state, 'row')
-    // The keys in use may have changed since it was stored.
+    // The API keys in use may have changed since the row was stored.
     if (isRowFacts(known)) return redactedFacts(known, redact)
     const facts = await readRowFacts(path, redact)
     if (facts !== undefined && heldBy === undefined && isShort(facts)) index?.note(path, state, 'row', facts)
@@ -114,7 +114,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
   // Spec R-LIST-9a.
   async readBeginning(found: FileEntry): Promise<Beginning | undefined> {
     if (found.size < longFileBytes) return undefined
-    // Without stored sums it is unknown which run is the last.
+    // Without stored sums, it is unknown which run is the last one.
     const ends = readSessionEnds(found.path)
     if (ends === undefined) return undefined
     const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)

@@ -38,7 +38,7 @@ export function inspectedSession(
   const title = redact(session.title ?? '')
   const { key, path, changedAt, isLive } = found
   const about = aboutRecord(session)
-  // Computed only when needed: a list never asks for it.
+  // Computed on demand, because a list never requests it.
   let explain: ReturnType<typeof explainRuns> | undefined
   return {
     key,

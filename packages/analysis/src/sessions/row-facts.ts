@@ -81,7 +81,7 @@ function factsOf(
 /** Longer texts are not stored in the index. */
 const maxTextLength = 2_000
 
-/** Whether the facts may be stored. Text is never cut for this: a cut key might no longer be recognized and redacted. */
+/** Whether the facts may be stored. Text is never truncated for this purpose: a truncated key might no longer be recognized and redacted. */
 export function isShort({ title, prompt, cwd }: RowFacts): boolean {
   return title.length + prompt.length + cwd.length <= maxTextLength
 }

@@ -23,7 +23,10 @@ export async function sessionsInFiles<Session>(
   }
 }
 
-/** Keeps the order, but puts the largest first among files with the same name. These are copies, and a longer one contains what it continues. */
+/**
+ * Keeps the order, but puts the largest first among files with the same name. Files with the same name are copies, and a
+ * longer copy contains the shorter one that it continues.
+ */
 async function largestFirst(files: readonly string[]): Promise<readonly string[]> {
   const named = new Map<string, string[]>()
   for (const file of files) {

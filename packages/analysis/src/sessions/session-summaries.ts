@@ -27,7 +27,7 @@ export interface SessionSummary extends StoredSessionFile {
   readonly turns: number
   /** US dollars of all runs. */
   readonly costUsd: number
-  /** How its last run ended; `open` for one that did not, `empty` without any, `unreadable` with a `problem`. */
+  /** How its last run ended; `open` if that run has not ended, `empty` without any run, `unreadable` with a `problem`. */
   readonly ended: string
   /** Why it cannot be read. */
   readonly problem?: string
@@ -64,7 +64,7 @@ function listedSummary(
   const listed = listedFile(file)
   if (listed === undefined || listed.isLocked || !listed.stats.isFile()) return undefined
   const known = knownSummary(index.getListed(file.path, listed, 'summary'))
-  // The keys in use may have changed since it was stored.
+  // The API keys in use may have changed since the summary was stored.
   if (known !== undefined) return { ...file, ...redactedTexts(known, redact) }
   const ends = readSessionEnds(file.path)
   if (ends === undefined) return undefined
@@ -82,7 +82,7 @@ async function indexedSummary(
   const state = fileState(stats)
   const known = knownSummary(index.get(file.path, state, 'summary'))
   if (known !== undefined) {
-    // The keys in use may have changed since it was stored. A file with a writer may have changed.
+    // The API keys in use may have changed since the summary was stored. A file with a writer may have changed.
     if (writerOf(file.path) === undefined) return { ...file, ...redactedTexts(known, redact) }
   }
   const summary = await redactedSummary(file, redact)

@@ -4,7 +4,7 @@ import { foldRun, type FoldedSession, foldSession } from '@halting/core/steps'
 import { redactedValue } from '@halting/core/redact'
 import { readJournal } from '@halting/journal'
 
-/** The transcript to show to a person, including a turn that was cut off and that no iteration has recorded. */
+/** The transcript to show to a person, including an interrupted turn that no iteration has recorded. */
 export function displayTranscript(folded: Pick<FoldedSession, 'transcript' | 'open'>): Transcript {
   if (folded.open === undefined) return folded.transcript
   const run = foldRun(folded.open, folded.transcript)
@@ -25,7 +25,7 @@ export async function readDisplayTranscript(path: string, redact?: (text: string
   return displayTranscript(foldSession(redact === undefined ? runs : redactedValue(runs, redact)))
 }
 
-/** Reads the recorded transcript from a session file. A turn that was cut off is not included: a resume repeats it. */
+/** Reads the recorded transcript from a session file. An interrupted turn is not included: a resume repeats it. */
 export async function readRecordedTranscript(path: string): Promise<Transcript> {
   const { runs } = await readJournal(path)
   return recordedTranscript(foldSession(runs))

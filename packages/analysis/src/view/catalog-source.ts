@@ -91,7 +91,7 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
   }
 
   async row(key: string): Promise<SessionRow | undefined> {
-    // As of the last scan: the next scan reports what changed since then.
+    // The rows of the last scan: the next scan reports what changed since then.
     const known = this.#known.get(key)
     return known === undefined ? undefined : this.#rowOf(known)
   }
@@ -176,7 +176,7 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
     return (await this.#withReadableError(this.#scan())).find((each) => each.key === key)
   }
 
-  /** Takes the row from the session if it was read completely. Not when it has copied runs: these do not count in a list. */
+  /** Uses the row of the session if it was read completely and has no copied runs, which do not count in a list. */
   async #readRow(found: Found): Promise<SessionRow> {
     const opening = found.path === null ? undefined : this.#opened.get(found.key)
     const opened = opening?.signature === found.signature ? await opening.opened.catch(() => undefined) : undefined
@@ -264,7 +264,7 @@ function cacheAsNewest<Value>(cache: Map<string, Value>, key: string, value: Val
   for (const old of cache.keys()) if (cache.size > maxOpen) cache.delete(old)
 }
 
-/** An operating system error may not happen the next time. */
+/** An operating system error may not occur the next time. */
 function isSystemError(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && 'code' in error.cause
 }

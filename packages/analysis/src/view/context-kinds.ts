@@ -31,7 +31,7 @@ export class ContextKinds {
   #media = noSums()
   /** Kinds of user messages by their content as JSON: a compaction keeps copies of messages. */
   readonly #kindByContent = new Map<string, Kind>()
-  /** All entries, in order: after a rewind they are counted again. */
+  /** All entries, in order, because they are counted again after a rewind. */
   readonly #entries: TranscriptEntry[] = []
 
   add(entry: TranscriptEntry): void {

@@ -47,7 +47,7 @@ class PointReader {
   readonly #maxGoalTries: number
   #settledNanos = 0
   #tokens = 0
-  /** Result of a compaction in the open turn, which no entry contains yet. */
+  /** Result of a compaction in the open turn, which is not part of any entry yet. */
   #compacted: readonly ModelMessage[] | undefined
 
   constructor(records: readonly StepRecord[], kinds: ContextKinds) {
@@ -138,7 +138,7 @@ class PointReader {
       isShown = true
     }
     const hasReply = added.some((entry) => isReplyOf(point?.messageId, entry))
-    // A reply that was discarded answered the conversation before these entries.
+    // A reply that was discarded answered the conversation as it was before these entries.
     if (!hasReply) show()
     for (const entry of added) {
       if (isReplyOf(point?.messageId, entry)) show()

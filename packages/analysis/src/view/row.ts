@@ -10,7 +10,7 @@ import { plainText } from './session-transcript.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow } from './types.ts'
 
-/** Longer titles are cut, because a list shows one line. */
+/** Maximum length of a title, because a list shows it on one line. */
 const maxTitleLength = 300
 
 /** Bounds of other texts of a row, because a file may contain anything. */
@@ -47,7 +47,7 @@ export interface RunFigures {
   readonly failedCalls: number
 }
 
-/** What a row is built from, apart from its file. */
+/** The data from which a row is built, other than its file. */
 export interface RowParts {
   /** Why its last run ended; null for one that has not ended. */
   readonly ending: EndingReason | null
@@ -72,7 +72,7 @@ export function figuresIn(records: readonly StepRecord[]): RunFigures {
   return figuresWith(records, { recorded, calls: recorded.calls.length, failedCalls })
 }
 
-/** The same, when the calls have already been counted. For an ended run, its first and last records are enough. */
+/** Returns the same figures as the function above, when the calls have already been counted. For an ended run, its first and last records are enough. */
 export function figuresWith(
   records: readonly StepRecord[],
   { recorded, calls, failedCalls }: Pick<RunFigures, 'calls' | 'failedCalls'> & { readonly recorded: RecordedSteps },

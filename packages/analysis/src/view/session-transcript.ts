@@ -38,7 +38,7 @@ export interface RunTranscript {
 export type Part =
   | {
       readonly kind: 'person'
-      /** The source of the message: a person, or what took their place. */
+      /** The author of the message: a person, or a program in their place. */
       readonly by: string
       /** The message. */
       readonly content: MessageContent
@@ -240,7 +240,7 @@ function withRounds(entries: readonly TranscriptEntry[], rounds: readonly Record
 
 interface WaitInIteration {
   readonly entry: WaitEntry
-  /** Whether the reply of the iteration came before the wait. */
+  /** Whether the reply of the iteration was recorded before the wait. */
   readonly isAfterReply: boolean
 }
 
@@ -378,7 +378,7 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
   }
 }
 
-/** More characters than any context window holds. A file may repeat one text very often. */
+/** Maximum number of characters, more than any context window holds, because a file may repeat one text very often. */
 const maxConversationLength = 8_000_000
 
 function textOfMessages(messages: readonly ModelMessage[]): string {

@@ -262,7 +262,7 @@ export interface TurnCall {
 export type TranscriptPart =
   | {
       readonly kind: 'person'
-      /** The source of the message: a person, or what took their place. */
+      /** The author of the message: a person, or a program in their place. */
       readonly by: string
       /** The message as text. */
       readonly text: string

@@ -48,7 +48,7 @@ export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): Budg
       const isUnsure = payment.isAtWorst && index === requests.length - 1
       const isFailed = payment.isAtWorst && !isUnsure && fits.every(({ cap }) => typeof cap === 'number')
       if (isFailed) {
-        // With a lower cap it would also have failed, and cost less.
+        // With a lower cap the request would also have failed, and cost less.
         paid = { ...payment, ...cutPayment(payment, lowestCap(fits)) }
         shortened.set(payment, paid)
       } else {

@@ -31,7 +31,7 @@ export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTra
       countsAsTurn: true,
       isTold: true,
       ...figuresOf(turn, costs, isLast && ending === null),
-      // A turn that was cut off has no iteration record, which would contain its messages.
+      // An interrupted turn has no iteration record, which would contain its messages.
       hash: isFollowed || ending !== null ? hashOf(turn) : null,
       isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.laterMessages.some(isSteered),
       // Only the cost of its subagents is known.
@@ -71,7 +71,7 @@ function isSteered({ origin }: ForeignTurn['laterMessages'][number]): boolean {
   return origin === 'steer' || origin === 'follow_up'
 }
 
-/** `isCut`: the record ends in this turn, so a call without a result may have been running. */
+/** `isCut`: whether the record ends in this turn, so that a call without a result may have been running. */
 function figuresOf(
   turn: ForeignTurn,
   costs: ForeignCosts,

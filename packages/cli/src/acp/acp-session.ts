@@ -27,7 +27,7 @@ import { continueRun, builtinCommands, parseBuiltinCommand, setGoal } from './bu
 import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
-/** Longer descriptions are cut. */
+/** Maximum length of a description; longer ones are truncated. */
 const maxDescriptionLength = 300
 
 /** The content blocks of a client's prompt. */
@@ -98,13 +98,13 @@ export class AcpSession {
   #onEvent(event: SessionEvent): void {
     this.#outbox.push(...this.#updates.updatesFor(event))
     this.#questions.onEvent(event)
-    // MCP servers may have connected since the session was opened.
+    // More commands may exist now, because MCP servers may have connected since the session was opened.
     if (event.type === 'run_start') this.#sendCommandChanges()
     if (event.type === 'run_end')
       this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
     if (event.type === 'changed') this.#sendSettingChanges()
     this.#prompts.onEvent(event)
-    // A prompt that only continues the run is in no queue that a cancel could empty.
+    // A prompt that only continues the run is not in a queue that a cancel could empty.
     if (event.type === 'run_start' && this.#prompts.isUnwanted(event.runId)) this.#session.interrupt()
   }
 
@@ -134,7 +134,7 @@ export class AcpSession {
     this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
-  /** Runs a prompt. While a run is in progress, the run takes it (spec R-ACP-6). */
+  /** Runs a prompt. A run in progress receives the prompt (spec R-ACP-6). */
   async prompt(blocks: PromptBlocks, signal: AbortSignal): Promise<PromptResponse> {
     // Registered before the first await, because a cancel may arrive with the next line.
     const prompt = this.#prompts.open()

@@ -11,7 +11,7 @@ import { serveAgent } from './agent-app.ts'
 import { openerOf } from './open-sessions.ts'
 import { redactedValue } from '@halting/agent'
 
-/** How long sessions may take to close after the client is gone; the rest is left for a resume. */
+/** Time in milliseconds that sessions have to close after the client disconnects; a later resume completes the rest. */
 const patienceMs = 1_800
 
 /** `halting acp`: serves an editor over stdin and stdout until it closes them. stdout carries only the protocol (spec R-ACP-1). */
@@ -27,7 +27,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   const opener = await openerOf(flags, program)
   const served = serveAgent({ opener, program, version: versionOf(program) })
   const { input, ended } = trackEndOfInput(stdin, output)
-  // True: Node and the library type the same web streams differently.
+  // This cast is safe: Node and the library type the same web streams differently.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
   const depthLimited = depthLimitStream((message) => output.out(`${JSON.stringify(message)}\n`))
   const redacted = redactionStream(createKeyRedactor(program.env))
@@ -63,7 +63,7 @@ interface Input {
 
 /** The stream of stdin, which stays open after its end so that pending responses can be sent. */
 function trackEndOfInput(stdin: Program['stdin'], output: Program['output']): Input {
-  // True: without an encoding, the chunks are bytes.
+  // This cast is safe: without an encoding, the chunks are bytes.
   const chunks: AsyncIterator<Uint8Array> = stdin[Symbol.asyncIterator]()
   let end = (): void => undefined
   const ended = new Promise<number>((resolve) => {
@@ -94,7 +94,7 @@ function redirectConsoleToStderr(): void {
   globalThis.console = new Console(process.stderr, process.stderr)
 }
 
-/** Deeper than any real message. Code that walks or serializes values recurses for each level. */
+/** Maximum nesting depth; no real message is deeper. Code that walks or serializes values recurses for each level. */
 const maxLevels = 500
 
 /**
@@ -112,7 +112,7 @@ function depthLimitStream(answer: (message: object) => void): TransformStream<An
       const id = typeof messageId === 'string' || typeof messageId === 'number' ? messageId : null
       const error = { code: -32600, message: `Invalid request: it is nested more than ${maxLevels} levels deep.` }
       if ('method' in message) answer({ jsonrpc: '2.0', id, error })
-      // Otherwise the sender would wait for a response forever.
+      // Without an answer, the sender would wait for a response forever.
       else controller.enqueue({ jsonrpc: '2.0', id, error })
     },
   })

@@ -40,7 +40,7 @@ export interface ServedAgent {
   closeAll(): Promise<void>
 }
 
-/** What a client asks of a session that it opens. */
+/** What a client requests of a session that it opens. */
 interface Wanted {
   readonly cwd: string
   readonly additionalDirectories?: readonly string[] | null
@@ -98,7 +98,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
 
 /** The sessions that a client has open. */
 class ClientSessions {
-  /** What the client said in `initialize` that it can do. */
+  /** The capabilities that the client declared in `initialize`. */
   capabilities: ClientCapabilities = {}
   readonly #opener: SessionOpener
   readonly #redact: (text: string) => string
@@ -141,9 +141,9 @@ class ClientSessions {
     const present = this.#sessions.get(sessionId)
     if (present !== undefined) {
       const history = await this.#opener.history(sessionId)
-      // Its conversation is empty, or the session is not stored.
+      // The conversation is empty, or the session is not stored.
       if (history === undefined || history.entries.length === 0) return present
-      // A client that loads a session it has open starts over, once all of it is on disk.
+      // A client may load a session that it already has open. The session is then closed, so that all of it is on disk, and opened again.
       await this.close(sessionId)
     }
     const stored = await this.#opener.history(sessionId)

@@ -44,7 +44,7 @@ export function setGoal(session: Session, name: GoalCommand, argument: string): 
 }
 
 /**
- * Continues the session. A run that ended at its turns, tool calls or time receives as many again, as with a new prompt. Dollars and tokens are raised by
+ * Continues the session. A run that ended at its limit of turns, tool calls or time gets the same limit again, as with a new prompt. Dollars and tokens are raised by
  * a person only.
  * @throws ConfigurationError if there is nothing to continue.
  */
@@ -62,7 +62,7 @@ function raisedLimits({ last, limits, figures }: Session['snapshot']): LimitsCha
   if (limit === 'maxDurationMs' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
     return { maxDurationMs: figures.usedMs + limits.maxDurationMs }
   const { used, limit: tries } = last?.signal.context ?? {}
-  // A reply to a question of the model does not need further tries.
+  // The answer to a question of the model does not need further tries.
   if (limit === 'maxGoalTries' && typeof used === 'number' && typeof tries === 'number' && used >= tries)
     return { maxGoalTries: Math.min(maxGoalTriesAllowed, used + tries) }
   return undefined

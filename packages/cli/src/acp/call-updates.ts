@@ -15,7 +15,7 @@ interface ReportedCall {
   readonly name: string
   readonly input: unknown
   readonly view: ToolView
-  /** Undefined for a call of the main conversation. */
+  /** The agent that makes the call; undefined for a call of the main conversation. */
   readonly agent: CallingAgent | undefined
 }
 
@@ -23,7 +23,7 @@ interface OpenCall extends ReportedCall {
   readonly status: 'pending' | 'in_progress'
 }
 
-/** A call that has ended, and whose result is not sent yet. */
+/** A call that has ended, and whose result was not sent yet. */
 interface EndedCall extends ReportedCall {
   readonly status: 'completed' | 'failed'
 }
@@ -49,7 +49,7 @@ export class CallUpdates {
   readonly #open = new Map<string, OpenCall>()
   readonly #ended = new Map<string, EndedCall>()
 
-  /** @param redact Removes secrets before titles and texts are cut. */
+  /** @param redact Removes secrets before titles and texts are truncated. */
   constructor(
     cwd: string,
     redact: (text: string) => string = (text) => text,
@@ -69,7 +69,7 @@ export class CallUpdates {
     return agent === undefined ? view : { ...view, title: `${agent.agentType} › ${view.title}` }
   }
 
-  /** The model asks for the call. */
+  /** Reports a call that the model requests. */
   announce(id: string, name: string, input: unknown, agent?: CallingAgent): readonly SessionUpdate[] {
     return this.#announce({ id, name, input, agent, status: 'pending' })
   }
@@ -96,7 +96,7 @@ export class CallUpdates {
     ]
   }
 
-  /** The task list of the session is the plan that editors show, always complete. The list of a subagent is not shown. */
+  /** The task list of the session as the plan that editors show; each update has the complete list. The list of a subagent is not shown. */
   #planOf(todos: readonly TodoItem[] | undefined): readonly SessionUpdate[] {
     if (todos === undefined) return []
     const entries = todos.map(({ content, status }) => ({
@@ -107,7 +107,7 @@ export class CallUpdates {
     return [this.#planWith(entries)]
   }
 
-  /** The call runs, with this input. An input that a hook or a person changed is sent. */
+  /** Reports that the call runs with this input. Sends the input if a hook or a person changed it. */
   start(id: string, name: string, input: unknown, agent?: CallingAgent): readonly SessionUpdate[] {
     const open = this.#open.get(id)
     if (open === undefined) return this.#announce({ id, name, input, agent, status: 'in_progress' })
@@ -127,7 +127,7 @@ export class CallUpdates {
     ]
   }
 
-  /** The call runs, and reports what it waits for, or the end of its output (`tail`). The output is shown below the call until the result replaces both. */
+  /** Reports what a running call waits for, or the end of its output (`tail`). The output is shown below the call until the result replaces both. */
   progress(id: string, data: unknown): readonly SessionUpdate[] {
     const open = this.#open.get(id)
     if (open?.status !== 'in_progress') return []
@@ -142,7 +142,7 @@ export class CallUpdates {
     return [{ sessionUpdate: 'tool_call_update', toolCallId: id, content, _meta: { [liveOutput]: true } }]
   }
 
-  /** The call has ended. The end is sent with the result, which follows when all calls of the message have ended. */
+  /** Records that the call has ended. The end is sent with the result, which follows when all calls of the message have ended. */
   end(id: string, status: ToolStatus): void {
     const open = this.#open.get(id)
     if (open === undefined) return
@@ -150,12 +150,12 @@ export class CallUpdates {
     this.#ended.set(id, { ...open, status: status === 'done' ? 'completed' : 'failed' })
   }
 
-  /** The result that the model receives. */
+  /** Sends the result that the model receives. */
   result(id: string, content: MessageContent, isError: boolean, details?: unknown): readonly SessionUpdate[] {
     this.end(id, isError ? 'failed' : 'done')
     const call = this.#ended.get(id)
     if (call === undefined) return []
-    // A result is sent once.
+    // Removed, so that the result is sent only once.
     this.#ended.delete(id)
     const { name, view, status, agent } = call
     const resultView = isError
@@ -191,6 +191,6 @@ interface Announcement {
   readonly status: OpenCall['status']
 }
 
-/** Longer entries are cut. */
+/** Maximum length of an entry; longer ones are truncated. */
 const maxEntryLength = 500
 const maxNameLength = 100

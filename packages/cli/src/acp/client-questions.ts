@@ -46,7 +46,7 @@ export class ClientQuestions {
   readonly #open = new Map<string, AbortController>()
   /** How many questions about limits were asked. */
   #limitQuestionCount = 0
-  /** Calls that the person chose to reject always. */
+  /** Tools of which the person chose to reject all calls. */
   readonly #rejected = new Set<string>()
 
   constructor(asks: ClientQuestionsOptions) {
@@ -66,7 +66,7 @@ export class ClientQuestions {
       const answer = await this.#ask(question, controller.signal)
       this.#options.session.answer(question.id, answer)
     } catch (thrown) {
-      // After a withdrawal nobody waits for the answer.
+      // After the question was withdrawn, nobody waits for the answer.
       if (!controller.signal.aborted) this.#options.session.answer(question.id, denialWithoutAsking(messageOf(thrown)))
     } finally {
       this.#open.delete(question.id)
@@ -120,7 +120,7 @@ export class ClientQuestions {
     try {
       await outbox.flush()
       const { signal } = controller
-      // Not every client answers a question that was withdrawn.
+      // Settles when the question is withdrawn, because some clients never answer a withdrawn question.
       const withdrawn = new Promise<never>((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('withdrawn'))),
       )
@@ -129,7 +129,7 @@ export class ClientQuestions {
         : this.#limitByOptions(request, { toolCallId, title }, signal)
       answer = await Promise.race([answered, withdrawn])
     } catch {
-      // Nobody waits for a withdrawn answer; a client that cannot ask ends the run at the limit.
+      // The answer was withdrawn, so nobody waits for it; a client that cannot ask ends the run at the limit.
     }
     this.#open.delete(request.id)
     const isRaised = answer.end !== true && !controller.signal.aborted
@@ -150,7 +150,7 @@ export class ClientQuestions {
     return limitAnswerOf(request, await this.#request({ toolCall, options: limitOptions(request) }, signal))
   }
 
-  /** An invalid value is asked for again, three times in all. */
+  /** Asks again after an invalid value, up to three times in all. */
   async #limitByForm(
     request: LimitRequest,
     { toolCallId, message }: { readonly toolCallId: string; readonly message: string },

@@ -11,7 +11,7 @@ const ids = {
   thinking: 'thinking',
 } as const
 
-/** Longer lists are cut. */
+/** Maximum number of models in the list; longer lists are truncated. */
 const maxModels = 100
 
 type OptionsSnapshot = Pick<
@@ -92,7 +92,7 @@ function plainOption(value: string): SessionConfigSelectOption {
   return { value, name: value }
 }
 
-/** The current value may be missing from the list. */
+/** The choices with the current value, which may be missing from the list. */
 function withCurrent(known: readonly string[], current: string): readonly string[] {
   return known.includes(current) ? known : [current, ...known]
 }

@@ -32,7 +32,7 @@ export class EventUpdates {
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
   readonly #goals: GoalUpdates
-  /** Subagents by the id under which they ask. */
+  /** Subagents, by the id under which they make requests. */
   readonly #agents = new Map<string, CallingAgent>()
   #notes = 0
   #compactions = 0
@@ -75,7 +75,7 @@ export class EventUpdates {
     }
   }
 
-  /** Announces a call that a person is asked about. Only this class knows the prefix of a subagent's calls. */
+  /** Announces a call that a person must decide. This class adds the prefix of a subagent's calls. */
   announceQuestion({
     callId,
     agentId,
@@ -205,7 +205,7 @@ export class EventUpdates {
     return this.#reply.update(event)
   }
 
-  /** Reports a recovery and how often it may still happen. A person who paid for it by raising a limit needs no report. */
+  /** Reports a recovery and how often it may still happen. A person who raised a limit for it needs no report. */
   #iteration({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
     const isPlain = spendsTurn(transition) && transition !== 'unverified_change'
     if (isPlain || transition === 'limit_raised' || !this.#features.notices) return []
@@ -281,13 +281,13 @@ export class EventUpdates {
     return [
       ...closed,
       ...(severity === undefined ? [] : this.note(severity, sentenceOf(terminal))),
-      // A client without notices would keep the note in the conversation; there, only the response to the prompt says it.
+      // A client without notices would store the note in the conversation, so such a client receives it only in the response to the prompt.
       ...(unchecked === '' || !this.#features.notices ? [] : this.note('info', unchecked)),
     ]
   }
 }
 
-/** Undefined if the ending of the run says it. */
+/** Texts for outcomes of a wait. Undefined if the ending of the run reports the outcome. */
 const waitOutcomeTexts: {
   readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
 } = {
@@ -298,11 +298,11 @@ const waitOutcomeTexts: {
   aborted: undefined,
 }
 
-/** Who makes calls. */
+/** The owner of calls: the main conversation, or a subagent. */
 interface CallOwner {
-  /** A prefix for the call ids of a subagent, which may equal other ids. */
+  /** A prefix for the call ids of a subagent, as these may be equal to ids of other agents. */
   readonly prefix: string
-  /** Undefined for the main conversation. */
+  /** The calling agent; undefined for the main conversation. */
   readonly agent?: CallingAgent
 }
 
@@ -324,9 +324,9 @@ interface AnnouncedQuestion {
 interface LimitsMeta {
   readonly turnsLeft: number | null
   readonly budgetUsd: number | null
-  /** Settled and reserved, including subagents. */
+  /** Settled and reserved dollars, including subagents. */
   readonly committedUsd: number
-  /** The reserved part, and the requests that wait for it. */
+  /** The reserved dollars, and the requests that wait for them. */
   readonly reservedUsd: number
   readonly waitingRequests: number
   readonly timeLeftMs: number | null

@@ -9,7 +9,7 @@ import { fenced, textContent } from './tool-view.ts'
 type GoalStart = Extract<RunEvent, { readonly type: 'goal_start' }>
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
-/** Longer entries are cut. */
+/** Maximum length of an entry; longer ones are truncated. */
 const maxEntryLength = 500
 
 /**
@@ -28,7 +28,7 @@ export class GoalUpdates {
     this.#redact = redact
   }
 
-  /** The plan with this task list. */
+  /** The plan: this task list, followed by the goals. */
   withTodos(todos: readonly PlanEntry[]): SessionUpdate {
     this.#todos = todos
     return this.#plan

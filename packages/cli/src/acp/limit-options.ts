@@ -10,7 +10,7 @@ interface LimitOption {
   readonly id: string
   readonly name: string
   readonly usual: readonly number[]
-  /** As a person would type it. */
+  /** Formats the limit as a person would type it. */
   readonly valueOf: (limit: number) => string
   readonly nameOf: (limit: number) => string
   readonly describe: (figures: Figures) => string
@@ -72,7 +72,7 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   },
 }
 
-// True: the keys of the record are the names of the limits.
+// This cast is safe: the keys of the record are the names of the limits.
 const limits = Object.keys(options) as readonly (keyof LimitsInForce)[]
 
 /** The names of the limit options. */

@@ -106,7 +106,7 @@ class NoteForwarder {
       if (this.#listener === undefined) this.#waiting.push(message)
       else this.#listener(message)
     }
-    // True: everything else is inherited from the output of the program.
+    // This cast is safe: everything else is inherited from the output of the program.
     this.output = Object.create(outer, { err: { value: err } }) as Output
   }
 
@@ -154,7 +154,7 @@ export function clientFiles(
             request,
             waiting(signal),
           )
-          // Clients may answer with anything.
+          // Clients may answer with any value.
           return typeof read.content === 'string' ? read.content : undefined
         } catch (thrown) {
           if (signal.aborted) throw thrown

@@ -63,7 +63,7 @@ function liveCallOf(update: SessionUpdate): string | undefined {
 /** Characters that are joined into one notification. */
 const maxCharacters = 64 * 1024
 
-/** Two chunks of one text joined; undefined for anything else. */
+/** Joins two chunks of one text; undefined for any other updates. */
 function joinedText(last: SessionUpdate, next: SessionUpdate): SessionUpdate | undefined {
   if (last.sessionUpdate !== 'agent_message_chunk' && last.sessionUpdate !== 'agent_thought_chunk') return undefined
   if (next.sessionUpdate !== last.sessionUpdate || next.messageId !== last.messageId) return undefined

@@ -14,7 +14,7 @@ import { oneLine } from '../io/figures.ts'
 import { revealHidden, revealHiddenInLine } from '../io/reveal-hidden.ts'
 import { fieldsOf } from './fields.ts'
 
-/** More suggestions are not shown. */
+/** Maximum number of suggestions that are shown. */
 const maxSuggestions = 3
 const maxNameLength = 160
 
@@ -43,7 +43,7 @@ interface SavingOption {
   readonly update: PermissionUpdate
 }
 
-/** The suggestions whose names show all that they save. Nobody should approve forever what they have not seen. */
+/** The suggestions whose names show all that they save. A person should not approve anything permanently without having seen it. */
 function savingOptions(suggestions: readonly PermissionUpdate[]): readonly SavingOption[] {
   return suggestions
     .slice(0, maxSuggestions)

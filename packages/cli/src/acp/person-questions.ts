@@ -44,7 +44,7 @@ export function answersOfForm(questions: readonly PersonQuestion[], content: unk
     if (typeof value === 'string') return [[question, value]]
     return Array.isArray(value) ? [[question, value.filter((one) => typeof one === 'string')]] : []
   })
-  // True: each is a string or a list of strings.
+  // This cast is safe: each answer is a string or a list of strings.
   return Object.fromEntries(answers) as JsonObject
 }
 

@@ -8,7 +8,7 @@ import type { PromptPart } from '@halting/agent/open-session'
 export interface ClientPrompt {
   /** The person's text with the names of mentioned files. Only this is searched for a command. */
   readonly text: string
-  /** The same in parts. Only the words of the person are searched for `@` files. */
+  /** The content in parts. Only the words of the person are searched for `@` files. */
   readonly parts: readonly PromptPart[]
   /** Contents from the editor, and other parts that are sent unchanged after the text. */
   readonly rest: string
@@ -66,7 +66,7 @@ function mention(uri: string, name: string): string {
   return path === undefined ? `[${name}](${headOf(uri, 2_000)})` : `\`${path}\``
 }
 
-/** The content in the editor, which may not be saved. */
+/** The content of a file in the editor, which may differ from the saved file. */
 function embeddedFile(uri: string, content: string): string {
   return `\n<context ref="${uriLabel(uri).replaceAll('"', '&quot;')}">\n${content}\n</context>\n`
 }
@@ -94,7 +94,7 @@ export function promptBlocksOf(content: MessageContent): readonly AcpBlock[] {
 
 /** A block of a message or result, as far as a client can show it. */
 export function blockForClient(block: ContentBlock): readonly AcpBlock[] {
-  // True: a block of an unknown type may have any fields.
+  // This cast is safe: a block of an unknown type may have any fields.
   const { type, text, source } = block as {
     readonly type: string
     readonly text?: unknown

@@ -11,7 +11,7 @@ export type PromptEnd =
 
 /** A prompt that waits for its answer. */
 export interface OpenPrompt {
-  /** The id under which the session receives it; not used if it only continues the run. */
+  /** The id under which the session receives the prompt; not used if the prompt only continues the run. */
   readonly id: string
   readonly ended: Promise<PromptEnd>
   /** The client has cancelled it. */
@@ -21,7 +21,7 @@ export interface OpenPrompt {
 interface PromptState {
   readonly id: string
   isCancelled: boolean
-  /** How the session received it: as a message, or as a request to continue, which has no id there. */
+  /** How the session received it: as a message, or as a request to continue, which has no id in the session. */
   submittedAs: 'message' | 'goes on' | undefined
   runId: string | undefined
   readonly end: (end: PromptEnd) => void
@@ -30,8 +30,7 @@ interface PromptState {
 /**
  * The unanswered prompts of one session.
  *
- * P1: every prompt is answered once. P2: a cancel before the session has the prompt still applies. P3: a run answers the prompts that started it and those
- * that it took; a run that no prompt started answers the prompts that only continue.
+ * P1: every prompt is answered once. P2: a cancel before the session has the prompt still applies. P3: a run answers the prompts that started it and those that it received; a run that no prompt started answers the prompts that only continue.
  */
 export class Prompts {
   readonly #entries = new Map<string, PromptState>()
@@ -79,7 +78,7 @@ export class Prompts {
     this.#entries.get(id)?.end({ kind: 'done' })
   }
 
-  /** The prompt was cancelled before any run had it. */
+  /** Ends a prompt that was cancelled before any run received it. */
   cancelOne(id: string): void {
     this.#entries.get(id)?.end({ kind: 'cancelled' })
   }
@@ -89,7 +88,7 @@ export class Prompts {
     for (const entry of this.#entries.values()) entry.isCancelled = true
   }
 
-  /** Whether a run has only cancelled prompts. */
+  /** Whether a run has only prompts that were cancelled. */
   isUnwanted(runId: string): boolean {
     const waiting = [...this.#entries.values()].filter((entry) => entry.runId === runId)
     return waiting.length > 0 && waiting.every(({ isCancelled }) => isCancelled)
@@ -102,7 +101,7 @@ export class Prompts {
           if (event.ids.includes(entry.id) || (event.ids.length === 0 && isWaiting(entry))) entry.runId = event.runId
         return
       case 'taken':
-        // The current run is the one that other prompts have.
+        // The current run is the one that received the other prompts.
         for (const entry of this.#entries.values())
           if (event.ids.includes(entry.id)) entry.runId ??= this.#runOfOthers()
         return
@@ -113,7 +112,7 @@ export class Prompts {
         return
       case 'failed': {
         const { error, givenBack } = event
-        // The previous run is answered, and the current one will have its own end.
+        // The previous run is already answered, and the current run will report its own end.
         if (event.isAfterRun === true) return
         for (const entry of this.#entries.values()) {
           const isOfRun = entry.runId !== undefined || isWaiting(entry)
@@ -134,7 +133,7 @@ export class Prompts {
   }
 }
 
-/** It only continues, and no run has it yet. */
+/** Whether the prompt only continues, and no run has received it yet. */
 function isWaiting({ submittedAs, runId }: PromptState): boolean {
   return submittedAs === 'goes on' && runId === undefined
 }

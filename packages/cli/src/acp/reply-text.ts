@@ -47,7 +47,7 @@ export class ReplyText {
     return hadText
   }
 
-  /** The reply is complete: sends the part of its text that was not streamed. */
+  /** Completes the reply: sends the part of its text that was not streamed. */
   message(entryId: string, content: readonly ContentBlock[]): readonly SessionUpdate[] {
     if (entryId !== this.#entryId) this.#begin(entryId)
     const updates: SessionUpdate[] = []

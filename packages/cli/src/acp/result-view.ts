@@ -23,9 +23,9 @@ export interface ResultView {
   readonly content?: ToolCallContent[]
 }
 
-/** The longest text of a result; the model has all of it. */
+/** Maximum length of the text of a result; the model receives the whole text. */
 const maxCharacters = 20_000
-/** Locations of one search; an editor that follows visits each. */
+/** Maximum number of locations of one search; an editor in follow mode visits each. */
 const maxPlaces = 20
 
 /** What an editor shows of a successful call: a figure, locations, and the beginning of the result (spec R-ACP-3b). */
@@ -44,7 +44,7 @@ export function resultViewOf({ name, title, content, details }: SuccessfulCall, 
       const lines = (Array.isArray(files) ? files : []).flatMap((file) => changeLocation(file) ?? [])
       return { ...titled, ...(lines.length > 0 && { locations: lines }) }
     }
-    // Shown by the plan.
+    // The plan shows the result of this tool.
     case 'TodoWrite':
     case 'TaskCreate':
     case 'TaskUpdate':

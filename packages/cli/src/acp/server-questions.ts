@@ -37,7 +37,7 @@ const pageOptions: PermissionOption[] = [
   { optionId: 'decline', kind: 'reject_once', name: 'Decline' },
 ]
 
-/** Not every client answers a question that was withdrawn. */
+/** Waits for an answer or the withdrawal, because some clients never answer a withdrawn question. */
 function waitingFor(signal: AbortSignal) {
   return { cancellationSignal: signal, stopWaitingOnCancel: true } as const
 }
@@ -119,7 +119,7 @@ export class ServerQuestions {
     return readElicitationAnswer(response)
   }
 
-  /** With the editor's own view of an address, or as a permission request that shows it. */
+  /** Presents an address by the client's own view, or as a permission request that shows the address. */
   async #openPage({ server, request, sessionId, signal }: ServerQuestion): Promise<ElicitationAnswer> {
     const { client, capabilities } = this.#options
     const { url = '', elicitationId = '', completed } = request

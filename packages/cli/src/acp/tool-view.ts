@@ -25,7 +25,7 @@ export interface ToolView {
 }
 
 const titleWidth = 200
-/** The largest file whose old content is shown for a Write. */
+/** Maximum size of a file whose old content is shown for a Write. */
 const maxBytesBefore = 512 * 1024
 
 /** The title of a call about the task list. */
@@ -160,7 +160,7 @@ function fileChangeView(name: 'Edit' | 'Write', { field, path, from, at }: Input
   return { ...view, content: [{ type: 'diff', path: file, oldText, newText }] }
 }
 
-/** A command: the whole of it where the title had to shorten it, and its description. */
+/** A command: in full if the title had to shorten it, and its description. */
 function commandView({ field }: InputReader): ToolView {
   const title = `Run ${field('command')}`
   const view = plainView('execute', title)
@@ -192,7 +192,7 @@ function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): Tool
   const title = titleText(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
   const locations = files.map((file) => ({ path: resolveToolPath(file.target ?? file.path, cwd) }))
-  // A diff does not show that a file is moved or deleted.
+  // A diff does not show that a file is moved or deleted, so the title does.
   const titleList = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
   return { title, kind: 'edit', locations, content: [...titleList, ...files.map((file) => patchDiff(file, cwd))] }
 }

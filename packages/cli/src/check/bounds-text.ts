@@ -12,7 +12,7 @@ type BoundName = Exclude<keyof Certificate, 'halts' | 'notes' | 'standingBudgets
 export type HelpfulBound = Bound & {
   /** False if no limit sets the figure and it exceeds a likely run thousands of times. Absent if there is no figure. */
   readonly useful?: boolean
-  /** Flags that would give a useful bound; any of them is enough. */
+  /** Flags that would make the bound useful; any one of them is enough. */
   readonly add?: readonly string[]
   /** True if the limit is a default of the program. */
   readonly default?: true
@@ -23,7 +23,7 @@ export type HelpfulBounds = {
   readonly [Name in BoundName]: Name extends 'checks' ? HelpfulBound | undefined : HelpfulBound
 }
 
-/** A bound that exceeds the likely figure by more than this factor says nothing about a run. */
+/** A bound that exceeds the likely figure by more than this factor does not help to estimate a run. */
 const maxLikelyFactor = 1_000
 
 /** What is known about the run in addition to its certificate. */
@@ -167,7 +167,7 @@ const optionNames = {
 /** Replaces the library's names of limits in a reason with the names of their flags. */
 function withFlagNames(because: string): string {
   return because.replaceAll(/\b\w+\b/g, (word) =>
-    // True: `hasOwn` has just checked that it is a key.
+    // This cast is safe: `hasOwn` has just checked that the word is a key.
     Object.hasOwn(optionNames, word) ? optionNames[word as keyof typeof optionNames] : word,
   )
 }

@@ -29,7 +29,7 @@ export async function answerOnCluster(
     throw new UsageError(
       `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` Pending: ${waiting.map((id) => oneLine(id, 100)).join(', ')}.`}`,
     )
-  // If the run has ended with the question, the session is resumed with the answer. If it is waiting, the run receives it.
+  // If the run ended at the permission request, the session is resumed with the answer. If it is waiting, the run receives it.
   const request: SessionRequest =
     questions.length === 0
       ? { type: 'approve', approvals: { [callId]: decision } }

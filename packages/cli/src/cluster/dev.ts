@@ -48,7 +48,7 @@ export async function cluster(
   let worker: Worker | undefined
   try {
     engine = await startEngine(binary, folder)
-    // If a restart fails, the engine is gone, which `engine.gone` reports below.
+    // If a restart fails, the engine has exited, which `engine.gone` reports below.
     void watchFullDisk({
       engine,
       folder,
@@ -180,7 +180,7 @@ function printNextCommands(
 }
 
 const checkIntervalMs = 5_000
-/** The engine accepts writes again with 64 MiB free; its restart needs some more. */
+/** The number of free bytes required for a restart. The engine accepts writes again with 64 MiB free, and its restart needs some more. */
 const restartBytes = 160_000_000
 
 /** Whether a node's metrics say that its log accepts no records until a restart, for example after the disk was full. */
@@ -194,7 +194,7 @@ export interface FullDiskOptions {
   readonly folder: string
   readonly signal: AbortSignal
   readonly report: (message: string) => void
-  /** Replaced in tests. */
+  /** Returns the number of free bytes. Replaced in tests. */
   readonly freeBytes?: (folder: string) => Promise<number>
   readonly intervalMs?: number
 }

@@ -20,8 +20,8 @@ interface RegisteredWorker {
 }
 
 /**
- * Findings about the registered workers: whether each responds, and which one receives new sessions. `isAnswered` says
- * that one has answered a call through the engine.
+ * Findings about the registered workers: whether each responds, and which one receives new sessions. `isAnswered`: a
+ * worker has answered a call through the engine.
  */
 export async function workerFindings(
   flags: Pick<Flags, 'cluster' | 'admin'>,
@@ -134,7 +134,7 @@ async function workerFinding(
     return { what, state: 'good', says: `${address} is ready; ${role}` }
   } catch (thrown) {
     const says = `${address} (${role}): ${oneLine(messageOf(thrown), 300)}`
-    // It has just answered a call through the engine.
+    // This worker has just answered a call through the engine.
     if (isLatest && isAnswered)
       return {
         what,

@@ -187,7 +187,7 @@ export async function freePort(wanted: number): Promise<number> {
   if (!isFree) return freePort(0)
   const address = server.address()
   await new Promise((resolve) => server.close(resolve))
-  // True: it listens on a port, so its address has one.
+  // This cast is safe: the server listens on a port, so its address has one.
   return typeof address === 'object' && address !== null ? address.port : wanted
 }
 
@@ -206,7 +206,7 @@ async function engineIdentity(folder: string): Promise<EngineIdentity> {
   try {
     await writeFile(pemFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { flag: 'wx', mode: 0o600 })
   } catch {
-    // The file exists already, or reading it reports the problem.
+    // The file already exists, or reading it below reports the problem.
   }
   return { pemFile, publicKey: publicKeyOf(await readFile(pemFile, 'utf8')) }
 }

@@ -74,7 +74,7 @@ export function connectionProblem(error: unknown): string {
   return oneLine(messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error), 300)
 }
 
-/** More than any answer of an engine. */
+/** Maximum size of a response, which is larger than any answer of an engine. */
 const maxBytes = 256 * 1_024 * 1_024
 
 /** Reads the body of a response. @throws Error if it is larger than `maxSize` bytes */

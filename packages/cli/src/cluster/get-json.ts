@@ -2,7 +2,7 @@ import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { readBoundedText, connectionProblem } from './engine-request.ts'
 
-/** More than any answer that is read here. */
+/** Maximum size of a response, which is larger than any answer that is read here. */
 const maxBytes = 16 * 1_024 * 1_024
 
 /**

@@ -123,7 +123,7 @@ const unavailableRequests: NonNullable<HostSession['unsupported']> = {
   reload_plugins: `reload_plugins is not available with --cluster: the worker reads them when it opens the session.`,
 }
 
-/** @throws UsageError for fields of `initialize` that a worker does not support. Fields that are also flags are refused as flags. */
+/** @throws UsageError for fields of `initialize` that a worker does not support. Fields that are also flags are refused by their flag names. */
 function refuseUnsupportedFields(given: InitializeRequest): void {
   const { hooks, sdkServers, skills, toolAliases, planInstructions, title, summarizesAgents } = given
   const names = Object.entries({
@@ -150,7 +150,7 @@ function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   }
 }
 
-/** If the host is gone, its question is withdrawn instead of denied, and stays open on the cluster for others. */
+/** If the host has disconnected, its permission request is withdrawn instead of denied, so that other clients of the cluster can answer it. */
 function withdrawWhenHostIsGone(control: Control): Pick<Control, 'request'> {
   return {
     async request(...asked) {

@@ -14,7 +14,7 @@ function detailLines(session: ListedSession, now: number): readonly string[] {
   return [...(session.title === undefined ? [] : [session.title]), ...waitLines(session, now)]
 }
 
-/** A table with one row per session; below each row its first prompt and what it waits for. IDs are never cut, so that they can be copied. */
+/** A table with one row per session; below each row its first prompt and what it waits for. IDs are never truncated, so that they can be copied. */
 export function sessionTable(sessions: readonly ListedSession[], now: number, width: number): string {
   const hasTenants = sessions.some(({ tenant }) => tenant !== undefined)
   const withoutEmptyColumns = (cells: readonly string[]): readonly string[] =>
@@ -43,7 +43,7 @@ function sessionCells(session: ListedSession, now: number): readonly string[] {
   ]
 }
 
-/** The same facts in one line, for a list to choose from. */
+/** The facts of a table row in one line, for a list to choose from. */
 export function sessionFacts(session: ListedSession, now: number): string {
   const { changedMs, tenant, title } = session
   const { turns, usd } = totalsOf(session)

@@ -39,7 +39,7 @@ export async function stopOrphanedEngine(folder: string): Promise<void> {
 
 function readRunning(folder: string): Partial<RunningProcesses> {
   try {
-    // True: this program wrote the file.
+    // This cast is safe: this program wrote the file.
     const { program, server } = JSON.parse(readFileSync(runningFile(folder), 'utf8')) as Partial<RunningProcesses>
     return {
       ...(Number.isSafeInteger(program) && { program }),

@@ -2,7 +2,7 @@ import type { SdkMessage } from '@halting/core'
 import { createTranslator } from '@halting/core/adapters'
 import type { Watcher } from '../headless/watcher.ts'
 
-/** Emits partial messages as this client wants them, built from the events of the run. Those of the worker are dropped. */
+/** Emits the partial messages that this client requested, built from the events of the run. Partial messages of the worker are dropped. */
 export function withPartialMessages(watcher: Watcher, sessionId: string, isWanted: boolean): Watcher {
   const translator = createTranslator({ sessionId, runId: 'partial', includePartialMessages: true })
   let isCompacting = false

@@ -48,7 +48,7 @@ export async function queryRecords(
   const withTexts = async <Value>(value: Value): Promise<Value> => {
     const wanted = [...placeholdersIn(value)].filter((sha256) => !texts.has(sha256))
     for (const [sha256, text] of await readTexts(flags, session, wanted)) texts.set(sha256, redact(text))
-    // True: the result has the shape of `value`; only texts in it differ.
+    // This cast is safe: the result has the shape of `value`; only texts in it differ.
     return withPlaceholdersFilled(value, texts) as Value
   }
   const records = await queryStoredRecords(flags, session, since)
@@ -129,7 +129,7 @@ function insertPlaceholder(record: object, location: unknown): boolean {
 function fieldOf(value: unknown, name: unknown): unknown {
   if (typeof value !== 'object' || value === null || (typeof name !== 'string' && typeof name !== 'number'))
     return undefined
-  // True: a list or an object of JSON.
+  // This cast is safe: the value is a list or an object of JSON.
   return Object.hasOwn(value, name) ? (value as Readonly<Record<string | number, unknown>>)[name] : undefined
 }
 

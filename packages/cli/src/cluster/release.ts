@@ -23,13 +23,13 @@ export async function reasonsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): 
   return found
 }
 
-/** A worker wrote this value. */
+/** Parses a value that a worker wrote. */
 function parseReason(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (isJsonObject(value) && typeof value['because'] === 'string') return oneLine(value['because'], 300)
   } catch {
-    // Not JSON.
+    // The value is not JSON.
   }
   return undefined
 }
@@ -53,7 +53,7 @@ export async function releaseOnCluster(
   const path = `/halting_attempts/${encodeURIComponent(sessionId)}/release`
   const [token] = clusterTokens(program.env)
   const isReleased = await requestEngine({ base: flags.cluster ?? '', path, headers: proofHeaders(token, path) })
-  // It may have been released before without being resumed.
+  // The session may have been released earlier without being resumed.
   if (isReleased !== true && stalled?.kind !== 'set_aside') {
     if (records === 0 && !isWorking) throw unknownSessionError(flags, sessionId)
     const name = oneLine(sessionId, 100)

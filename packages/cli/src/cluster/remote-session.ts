@@ -16,7 +16,7 @@ export interface RemoteSession {
   readonly session: Session
   readonly client: ClusterClient
   readonly isNew: boolean
-  /** Number of records when it was opened: the session emits what comes after them. */
+  /** Number of records when it was opened: the session emits only later records. */
   readonly recordCount: number
   /** Whether a run was active when it was opened. */
   readonly isWorking: boolean
@@ -100,7 +100,7 @@ export async function waitForSnapshot(session: Pick<Session, 'snapshot'>): Promi
 
 /** @throws UsageError for a flag that only a worker supports: its sessions have the flags that it was started with */
 function refuseWorkerFlags(flags: Flags, supportedFlags: readonly FlagName[]): void {
-  // True: the keys of `Flags` are the names of flags.
+  // This cast is safe: the keys of `Flags` are the names of flags.
   const [name] = (Object.keys(flags) as FlagName[]).filter((each) => !supportedFlags.includes(each))
   if (name !== undefined)
     throw new UsageError(

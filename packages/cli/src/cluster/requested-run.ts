@@ -14,8 +14,8 @@ export interface RequestedRunOptions {
 
 /**
  * Shows one run of a cluster session as if this process were the only client. O1: results and endings of other runs are
- * not emitted. O2: a failure is emitted only if no run took the message, since another worker retries failed work. O3:
- * later runs are neither emitted nor waited for.
+ * not emitted. O2: a failure is emitted only if no run received the message, since another worker retries failed work.
+ * O3: later runs are neither emitted nor waited for.
  */
 export function requestedRun(session: Session, options: RequestedRunOptions): RunSession {
   const { messageId, onQuestion, onLimit, onNote } = options

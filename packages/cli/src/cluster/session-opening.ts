@@ -22,7 +22,7 @@ export interface SessionOpening {
   readonly maxGoalTries?: number
   /** At a limit, end the run, or pause until somebody raises the limit. */
   readonly onLimit?: 'end' | 'pause'
-  /** Maximum time to wait for an answer there. */
+  /** Maximum time to wait for an answer at a limit. */
   readonly pauseForMs?: number
   /** 0 disables waiting. */
   readonly waitForLimitsMs?: number
@@ -73,7 +73,7 @@ export function parseOpening(opening: JsonObject): SessionOpening {
 /** The flags of the worker, narrowed by the options of this session. */
 export function flagsWithOpening(flags: Flags, opening: SessionOpening): Flags {
   const narrowed = Object.entries(openingLimits).flatMap(([name, flag]) => {
-    // True: the keys of `openingLimits` are limits of an opening.
+    // This cast is safe: the keys of `openingLimits` are limits of an opening.
     const wanted = opening[name as keyof typeof openingLimits]
     return wanted === undefined ? [] : [[flag, Math.min(wanted, flags[flag] ?? Infinity)] as const]
   })

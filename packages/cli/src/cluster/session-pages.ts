@@ -11,7 +11,7 @@ import { reasonsSetAside } from './release.ts'
 /** A row of the session list. */
 export interface ListedSession extends SessionStatus {
   readonly sessionId: string
-  /** Set if the engine has paused the work; resuming this invocation continues it. */
+  /** The invocation, if the engine has paused its work; resuming the invocation continues the session. */
   readonly pausedInvocation?: string
   /** The worker that the session waits for because the engine cannot reach it. */
   readonly awaited?: UnreachableWorker
@@ -50,12 +50,12 @@ type Admin = Pick<Flags, 'cluster' | 'admin'>
 /** The status of a session without records. */
 const emptyStatus: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
 
-/** Sort order of the list: what needs an operator, then what needs an answer, then the rest. */
+/** Sort order of the list: sessions that need an operator, then sessions that need an answer, then the rest. */
 const ranks: { readonly [state in ListedState]: number } = { paused: 0, waiting: 1, running: 2, idle: 2 }
 
 /**
  * Reads one page of a cluster's sessions: paused ones first, then those that wait for a user, then the rest; within each
- * group the latest change first. The engine sorts and cuts, so only one page is transferred.
+ * group the latest change first. The engine sorts and selects the rows, so only one page is transferred.
  * @throws UsageError that names the problem and the address
  */
 export async function readSessionPage(flags: Admin, request: PageRequest): Promise<SessionPage> {
@@ -193,7 +193,7 @@ function parseCursor(cursor: string): readonly [rank: number, changed: number, k
       if (isInteger(rank) && isInteger(changed) && typeof key === 'string') return [rank, changed, key]
     }
   } catch {
-    // Not JSON.
+    // The cursor is not JSON.
   }
   throw new InvalidCursorError('--cursor takes the value that the previous page printed.')
 }
@@ -245,7 +245,7 @@ function parseStatus(text: string, sessionId: string, origin: string): SessionSt
     const status: unknown = JSON.parse(text)
     if (isStatus(status)) return status
   } catch {
-    // Not JSON.
+    // The status is not JSON.
   }
   throw new UsageError(`The cluster at ${origin} has no status of the session ${oneLine(sessionId, 100)}.`)
 }

@@ -5,7 +5,7 @@ import { unreachableWorkerText, readSessionTrouble } from './unreachable-worker.
 import { engineHint } from './engine-hint.ts'
 import { getJson } from './get-json.ts'
 
-/** How long to wait before the note. */
+/** Delay before the note, in milliseconds. */
 const delayMs = 4_000
 
 export interface StallNoticeOptions {
@@ -16,7 +16,10 @@ export interface StallNoticeOptions {
   readonly delayMs?: number
 }
 
-/** Waits for an answer of a worker, which the engine retries without end. After some seconds, a note says what is being tried and what helps. */
+/**
+ * Waits for an answer of a worker, which the engine retries without end. After some seconds, a note reports what is
+ * being tried and what the user can do.
+ */
 export async function withStallNotice<T>(answer: Promise<T>, options: StallNoticeOptions): Promise<T> {
   const timer = setTimeout(() => void reportStall(options), options.delayMs ?? delayMs)
   try {

@@ -27,9 +27,9 @@ export async function tenantBudget(
     return requestEngine({ base: ingress, path, headers, body })
   }
   if (flags.maxBudgetUsd !== undefined) await callTenant('setLimit', flags.maxBudgetUsd)
-  // True: the object of a tenant returns this. An unknown tenant has spent nothing.
+  // This cast is safe: the object of a tenant returns this status. An unknown tenant has spent nothing.
   const status = (await callTenant('status')) as BudgetStatus
-  // At most the first thousand.
+  // The list contains at most the first thousand holders.
   const holders = status.holders === 0 ? [] : ((await callTenant('holders')) as readonly LeaseHolder[])
   const waiters = hasWaiters(status) ? ((await callTenant('waiters')) as readonly LeaseWaiter[]) : []
   if (wantsJson(flags))

@@ -13,7 +13,7 @@ export interface UnreachableWorker {
 export interface SessionTrouble {
   /** The error of the last attempt. */
   readonly failure?: string
-  /** Absent if the last attempt failed for another reason. */
+  /** The worker, if the last attempt failed because the engine cannot reach it. */
   readonly unreachable?: UnreachableWorker
 }
 
@@ -66,7 +66,7 @@ function parseTrouble({ last_failure: failure, code, endpoint, since_ms: since }
   }
 }
 
-/** `waits for worker http://10.0.0.7:9080 since 14:02 (3 min)`. */
+/** Formats the worker: `waits for worker http://10.0.0.7:9080 since 14:02 (3 min)`. */
 export function unreachableWorkerText({ worker, sinceMs }: UnreachableWorker, now: number): string {
   const since =
     sinceMs === undefined ? '' : ` since ${clockText(sinceMs, now)} (${elapsed(Math.max(0, now - sinceMs))})`

@@ -128,7 +128,7 @@ function eventPredicate(event: WorkerEvent): string {
   }
 }
 
-/** An error message may contain a key. It is redacted before the text is cut, since half a key would not be recognized. */
+/** An error message may contain a key. The message is redacted before the text is truncated, since a part of a key would not be recognized. */
 function clause(text: string): string {
   return oneLine(redactSecrets(text), maxMessageLength)
 }

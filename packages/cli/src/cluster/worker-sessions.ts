@@ -54,7 +54,7 @@ async function openSession(
     flagsWithOpening(flags, opening),
     programInFolder(program, cwd, log.ofSession(sessionId), flags.passEnv ?? []),
     {
-      // A client answers by a request, now or in a week; the engine stores the question.
+      // Clients can answer permission requests at any later time, because the engine stores them.
       answersQuestions: flags.onAsk === undefined,
       confinesEdits: true,
       limitCeilings: (settings) => limitCeilings({ ...settingsLimits(settings), ...flags }),
@@ -107,7 +107,7 @@ function programInFolder(
 ): Program {
   const { output } = program
   const env = { ...program.env }
-  // These belong to the worker; with them, a session could access other sessions.
+  // These variables belong to the worker; a session that has them could access other sessions.
   for (const name of [workerTokenVariable, clusterTokenVariable, ...bucketKeyVariables])
     if (!passEnv.includes(name)) delete env[name]
   return {
@@ -150,7 +150,7 @@ function withLocalTranscript(
 /** Makes the session refuse limits above those of its worker, with a ConfigurationError. */
 export function withinWorkerLimits(session: Session, flags: Flags): Session {
   const set = session.set.bind(session)
-  // `resume` also sets its limits through this method.
+  // `resume` also sets the limits of a session through this method.
   return Object.assign(session, {
     set(change: SettingsChange) {
       checkLimits(change.limits ?? {}, flags)
@@ -172,7 +172,7 @@ function limitCeilings(flags: Flags): LimitsChange {
 function checkLimits(limits: LimitsChange, flags: Flags): void {
   for (const [limit, flag] of Object.entries(limitFlags)) {
     const most = flags[flag]
-    // True: the keys of `limitFlags` are names of limits.
+    // This cast is safe: the keys of `limitFlags` are names of limits.
     const wanted = limits[limit as keyof LimitsChange]
     if (most === undefined || most === Infinity || wanted === undefined || (wanted !== null && wanted <= most)) continue
     throw new ConfigurationError(

@@ -80,7 +80,7 @@ export class Workspaces {
       await rename(draft, folderOfSession)
     } catch (error) {
       await rm(draft, { recursive: true, force: true })
-      // Another attempt for the same session has created it.
+      // Another attempt for the same session has already created the folder.
       if (!(await isFolder(folderOfSession))) throw error
     }
   }

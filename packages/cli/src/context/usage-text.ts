@@ -38,14 +38,14 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
 interface Row {
   readonly label: string
   readonly tokens: number
-  /** The row is a part of the row above. */
+  /** Whether the row is a part of the row above. */
   readonly isWithin: boolean
 }
 
 /** One row per kind; kinds with named parts also have a row per part. */
 function usageRows({ parts, figures }: ContextUsage): readonly Row[] {
   const rows: Row[] = []
-  // True: `labels` has no other keys.
+  // This cast is safe: `labels` has no other keys.
   for (const kind of Object.keys(contextKindLabels) as ContextKind[]) {
     const own = parts.filter((part) => part.kind === kind)
     if (own.length === 0) continue

@@ -51,7 +51,7 @@ function printReport(findings: readonly Finding[], whole: string, flags: Flags, 
 
 const marks = { good: 'ok', note: '--', broken: '!!' } as const
 
-/** `whole` is the verdict if nothing is broken. */
+/** The report as text. `whole`: the verdict if nothing is broken. */
 function reportText(findings: readonly Finding[], whole: string, style: Style): string {
   const paint = { good: style.green, note: style.yellow, broken: style.red }
   const rows = findings.flatMap(({ what, state, says, todo }) => [
@@ -64,7 +64,7 @@ function reportText(findings: readonly Finding[], whole: string, style: Style): 
   return `${lines.join('\n')}\n\n${verdict}\n`
 }
 
-/** If the settings have standing budgets: whether their ledger is usable, and what is left of those that apply here. */
+/** If the settings have standing budgets: whether their ledger is usable, and how much is left of the budgets that apply here. */
 async function budgetFindings(program: Program, run: RunSettings): Promise<readonly Finding[]> {
   const { budgets } = run.settings
   if (budgets === undefined) return []
@@ -91,7 +91,7 @@ function brokenBudget(says: string, todo?: string): Finding {
   return { what: 'budgets', state: 'broken', says, ...(todo !== undefined && { todo }) }
 }
 
-/** With nothing left, no request is made. A budget with a model pattern may not apply to this run. */
+/** Without money left in a budget, no request is made. A budget with a model pattern may not apply to this run. */
 function budgetFinding({ name, model, leftUsd, reservedUsd, resetsAt }: BudgetReport): Finding {
   const isUsedUp = leftUsd + reservedUsd <= 0
   const says = `${money(leftUsd)} left of ${oneLine(name, 100)}, resets ${minuteText(resetsAt)}`

@@ -1,7 +1,7 @@
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 
-/** The result of one check. `broken`: no run can start. `note`: something works differently than it could. */
+/** The result of one check. `broken`: no run can start. `note`: a part works less well than it could. */
 export interface Finding {
   readonly what: string
   readonly state: 'good' | 'note' | 'broken'

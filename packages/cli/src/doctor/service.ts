@@ -28,7 +28,7 @@ import { answersToAnyName, isListed } from '../setup/listed-models.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Finding, DoctorContext } from './finding.ts'
 
-/** Time limit of the service for its list of models. */
+/** Time that the service has to return its list of models, in milliseconds. */
 const timeoutMs = 10_000
 
 /** Findings about the model, its key, its service and the proxy. */
@@ -46,7 +46,7 @@ export async function serviceFindings(context: DoctorContext, settings: Settings
     if (isBehindPackage(name, settings)) return await packageFindings(name, context, settings)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
-    // A missing key is a finding of its own.
+    // A missing key is reported as a separate finding.
     modelFromEnvironment(name, env, { apiKey: 'not-needed', ...modelSettingsOf({ settings, env }) })
   } catch (thrown) {
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]

@@ -69,7 +69,7 @@ async function exportChunks(
 ): Promise<Iterable<string>> {
   if (format === 'jsonl') return lines()
   const whole = await read()
-  // Redacts before titles are cut, since half a key would not be recognized.
+  // Redacts before titles are truncated, since a part of a key would not be recognized.
   const journal = { ...whole, runs: redactedValue(whole.runs, redact) }
   const session = withGrades(sessionTranscript(journal), program)
   const title = sessionTitle(session)

@@ -14,7 +14,7 @@ export function isCommand(word: string | undefined): word is Command {
   return commands.some((command) => command === word)
 }
 
-/** Reserved for commands of later versions. A script that sends one of them as a prompt would change its meaning then. */
+/** Reserved for commands of later versions. A script that sends one of these words as a prompt would then change its meaning. */
 const reserved: ReadonlySet<string> = new Set([
   'attach',
   'eval',
@@ -27,7 +27,7 @@ const reserved: ReadonlySet<string> = new Set([
   'worktrees',
 ])
 
-/** A single word that is longer may be a key that was pasted in the wrong place. */
+/** Maximum length of a command word. A longer single word may be a key that was pasted in the wrong place. */
 const maxWordLength = 24
 
 /** Commands of other coding agents, and what to use instead. */

@@ -22,13 +22,13 @@ interface FlagBase {
   /** All spellings; help shows the first one first. */
   readonly names: readonly string[]
   readonly topic: FlagTopic
-  /** The only commands that accept it, in the order of error messages; runs and all commands if absent. */
+  /** The only commands that accept the flag, in the order of error messages. If absent, runs and all commands accept it. */
   readonly commands?: readonly FlagOwner[]
-  /** Commands that accept it although they do not accept the flags of runs. */
+  /** Commands that accept the flag although they do not accept the other flags of runs. */
   readonly alsoOf?: readonly Command[]
-  /** Whether it needs a host, or a stream of messages. */
+  /** Whether the flag needs a host, or a stream of messages. */
   readonly needs?: 'host' | 'stream'
-  /** What to use for a run instead. */
+  /** What to use instead of the flag for a run. */
   readonly insteadForRuns?: string
   /** Help text: an imperative, with the default in parentheses. */
   readonly meaning: string
@@ -45,7 +45,7 @@ export interface ValueFlag<Value> extends FlagBase {
   /** Placeholder of the value in help. */
   readonly value: string
   read(given: string): Reading<Value>
-  /** The value if none is given, which makes it optional. An argument with a space is then the prompt. */
+  /** The value if the flag is given without one, which makes the value optional. An argument with a space is then the prompt. */
   readonly without?: Value
 }
 

@@ -30,7 +30,7 @@ export function pageNamed(argv: readonly string[]): HelpPage {
   throw first === 'flags' ? unknownTopic(name) : unknownPage(name)
 }
 
-/** The page for `halting help -p`, or the topic that contains a flag. */
+/** The page for `halting help -p`, or the page of the topic that contains a flag. */
 function pageOfFlag(given: string): HelpPage {
   if (flagTable.print.names.includes(given)) return { kind: 'prompt' }
   const flag = Object.values(flagTable).find(({ names }) => names.includes(given))

@@ -75,7 +75,7 @@ const starts = [
   ['halting -c, -r [ID]', 'Continue the newest or a given one'],
 ] as const
 
-/** At most 40 lines, even at a width of 60 columns. */
+/** The first page of help: at most 40 lines, even at a width of 60 columns. */
 function firstScreen(width: number): string {
   const lines = tasks.flatMap(([title, rows]) => [
     `${title}:`,
@@ -199,7 +199,7 @@ function withMeaningFor(command: Command, flag: AnyFlag): AnyFlag {
 function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   const name = `${flag.names.join(', ')}${flag.kind === 'switch' ? '' : ` ${flag.value}`}`
   if (!namesCommands) return row(name, flag.meaning, width)
-  // If a flag of runs means something else for a command, that command's help says so.
+  // If a flag of runs has another meaning for a command, the help of that command describes it.
   const others = Object.entries(flag.commands === undefined ? {} : (flag.meaningFor ?? {})).map(
     ([command, meaning]) => ` With ${command}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}.`,
   )

@@ -23,7 +23,7 @@ export const limitFlags: {
   maxGoalTries: 'untilTries',
 }
 
-// True: the keys of the record are the names of limits.
+// This cast is safe: the keys of the record are the names of limits.
 export const limitNames = Object.keys(limitFlags) as readonly LimitName[]
 
 /** The limits that the flags set, by the names of a session's limits. */

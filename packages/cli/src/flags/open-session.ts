@@ -21,7 +21,7 @@ export interface Frontend extends Omit<
   SessionFrontend,
   'removesOldSessions' | 'onSettings' | 'chooseSession' | 'openListener'
 > {
-  /** The process has only this session: its settings change the process environment, and old sessions are removed in the background. */
+  /** Whether the process has only this session: then its settings change the process environment, and old sessions are removed in the background. */
   readonly isOneShot?: boolean
   /** Adds a second listener to the events of its runs. */
   readonly openMetrics?: (sessionId: string) => Promise<Telemetry>

@@ -39,7 +39,7 @@ export function parseFlags(argv: readonly string[], { command, onUnknown }: Pars
       if (!argument.includes('=') && rest[0] !== undefined && isWord(rest[0])) rest.shift()
     } else takeFlag(rowFor(argument, command), rest, values)
   }
-  // True: the reader in each row returns the type that `Flags` declares.
+  // This cast is safe: the reader in each row returns the type that `Flags` declares.
   return { flags: values as Flags, words }
 }
 
@@ -94,7 +94,7 @@ function takeFlag({ given: spelling, inline, name, flag }: FlagArgument, rest: s
       return
     }
     case 'list': {
-      // True: only this line writes the values of a list.
+      // This cast is safe: only this line writes the values of a list.
       const before = (values[name] ?? []) as readonly string[]
       const taken = readValue(flag, spelling, inline ?? nextValue(flag, spelling, rest))
       values[name] = [...before, ...taken, ...moreValues(flag, spelling, rest)]
@@ -119,9 +119,9 @@ function nearestFlag(spelling: string): string | undefined {
   return longer.toSorted((one, other) => one.length - other.length)[0] ?? nearest(spelling, names)
 }
 
-/** If a spelling has several rows: the row of the command, otherwise that of runs. */
+/** If several rows have the spelling: the row of the command, otherwise that of runs. */
 function findRow(spelling: string, command?: Command): readonly [FlagName, AnyFlag] | undefined {
-  // True: the keys of the table are the names of flags.
+  // This cast is safe: the keys of the table are the names of flags.
   const rows = Object.entries(flagTable) as (readonly [FlagName, AnyFlag])[]
   const spelled = rows.filter(([, { names }]) => names.includes(spelling))
   return (

@@ -2,7 +2,7 @@ import type { RunLimitDefault, WaitDefault } from '@halting/agent/session-settin
 
 /**
  * Default limit of one run in US dollars. A typical task costs cents to a few dollars, and a run that repeats itself
- * costs more with each turn. The limit ends the latter, and few of the former.
+ * costs more with each turn. The limit ends runs that repeat themselves, and few typical runs.
  */
 const defaultRunUsd = 10
 
@@ -11,7 +11,7 @@ export const runLimitOfPrint: RunLimitDefault = { maxRunUsd: defaultRunUsd, from
 /** Default of the interactive program. */
 export const runLimitOfTerminal: RunLimitDefault = { maxRunUsd: defaultRunUsd, from: 'the default of halting' }
 
-/** Default wait for services where a user sees the wait and can cancel it: as long as a service asks for, up to a day. */
+/** Default wait for services where a user sees the wait and can cancel it: as long as the service requests, up to a day. */
 export const waitOfPeople: WaitDefault = {
   ms: 86_400_000,
   written: '24h',

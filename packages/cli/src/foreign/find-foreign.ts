@@ -43,7 +43,7 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
 }
 
 /**
- * Finds the session of another program that `--resume ID` means, if no session of halting matches.
+ * Finds the session of another program that `--resume ID` refers to, if no session of halting matches.
  * @throws UsageError if it belongs to another folder, or cannot be read
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {

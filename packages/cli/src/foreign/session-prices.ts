@@ -7,7 +7,7 @@ import type { Program } from '../program.ts'
 import { asUsageError } from '../stored-sessions/as-usage-error.ts'
 import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
 
-/** The flags that select these prices, for another command. Inline settings may contain secrets, so only their prices are repeated. */
+/** The flags with which another command uses the same prices. Inline settings may contain secrets, so only their prices are repeated. */
 export function priceFlags(
   { settings, settingSources }: Pick<Flags, 'settings' | 'settingSources'>,
   { cwd }: Pick<Program, 'cwd'>,
@@ -28,7 +28,7 @@ function modelPricesIn(settings: string): unknown {
     if (aliases.length === 0) return modelPrices
     return { ...Object.fromEntries(aliases), ...(isJsonObject(modelPrices) && modelPrices) }
   } catch {
-    // Reading the prices reports the problem.
+    // Reading the prices later reports the problem.
     return undefined
   }
 }
@@ -47,7 +47,7 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
 }
 
 async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
-  // Settings load the permission rules and the shell analysis, which sessions with recorded prices do not need.
+  // Imported on demand: settings load the permission rules and the shell analysis, which sessions with recorded prices do not need.
   const { settingsFor } = await import('../flags/session-ports.ts')
   const { priceOverridesOf } = await import('@halting/agent/session-settings')
   return createPrices(priceOverridesOf((await settingsFor(flags, program)).settings))

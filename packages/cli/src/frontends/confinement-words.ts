@@ -46,7 +46,7 @@ export function modeConfinement(
   return `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${todo}`
 }
 
-/** How a command would be confined, and why it asks in `acceptEdits` although others do not. */
+/** How a command would be confined, and why it needs approval in `acceptEdits` although other commands do not. */
 export interface CommandConfinement {
   /** `edit`: may change only the workspace; `read` and `look`: read-only; `trial`: tried before asking. Null for an unconfined or denied command. */
   readonly kind: 'edit' | 'read' | 'look' | 'trial' | null
@@ -73,5 +73,5 @@ export function commandConfinement(
 }
 
 const trialNote = 'It is tried on overlays first (tryReadOnly), and asks only if it has effects.'
-// For read-only commands, the explanation of each part of the line says it.
+// For a read-only command, the explanation of each part of the line reports the confinement.
 const confinedRunNote = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'

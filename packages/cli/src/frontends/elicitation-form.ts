@@ -72,12 +72,12 @@ export function declinedQuestionText(server: string, message: string, why: strin
 /** Why a question with unsupported fields is declined. */
 export const unsupportedFormReason = 'a form cannot show what it asks for'
 
-/** A form with more fields is declined. */
+/** Maximum number of fields; a form with more fields is declined. */
 const maxFields = 50
 const maxOptions = 500
 const maxTextLength = 4_000
 
-/** Text from a server with hidden characters made visible, cut at a maximum length. */
+/** Text from a server with hidden characters made visible, truncated to a maximum length. */
 export function visibleText(text: string): string {
   const visible = revealHidden(text)
   return visible.length <= maxTextLength
@@ -91,7 +91,7 @@ export function readForm(requested: unknown): Form | undefined {
   const entries = Object.entries(fieldsOf(properties))
   if (type !== 'object' || entries.length > maxFields) return undefined
   const fields = entries.map(([name, about]) => [name, readField(fieldsOf(about))] as const)
-  // Leaving out a field would send an answer that nobody gave.
+  // Leaving out a field would send an answer that the person did not give, so the whole form is rejected.
   if (fields.some(([, field]) => field === undefined)) return undefined
   return {
     type: 'object',

@@ -7,7 +7,7 @@ export type GoalCommand = 'until' | 'goal'
 
 export type GoalArgument = GoalsShown | GoalsChanged
 
-/** No argument: show the goals. */
+/** Without an argument, the command shows the goals. */
 interface GoalsShown {
   readonly kind: 'show'
 }
@@ -21,8 +21,9 @@ interface GoalsChanged {
 }
 
 /**
- * Parses the argument of `/until` or `/goal`: a command or text replaces the earlier ones, `+ COMMAND` adds one, `off` removes those of its kind.
- * `setNumber`: a number that no earlier goals of the session had, such as the time. It makes the check start over, with new protected files and tries.
+ * Parses the argument of `/until` or `/goal`: a command or text replaces the earlier ones, `+ COMMAND` adds one, `off`
+ * removes those of its kind. `setNumber`: a number that no earlier goals of the session had, for example the time. With
+ * a new number, the check starts over, with new protected files and tries.
  */
 export function parseGoalArgument(
   name: GoalCommand,

@@ -6,7 +6,7 @@ const textOfReason: { readonly [transition in IterationReason]: string | undefin
   user_input: undefined,
   continuation_requested: 'continuing: a hook allowed it',
   stop_hook_blocking: 'rejected by stop hook',
-  // Reported by the line of the check.
+  // The line of the check reports this reason.
   goal_unmet: undefined,
   unverified_change: 'asked the model to verify its last change',
   token_budget_continuation: 'continuing towards the token target',
@@ -25,7 +25,7 @@ const textOfReason: { readonly [transition in IterationReason]: string | undefin
 
 /** The text for a reason to continue; undefined for a normal next turn. An unknown name is returned with spaces. */
 export function iterationText(transition: string): string | undefined {
-  // True: it is one of the keys.
+  // This cast is safe: the text is one of the keys.
   return Object.hasOwn(textOfReason, transition)
     ? textOfReason[transition as IterationReason]
     : transition.replaceAll('_', ' ')

@@ -25,13 +25,13 @@ const aliases: { readonly [name in keyof LimitsToSet]: readonly [string, ...stri
   maxGoalTries: ['tries', 'try'],
 }
 
-/** What a dollar limit applies to, because there are two. */
+/** The scope of each dollar limit, because there are two. */
 const scopeText: { readonly [name in keyof LimitsToSet]?: string } = {
   maxBudgetUsd: ' for the session',
   maxRunUsd: ' a run',
 }
 
-// True: the keys of the record are the names of the limits.
+// This cast is safe: the keys of the record are the names of the limits.
 const names = Object.keys(aliases) as readonly (keyof LimitsToSet)[]
 
 const usage =

@@ -10,7 +10,7 @@ type LoopEndReason =
   | 'time'
   | 'budget'
   | 'interrupted'
-  /** The last round ended in a way that would repeat. */
+  /** The last round ended in a way that would repeat in further rounds. */
   | 'round'
   /** Several rounds in a row failed the same way. */
   | 'repeated'
@@ -51,7 +51,7 @@ const lastingErrors = new Set(['authentication_failed', 'billing_error', 'invali
 /** The record of a finished round. */
 export function roundOf(round: number, startedAtMs: number | null, terminal: RunResult): LoopRound {
   const { reason, costUsd, durationMs, summary, goal, retryAt } = terminal
-  // A standing budget refuses requests until it resets.
+  // A standing budget refuses requests until its next reset.
   const retryAtMs = Date.parse(retryAt ?? sharedBudgetOf(terminal.signal)?.resetsAt ?? '')
   // A round that made no request and met no goal would repeat without a pause.
   const isFailure = endings[reason].nextRound === 'unless_repeated' || (summary.requests === 0 && goal?.met !== true)
@@ -68,7 +68,7 @@ export function roundOf(round: number, startedAtMs: number | null, terminal: Run
   }
 }
 
-/** The end of the loop if this round ends it regardless of its bounds; undefined if the next round may start (spec R-EVERY-5). */
+/** The end of the loop if it must end after this round regardless of its bounds; undefined if the next round may start (spec R-EVERY-5). */
 export function endAfterRound(
   terminal: RunResult,
   rounds: readonly LoopRound[],
@@ -117,7 +117,7 @@ function errorKindOf({ signal }: RunResult): string | undefined {
   return typeof kind === 'string' ? kind : undefined
 }
 
-/** How many rounds at the end have the same failure. */
+/** The number of last rounds in a row with the same failure. */
 function sameAtEnd(rounds: readonly LoopRound[]): number {
   const failure = rounds.at(-1)?.failure
   const other = rounds.findLastIndex((round) => round.failure !== failure)

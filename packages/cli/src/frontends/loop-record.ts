@@ -105,7 +105,7 @@ export function isLoopOpen({ terms, startedAtMs }: StoredLoop, past: PastRounds 
   return !isOver || (last.goalMet !== true && (terms.rounds === undefined || last.round < terms.rounds))
 }
 
-/** Prompts may be long, but a larger file is not one that we wrote. */
+/** Maximum size of the file. Prompts may be long, but this program writes no larger file. */
 const maxBytes = 64 * 1024 * 1024
 
 /** The loop of a session; undefined if it has none. @throws UsageError for a damaged or invalid file. */

@@ -3,7 +3,7 @@ import { elapsed, many, money, oneLine, timeLeft } from '../io/figures.ts'
 import type { LoopEnd, LoopRound } from './loop-end.ts'
 import type { LoopView } from './prompt-loop.ts'
 
-/** The beginning of the error for a loop without a bound; the ways to give one follow. */
+/** The beginning of the error for a loop without a bound; the possible bounds follow. */
 export const needsBound = 'A loop needs a bound'
 
 /** `10 min`, `1 h 30 min`, `5 s` */

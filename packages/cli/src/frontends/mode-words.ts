@@ -2,10 +2,10 @@ import type { PermissionMode } from '@halting/policy'
 
 /** A permission mode as text. */
 export interface ModeWords {
-  /** Within a line: `accepts edits`. */
+  /** The text within a line: `accepts edits`. */
   readonly short: string
   readonly name: string
-  /** '' for an unknown mode. */
+  /** A description of the mode; '' for an unknown mode. */
   readonly description: string
 }
 
@@ -35,7 +35,7 @@ const modeTexts: { readonly [mode in PermissionMode]: ModeWords } = {
 
 /** The texts of a mode; an unknown mode is shown by its name. */
 export function modeWords(mode: string): ModeWords {
-  // True: it is one of the keys.
+  // This cast is safe: the mode is one of the keys.
   return Object.hasOwn(modeTexts, mode)
     ? modeTexts[mode as PermissionMode]
     : { short: mode, name: mode, description: '' }

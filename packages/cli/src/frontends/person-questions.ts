@@ -3,7 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 /** One question of AskUserQuestion. */
 export interface PersonQuestion {
   readonly question: string
-  /** One or two words; '' for none. */
+  /** A header of one or two words; '' for none. */
   readonly header: string
   readonly options: readonly { readonly label: string; readonly description: string }[]
   readonly multiSelect: boolean

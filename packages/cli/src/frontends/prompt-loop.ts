@@ -47,7 +47,7 @@ export interface LoopView {
   readonly leftMs: number
 }
 
-/** The longest timer. A machine that slept fires timers late, so the clock is read at least this often. */
+/** Maximum duration of a timer, in milliseconds. A machine that slept fires timers late, so the clock is read at least this often. */
 const maxTimerMs = 30_000
 
 /**
@@ -57,7 +57,7 @@ const maxTimerMs = 30_000
  * up.
  * L2: a round is one run, identified by the id of its prompt. It counts once, in whichever process its end is recorded.
  * L3: no round starts after `rounds` rounds, after `forMs`, or after an ending that forbids another one.
- * L4: between rounds there is one timer and nothing else.
+ * L4: between rounds, the loop has one timer and no other activity.
  */
 export class PromptLoop {
   readonly #options: PromptLoopOptions
@@ -69,7 +69,7 @@ export class PromptLoop {
   #roundStartedAtMs: number | null
   /** The run of the current round, once it has started. */
   #runId: string | undefined
-  /** The next run continues the round that an earlier process left unfinished. */
+  /** Whether the next run continues the round that an earlier process left unfinished. */
   #adoptsNextRun = false
   #dueAt: number
   readonly #endsAt: number
@@ -162,7 +162,7 @@ export class PromptLoop {
   #waitForService({ retryAtMs }: Pick<LoopRound, 'retryAtMs'> = {}): void {
     const { clock } = this.#options
     const leftMs = retryAtMs === undefined ? 0 : retryAtMs - clock.wallMs()
-    // A service cannot mean a time further away than the longest wait.
+    // A service cannot mean a time that is further away than the longest wait.
     if (leftMs > 0 && leftMs <= longestDurationMs) this.#dueAt = Math.max(this.#dueAt, clock.now() + leftMs)
   }
 
@@ -219,7 +219,7 @@ export class PromptLoop {
     }
   }
 
-  /** Checks again once the prompt is ready: a person may have written in the meantime, or the time may be over. */
+  /** Checks the conditions again once the prompt is ready: a person may have written in the meantime, or the time limit may have passed. */
   #mayBegin(): boolean {
     if (this.#phase !== 'waiting' || !this.#isSessionIdle) return false
     const end = this.#endAtBound()

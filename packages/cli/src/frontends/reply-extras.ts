@@ -3,8 +3,8 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock } from '@halting/core'
 
 /**
- * A block of a reply that is neither text nor thinking, as Markdown: the sources of the reply, or a file that the model made.
- * Undefined for any other block.
+ * A block of a reply that is neither text nor thinking, as Markdown: the sources of the reply, or a file that the model
+ * created. Undefined for any other block.
  */
 export function replyExtra(block: ContentBlock): string | undefined {
   switch (block.type) {

@@ -89,7 +89,7 @@ function readFigure(fields: Fields): string {
   }
 }
 
-/** Why a wait ended without what it waited for. */
+/** Why a wait ended before the awaited event. */
 function waitFigure({ outcome }: Fields): string {
   switch (outcome) {
     case 'over':

@@ -4,7 +4,7 @@ import { dollars, duration, goalTries, type Reading, tokens, wholeNumber } from 
 import { elapsed, many, money } from '../io/figures.ts'
 
 interface SettableLimit {
-  /** Parses what a person types, like the flag of this limit. */
+  /** Parses the text that a person types, like the flag of this limit. */
   readonly parse: (text: string) => Reading<number>
   /** Formats a value for a person. */
   readonly format: (value: number) => string

@@ -54,7 +54,7 @@ export function serviceWaitOf({
   return { untilMs, error: failureName(error), message: error.message }
 }
 
-/** When a retry happens, if its delay is long enough to report: `at 14:05:30`; else undefined (spec R-SERV-15). */
+/** The time of a retry, if its delay is long enough to report: `at 14:05:30`; otherwise undefined (spec R-SERV-15). */
 export function longRetryText({ delayMs }: { readonly delayMs: number }, now: number): string | undefined {
   return delayMs > longestQuietWaitMs ? `at ${clockText(now + delayMs, now)}` : undefined
 }
@@ -73,11 +73,11 @@ export function retryServices(session: Pick<Session, 'retryNow'>): string {
 
 /** The wait that a tool reports when it starts to wait (spec R-WAIT-17). */
 export interface ToolWait {
-  /** What follows "waiting for". */
+  /** The text that follows "waiting for". */
   readonly what: string
-  /** When the wait ends at the latest, in milliseconds since 1970. */
+  /** The latest time at which the wait ends, in milliseconds since 1970. */
   readonly untilMs: number
-  /** The same as a duration, in milliseconds. */
+  /** The remaining duration of the wait, in milliseconds. */
   readonly leftMs: number
 }
 

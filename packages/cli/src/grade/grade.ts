@@ -123,13 +123,13 @@ function confirmationText(noted: NewGrade['grade'], hadGrade: boolean, run: stri
 
 /** A run of a session and its grade. JSON. */
 interface ListedRun {
-  /** Counted from 1. */
+  /** Number of the run, counted from 1. */
   readonly run: number
   readonly runId: string
   readonly prompt: string
   /** Null if the run has not ended. */
   readonly ending: string | null
-  /** The run was copied from another session, and counts there. */
+  /** Whether the run was copied from another session, where it counts. */
   readonly isCopy: boolean
   readonly grade: RunGrade | null
 }

@@ -26,11 +26,11 @@ export interface Activity {
 interface ActiveTask {
   readonly describe: (now: number) => string
   readonly since: number
-  /** Its own duration is shown once it is long. */
+  /** Whether its own duration is shown once it is long. */
   readonly isTimed: boolean
 }
 
-/** Shorter durations are not shown. */
+/** Minimum duration that is shown, in milliseconds. */
 const shownDurationMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
@@ -66,7 +66,7 @@ class RunActivity implements Activity {
   }
 
   #begin(what: string | undefined): void {
-    // An activity in progress keeps its start time.
+    // An activity that continues keeps its start time.
     if (what !== undefined && this.#own.describe(0) !== what)
       this.#own = { describe: () => what, since: this.#now(), isTimed: true }
   }
@@ -114,7 +114,7 @@ class RunActivity implements Activity {
         this.#isCompacting = isOwn
         return
       case 'message':
-        // An estimate until the next reply is counted.
+        // An estimate until the next reply reports its tokens.
         if (isOwn && this.#window !== undefined && event.entry.kind === 'compact_boundary')
           this.#window = { ...this.#window, used: event.entry.postTokens }
         return
@@ -131,7 +131,7 @@ class RunActivity implements Activity {
       turn: this.#turn > 0 ? `turn ${this.#turn}` : '',
       doing: doingText([...this.#tools.values()], this.#own, this.#now()),
       time: stopwatch(this.#now() - this.#startedAt),
-      // During a compaction the activity already shows the size.
+      // During a compaction, the text of the activity already shows the size.
       context: this.#isCompacting ? '' : contextText(this.#window),
       tokens: this.#tokens > 0 ? `${rounded(this.#tokens)} tokens` : '',
       cost: costText(this.#usd, this.#reserved),
@@ -166,14 +166,14 @@ function followWait(
   else doing.delete(key)
 }
 
-/** Ten times a second; once a second while only a countdown changes, since a wait may take hours. */
+/** Intervals between redraws: ten times a second; once a second while only a countdown changes, since a wait may take hours. */
 const [paceMs, waitingPaceMs] = [100, 1_000]
 
 function paceOf(doing: ReadonlyMap<string, ActiveTask>): number {
   return [...doing.keys()].some((key) => key.endsWith(waitKey)) ? waitingPaceMs : paceMs
 }
 
-/** Key suffix for the wait of an agent; no call id ends like this. */
+/** Key suffix for the wait of an agent; no call id has this suffix. */
 const waitKey = ' waits'
 
 /** The activity that other events start. */
@@ -198,7 +198,7 @@ function costText(usd: number, reserved: number): string {
   return usd > 0 || reserved > 0 ? money(usd) + reservedText : ''
 }
 
-/** Tokens of the next request, and the size of the window; null for an unlimited one. */
+/** Tokens of the next request, and the size of the context window; null for an unlimited one. */
 interface Window {
   readonly used: number
   readonly size: number | null
@@ -239,7 +239,7 @@ interface Parts {
   readonly cost: string
 }
 
-/** Parts that are left out if there is no room, in this order. */
+/** Parts that are omitted, in this order, if there is not enough room. */
 const dispensable = ['tokens', 'context', 'turn', 'cost'] as const satisfies readonly (keyof Parts)[]
 /** Columns that the activity is guaranteed. */
 const doingColumns = 24

@@ -17,7 +17,7 @@ export function streamAnswer(output: Output): AnswerStream {
   let lastText = ''
   let block = 0
   const answer = new RetainedAnswer()
-  /** The answer that remains the answer of the run; later text waits until that changes. */
+  /** The answer that remains the answer of the run unless the model continues; later text waits until then. */
   let retained: string | undefined
   let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
@@ -27,7 +27,7 @@ export function streamAnswer(output: Output): AnswerStream {
     lastText += text
     if (shown !== '') output.out(shown)
   }
-  /** The retained answer is superseded: the waiting text is written. */
+  /** Called when the retained answer is superseded: writes the waiting text. */
   const release = (): void => {
     retained = undefined
     for (const { index, text } of waiting) write(index, text)

@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.ts'
 import { sessionScope } from '@halting/agent/session-settings'
 import { waitingCalls } from '@halting/analysis/transcript'
 
-/** A request to a session, and what to do after it was made. */
+/** A request to a session, and what to do after the session accepted it. */
 export interface SessionRequest {
   readonly ask: (session: Session) => void
   readonly afterwards?: () => Promise<void>

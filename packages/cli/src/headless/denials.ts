@@ -16,7 +16,7 @@ export interface Denials {
   report(width: number): { readonly text: string; readonly command: string }
 }
 
-/** What would allow a denied call. */
+/** A way to allow a denied call. */
 interface Cure {
   readonly remedy: Remedy
   /** Whether the mode that accepts edits would allow it. */
@@ -36,13 +36,13 @@ interface Denial {
 /** Remedies according to the rules of the session. */
 export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>): Remedies {
   return (name, input) => {
-    // A placeholder id: the question is not about the current call with that id.
+    // A placeholder id: the request is not for the current call with that id.
     const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
     const remedy = remedyByFlag(permissions.remedyFor(request))
     if (remedy === undefined) return undefined
     const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
     const isAllowed = 'behavior' in decision && decision.behavior === 'allow'
-    // In that mode the command would run confined; the rule runs it as requested.
+    // In that mode the command would run confined, while the rule runs it as requested.
     return { remedy, isEdit: isAllowed && !runsConfined(input, permissions) }
   }
 }
@@ -95,7 +95,7 @@ function nameOf({ name, input }: Denial): string {
   return `${name} ${inputSummary(input)}`.trimEnd()
 }
 
-/** The call as the rules saw it. A tool of an MCP server is decided by its name, since its own claims allow nothing. */
+/** The call as the rules judged it. Calls of MCP servers are decided by tool name, since claims of the server itself allow nothing. */
 function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest {
   const tool = tools.find(({ name }) => name === call.name) ?? placeholderTool(call.name)
   return { call, tool, readOnly: isReadOnly(tool, call.input) }
@@ -107,7 +107,7 @@ function placeholderTool(name: string): AnyTool {
 
 function isReadOnly({ readOnly }: AnyTool, input: unknown): boolean {
   try {
-    // True: the input was validated before the rules were asked.
+    // This cast is safe: the input was validated before the rules were applied.
     return typeof readOnly === 'boolean' ? readOnly : readOnly(input as never)
   } catch {
     return false

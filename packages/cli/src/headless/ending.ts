@@ -34,7 +34,7 @@ export function exitCodeOf(terminal: RunResult, interrupted: number | undefined)
 /** What a line about an ending depends on. */
 export interface EndingContext {
   readonly flags: Flags
-  /** The changed files; '' for none. */
+  /** A summary of the changed files; '' for none. */
   readonly changes: string
   /** The kind of the model's failure, if any. */
   readonly errorKind: string | undefined
@@ -55,14 +55,14 @@ export function adviceFor(terminal: RunResult, flags: Flags, errorKind: string |
   return adviceText(endings[terminal.reason].advice.command, terminal, flags)
 }
 
-/** What to do if the model could not be asked. */
+/** What to do if the model could not be reached. */
 function modelErrorAdvice(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
   const advice = modelAdvice[errorKind ?? ''] ?? adviceText(endings.model_error.advice.command, terminal, flags)
   const wait = waitAdvice(terminal, flags.waitForLimits, Date.now())
   return wait === '' ? advice : `${advice.replace(/\.$/, '')}; ${wait}`
 }
 
-/** What may meet an unmet goal: more tries, unless they change nothing; another model; or reverting a protected file. */
+/** Actions that may help to meet an unmet goal: more tries, unless they change nothing; another model; or reverting a protected file. */
 function goalAdvice({ signal, goal }: RunResult, { model }: Flags): string {
   if (signal.context['cause'] === 'finish_reason')
     return 'Remove --finish-reasons: then an answer that misses the goal is sent back.'

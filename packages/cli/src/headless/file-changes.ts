@@ -5,9 +5,9 @@ import { many } from '../io/figures.ts'
 /** Which files the tools of a run changed, and by how many lines, from their structured results. */
 export interface FileChanges {
   onMessage(message: SdkMessage): void
-  /** A structured result. */
+  /** Adds a structured result. */
   add(details: unknown): void
-  /** `2 files changed +12 −3`; '' when none was. */
+  /** `2 files changed +12 −3`; '' if no file was changed. */
   readonly summary: string
 }
 

@@ -9,10 +9,10 @@ export interface GoalLines {
   linesFor(event: RunEvent): readonly string[]
 }
 
-/** Lines of a check's output shown with `--verbose`. */
+/** Maximum number of lines of a check's output that `--verbose` shows. */
 const shownLines = 10
 const maxLineLength = 300
-/** Test files that are listed. */
+/** Maximum number of test files that are listed. */
 const shownNames = 5
 
 export function followGoals(isVerbose: boolean): GoalLines {

@@ -28,7 +28,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   const isNew = isForNewSession(flags)
   if (isNew && argument.trim() === '' && stdin.isTTY) throw await missingPromptError(flags, program)
   if (isNew) refuseCompact(argument)
-  // Without a prompt, that is reported before a missing key. With a prompt, a missing key is reported before a slow pipe is read.
+  // A missing prompt is reported before a missing key. If there is a prompt, a missing key is reported before a slow pipe is read.
   const piped = argument.trim() === '' ? await readPrompt(argument, flags, program) : undefined
   const typed = piped ?? argument
   let prompt = typed
@@ -93,7 +93,7 @@ async function run({ live, ask, program, argument, prompt, interruption }: Headl
     see(message) {
       report.see(message)
       changes.onMessage(message)
-      // A reader that only wants the result may leave now; the exit code stays that of the run.
+      // A reader that only needs the result may close the pipe now; the exit code remains that of the run.
       if (message.type === 'result' && hasAfter) output.allowReaderToLeave()
     },
   }

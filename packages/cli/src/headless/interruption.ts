@@ -32,7 +32,7 @@ export function watchInterruption(output: Output): Interruption {
   let exitCode: number | undefined
   let firstAt = -Infinity
   const onSignal = (name: NodeJS.Signals): void => {
-    // True: only these signals have a listener.
+    // This cast is safe: only these signals have a listener.
     const signal = name as HandledSignal
     if (exitCode !== undefined) {
       if (performance.now() - firstAt > sameMomentMs) process.exit(signalExitCodes[signal])
@@ -41,12 +41,12 @@ export function watchInterruption(output: Output): Interruption {
     exitCode = signalExitCodes[signal]
     firstAt = performance.now()
     if (name === 'SIGINT' && output.isTerminal.stderr) {
-      // The terminal has shown ^C, on a line that ends now or on one of its own.
+      // The terminal has shown ^C, either at the end of the current line or on a separate line.
       output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Press Ctrl-C again to exit at once.\n`)
     }
     controller.abort(causes[signal])
   }
-  // True: `causes` has no other keys.
+  // This cast is safe: `causes` has no other keys.
   const names = Object.keys(causes) as HandledSignal[]
   for (const name of names) process.on(name, onSignal)
   output.onBroken(() => {

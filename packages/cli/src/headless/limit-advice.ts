@@ -41,7 +41,7 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
   return `Raise ${flagOf(limit)} to ${figure} or more${orSetting}${cheaper}${isFirst ? '' : lastAnswer}.`
 }
 
-/** What to do about a standing budget, after the time when it resets; '' if it was none. */
+/** What to do about a standing budget, after the time when it resets; '' if no standing budget ended the run. */
 export function standingBudgetAdvice({ signal }: Pick<RunResult, 'signal'>): string {
   if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
   return 'Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.'
@@ -84,5 +84,5 @@ export function waitHours(leftMs: number, waitForLimits = 0): number | undefined
 const hourMs = 3_600_000
 /** Up to 31 days, the longest wait. */
 const usualHours = [8, 24, 48, 96, 168, 336, 744]
-/** Waits take slightly longer than the service asks for. */
+/** Added because waits take slightly longer than the service requests. */
 const spareMs = 60_000

@@ -16,7 +16,7 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
   'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: reportPauses(output) }),
 }
 
-/** Reports a run in the format that the flags ask for. */
+/** Creates the report of a run in the format that the flags select. */
 export function createReport(context: ReportContext): Watcher {
   return reports[context.flags.outputFormat ?? 'text'](context)
 }

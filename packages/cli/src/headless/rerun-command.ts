@@ -16,7 +16,7 @@ export interface MissingPermissions {
   readonly mode: string | undefined
 }
 
-/** A longer command is not offered for pasting. */
+/** Maximum length of a command that is offered for pasting. */
 const maxCommandLength = 2_000
 
 /** The prompt when the session continues with the missing permissions. */
@@ -33,9 +33,9 @@ export const sessionFlags: readonly FlagName[] = [
 ]
 
 /**
- * The command that allows denied calls, and its introduction. It continues the session, so that nothing is paid twice. For a session that is not stored,
- * it
- * runs the same prompt again. Either way it repeats the flags of this call and adds what was missing.
+ * The command that allows denied calls, and its introduction. The command continues the session, so that no work is paid
+ * for twice. For a session that is not stored, it runs the same prompt again. In both cases it repeats the flags of this
+ * call and adds the missing permissions.
  */
 export function rerunCommand(
   invocation: Invocation,

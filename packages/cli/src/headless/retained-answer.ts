@@ -6,14 +6,14 @@ type Entry = Extract<RunEvent, { readonly type: 'message' }>['entry']
 // Spec R-VERI-4.
 /** Tracks whether the answer before a request to verify the last change remains the answer of the run. */
 export class RetainedAnswer {
-  /** Entries since that request; empty if there was none, or the answer is superseded. */
+  /** Entries since the request to verify; empty if there was none, or the answer is superseded. */
   #entries: Entry[] = []
 
   get isRetained(): boolean {
     return this.#entries.length > 0
   }
 
-  /** How the event changes that. */
+  /** Returns how the event changes the retained answer. */
   onEvent(event: RunEvent): 'begins' | 'ends' | undefined {
     if (event.type !== 'message') return undefined
     const { entry } = event

@@ -9,7 +9,7 @@ export type RunSession = Pick<Session, 'listen' | 'interrupt' | 'settled'>
 
 export interface RunOnce {
   readonly session: RunSession
-  /** Requests the run from the session. */
+  /** Sends the request to the session. */
   readonly ask: () => void
   readonly interruption: Interruption
   readonly watcher: Watcher
@@ -35,7 +35,7 @@ export async function runOnce(options: RunOnce): Promise<number> {
         return watcher.see(event.message)
       case 'run_end':
         watcher.end(event.terminal)
-        // What ends a later stage does not affect the run.
+        // The ending of a later stage does not affect the exit code of the run.
         exitCode = exitCodeOf(event.terminal, interruption.exitCode)
         return
       case 'failed':
@@ -54,7 +54,7 @@ export async function runOnce(options: RunOnce): Promise<number> {
       session.interrupt()
     }
   })
-  // True: every caller aborts with one of these causes.
+  // This cast is safe: every caller aborts with one of these causes.
   const interrupt = (): void => void session.interrupt({ because: interruption.signal.reason as AbortCause })
   interruption.signal.addEventListener('abort', interrupt)
   try {

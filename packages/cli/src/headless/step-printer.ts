@@ -20,7 +20,7 @@ interface Call {
   readonly about: string
 }
 
-/** A model may invent a name of any length. */
+/** Maximum length of a tool name, because a model may invent a name of any length. */
 const maxNameLength = 64
 
 /**
@@ -75,7 +75,7 @@ class TextStepPrinter implements StepPrinter {
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        // The text of a subagent is never the answer, and was not streamed.
+        // The text of a subagent is never the answer, and was not streamed, so it is printed.
         if (error === undefined && parent === null) this.#texts.onText(text)
         else this.#line(error === undefined ? text : this.#style.red(text))
       }
@@ -133,7 +133,7 @@ class TextStepPrinter implements StepPrinter {
       ...waitLines(event, this.#width(), this.#style),
     ])
       this.#line(text)
-    // The answer is sent back: it becomes a step, printed before what follows.
+    // The answer is sent back, so it becomes a step, which is printed before later output.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries)
       this.#texts.release()
     if (parent === null) this.#texts.onEvent(event)
@@ -148,11 +148,11 @@ function callOf({ name: fullName, input }: Extract<ContentBlock, { type: 'tool_u
   return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
-/** `subject`: the call; '' if its line is directly above. */
+/** `subject`: the call; '' if the line of the call is directly above. */
 function resultText(subject: string, summary: string, took: number | undefined, width: number): string {
   const time = took === undefined ? '' : ` · ${elapsed(took)}`
   const room = width - columnsOf(time)
-  // The outcome is more important than the whole subject.
+  // The result gets enough room, because it is more important than the whole subject.
   const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
   return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }

@@ -31,12 +31,12 @@ export interface ReportContext {
   /** Finds what would allow denied calls. */
   readonly remedies: Remedies
   readonly sessionId: string
-  /** The session is stored and can be resumed. */
+  /** Whether the session is stored and can be resumed. */
   readonly isStored: boolean
   readonly invocation: Invocation
-  /** The run is a round of a loop, which reports itself how it continues. */
+  /** Whether the run is a round of a loop, which itself reports how to continue. */
   readonly isRound?: boolean
-  /** The caller reports an unchecked last change, because it knows a command that would check it. */
+  /** Whether the caller reports an unchecked last change, because it knows a command that would check the change. */
   readonly reportsUnchecked?: boolean
 }
 
@@ -50,7 +50,7 @@ export function textReport(context: ReportContext): Watcher {
   const { sessionId, isStored, isRound = false, reportsUnchecked = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
-  // An answer that must match a schema may be sent back, so the final one is known only at the end.
+  // An answer that must match a schema may be sent back, so the final answer is known only at the end of the run.
   const isStreamed = isShown && output.isTerminal.stdout && flags.jsonSchema === undefined
   const answer = isStreamed ? streamAnswer(output) : noStream
   const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
@@ -59,7 +59,7 @@ export function textReport(context: ReportContext): Watcher {
   const denials = followDenials(remedies, isStored ? { ...asked, sessionId } : asked)
   const changes = followChanges()
   const reportTrouble = isWatched && steps === undefined ? troubleReporter(output, style) : () => undefined
-  // With every step printed, notes are among the steps.
+  // If every step is printed, notes are among the steps.
   const reportNote = steps === undefined ? noteReporter(output, style) : () => undefined
   const failure = followFailure()
   const printLine = linePrinter(output)
@@ -95,10 +95,10 @@ export function textReport(context: ReportContext): Watcher {
       if (isUnusableGoal(terminal)) return printLine(`halting: ${terminal.signal.message}`)
       goals?.end(terminal)
       if (endings[terminal.reason].exitCode === 0) {
-        // For example, a hook rejected the prompt; no answer explains that.
+        // No answer explains this ending, for example a hook that rejected the prompt.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
           printLine(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
-        // The result of a goal is also useful in a log.
+        // The result of a goal is also useful in a log, so it is printed without a terminal too.
         if (isWatched || (isShown && terminal.goal !== undefined))
           printLine(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
@@ -140,7 +140,7 @@ function goalReporter(printLine: PrintLine, flags: Flags, style: Style): Pick<Wa
 }
 
 // Spec R-VERI-22.
-/** Reports that the model is asked to verify its last change, and at the end that the change is unchecked. */
+/** Reports that the model is asked to verify its last change and, at the end of the run, if no check covered the change. */
 function verificationReporter(
   printLine: PrintLine,
   { verbose = false }: Flags,
@@ -148,7 +148,7 @@ function verificationReporter(
 ): { readonly onEvent: (event: RunEvent) => void; readonly end: (terminal: RunResult, changes: string) => void } {
   return {
     onEvent(event) {
-      // With every step printed, the request to the model is among the steps.
+      // If every step is printed, the request to the model is among the steps.
       if (!verbose && event.type === 'lap' && event.transition === 'unverified_change')
         printLine(`↻ ${iterationText('unverified_change')}`, style.dim)
     },
@@ -163,7 +163,7 @@ interface EndedSession {
   readonly sessionId: string
   readonly isStored: boolean
   readonly hasChanges: boolean
-  /** A loop continues the session, and reports how. */
+  /** Whether the run is a round of a loop, which continues the session and reports how. */
   readonly isRound: boolean
 }
 
@@ -248,7 +248,7 @@ function troubleReporter(output: Output, style: Style): (event: RunEvent) => voi
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  // Long waits are reported by `noteReporter`, with the time when they end.
+  // `noteReporter` reports long waits, with the time when they end.
   if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
   const news = contextChangeOf(event)
@@ -263,7 +263,7 @@ function waitReporter(printLine: PrintLine, style: Style): (event: RunEvent) => 
   }
 }
 
-/** For the run or one of its agents. */
+/** The long wait that an event reports for the run or one of its agents. */
 function longWaitIn(event: RunEvent): string | undefined {
   if (event.type === 'agent') return longWaitIn(event.event)
   const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
@@ -275,7 +275,7 @@ function longWaitIn(event: RunEvent): string | undefined {
 function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
   let lastNote = ''
   const waitedFor = new Set<string>()
-  /** Waiting for other processes may take long; it is reported once for each budget. */
+  /** Returns the budget that the run waits for. Waiting for other processes may take long, so it is reported once for each budget. */
   const waitOf = (event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | undefined => {
     const { budget } = event
     if (budget === undefined || waitedFor.has(budget)) return undefined

@@ -2,8 +2,8 @@ import type { RunEvent } from '@halting/core'
 import { RetainedAnswer } from './retained-answer.ts'
 
 /**
- * Which texts of the model are printed: all, those that are not the answer (which another component prints), or none (they were
- * streamed).
+ * Which texts of the model are printed here: all texts; `steps`, without the answer, which another component prints; or
+ * none, because they were streamed.
  */
 export type PrintedTexts = 'all' | 'steps' | 'none'
 
@@ -29,13 +29,13 @@ export class TextSteps {
     if (this.#texts === 'steps' || (this.#texts === 'none' && this.#retained !== undefined)) this.#pending = text
   }
 
-  /** The last text turned out to be a step. */
+  /** Called when the last text turned out to be a step: prints it. */
   release(): void {
     if (this.#pending !== '') this.#line(this.#pending)
     this.#pending = ''
   }
 
-  /** The model calls a tool, so its last text is a step. */
+  /** Called when the model calls a tool, so that its last text is a step. */
   onToolCall(): void {
     this.#dropRetained()
     this.release()
@@ -52,7 +52,7 @@ export class TextSteps {
     if (change === 'ends') this.#dropRetained()
   }
 
-  /** The run has ended: texts after a retained answer are steps. */
+  /** Called at the end of the run: texts after a retained answer are steps. */
   end(): void {
     if (this.#retained !== undefined) this.release()
   }

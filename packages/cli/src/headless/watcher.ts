@@ -8,6 +8,6 @@ export interface Watcher {
   end(terminal: RunResult): void
   /** A message after the run, with its lines for people. */
   after(message: SdkMessage, lines: readonly string[]): void
-  /** Nothing more follows, even after a failure. */
+  /** Called when nothing more follows, even after a failure. */
   release(): void
 }

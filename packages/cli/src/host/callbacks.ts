@@ -13,7 +13,7 @@ export function hooksOfHost(hooks: JsonObject, control: Pick<Control, 'request'>
     try {
       return await control.request({ subtype: 'hook_callback', callback_id: id, input, ...about }, { signal })
     } catch (thrown) {
-      // Hosts leave before the end of the session; that is not a failure of these hooks.
+      // Hosts disconnect before the end of the session; such hooks have not failed then.
       if (isGone(thrown) && (event === 'SessionEnd' || event === 'Notification')) return {}
       throw thrown
     }
@@ -24,7 +24,7 @@ function isGone(thrown: unknown): boolean {
   return thrown instanceof ControlError && thrown.code === 'gone'
 }
 
-/** Puts a question of an MCP server to the host (spec R-HOST-13). A host that cannot answer declines. */
+/** Forwards a question of an MCP server to the host (spec R-HOST-13). A host that cannot answer declines. */
 export async function elicitByHost(
   control: Pick<Control, 'request' | 'emit'>,
   server: string,

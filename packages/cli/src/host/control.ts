@@ -17,7 +17,10 @@ export interface HostRequest {
   readonly signal: AbortSignal
 }
 
-/** Serves a request of the host. Called immediately, in the order of the lines. What it throws or rejects with becomes the error of the response. */
+/**
+ * Serves a request of the host. Called immediately, in the order of the lines. An error that it throws or rejects with
+ * becomes the error of the response.
+ */
 export type ServeRequest = (request: HostRequest) => ControlResponse | Promise<ControlResponse>
 
 export interface ControlPorts {
@@ -167,7 +170,7 @@ export class Control {
       this.#refuse(id, messageOf(thrown))
       return
     }
-    // Immediately, before anything that the request causes.
+    // A direct response is written immediately, before anything that the request causes.
     if (!(response instanceof Promise)) {
       this.#answer(id, response)
       return
@@ -199,7 +202,7 @@ export class Control {
   #answered(response: Json | undefined): void {
     const id = isJsonObject(response) ? response['request_id'] : undefined
     const waiting = typeof id === 'string' ? this.#outgoing.get(id) : undefined
-    // Late, or for an unknown request.
+    // The response is late, or its request is unknown.
     if (waiting === undefined || !isJsonObject(response) || typeof id !== 'string') return
     this.#outgoing.delete(id)
     if (response['subtype'] === 'success') {

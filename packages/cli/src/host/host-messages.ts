@@ -4,14 +4,14 @@ import type { Flags } from '../flags/flags.ts'
 
 export interface HostMessagesOptions {
   readonly flags: Pick<Flags, 'includeAllMessages' | 'promptSuggestions' | 'hookSummary'>
-  /** The host also receives the text of subagents. */
+  /** Whether the host also receives the text of subagents. */
   readonly forwardsAgentText: boolean
 }
 
 /**
- * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their form. Between the result of a run
- * and
- * the next run, only what the host asked for. `--include-all-messages` adds the rest.
+ * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their
+ * form. Between the result of a run and the next run, only the messages that the host requested.
+ * `--include-all-messages` adds the rest.
  */
 export class HostMessages {
   #isAfterResult = false
@@ -37,7 +37,7 @@ export class HostMessages {
       case 'hook_started':
       case 'hook_progress':
       case 'hook_response':
-        // Exists only with `--include-hook-events`.
+        // The message exists only with `--include-hook-events`.
         return true
       default:
         return !this.#isAfterResult
@@ -66,8 +66,8 @@ function informational({ message, ...others }: Extract<SdkMessage, { readonly su
 const toolBlockTypes: ReadonlySet<string> = new Set(['tool_use', 'tool_result'])
 
 /**
- * A message for a host that did not ask for the text of subagents (`forwardSubagentText`, spec R-HOST-4c): of subagents, it has calls and results only.
- * Undefined if nothing is left.
+ * A message for a host that did not request the text of subagents (`forwardSubagentText`, spec R-HOST-4c): a message of
+ * a subagent is reduced to calls and results. Undefined if nothing is left.
  */
 function withoutAgentText(message: SdkMessage): SdkMessage | undefined {
   switch (message.type) {

@@ -36,7 +36,7 @@ export function readHostProgram({ argv: originalArgv }: Pick<Program, 'argv'>): 
   return { flags, serve }
 }
 
-/** The mode in which a model judges calls. It is not supported; asking is the closest mode. */
+/** The mode in which a model judges calls. This mode is not supported; the mode that asks is the closest one. */
 const autoMode = 'auto'
 
 function withKnownMode(argv: readonly string[], warnings: string[]): readonly string[] {

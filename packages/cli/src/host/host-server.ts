@@ -9,7 +9,7 @@ interface Transport {
   send(message: JsonObject): Promise<void>
 }
 
-/** What an MCP server answered to its host before the session started. */
+/** The answers of an MCP server that its host obtained before the session started. */
 export interface Manifest {
   readonly initializeResult: JsonObject
   readonly toolsListResult?: JsonObject
@@ -27,7 +27,7 @@ export class HostServer implements McpInstance {
   readonly #control: Pick<Control, 'request'>
   readonly #pendingRequests = new Map<Json, AbortController>()
   #manifest: Manifest | undefined
-  /** The host has already sent `notifications/initialized`, so it is not sent again. */
+  /** Whether the host has already sent `notifications/initialized`, so that it is not sent again. */
   #isInitialized = false
   #link: Transport | undefined
 
@@ -38,7 +38,7 @@ export class HostServer implements McpInstance {
   }
 
   async connect(transport: never): Promise<void> {
-    // The transport of the client's SDK has these members.
+    // This cast is safe: the transport of the client's SDK has these members.
     const link = transport as Transport
     Object.assign(link, { onmessage: (message: JsonObject) => this.#forward(message, link) })
     this.#link = link
@@ -53,7 +53,10 @@ export class HostServer implements McpInstance {
     return Promise.resolve()
   }
 
-  /** A message that the server sends unasked. @throws Error if no client is connected. */
+  /**
+   * Forwards a message that the server sends without a request.
+   * @throws Error if no client is connected.
+   */
   receive(message: JsonObject): void {
     if (this.#link === undefined) throw new Error(`The MCP server ${this.#name} is not connected.`)
     void this.#link.send(message)
@@ -71,7 +74,7 @@ export class HostServer implements McpInstance {
       void this.#ask(id, message, link)
       return
     }
-    // Sent first: the host stops the request, and its response is ignored here.
+    // The cancellation is sent first: the host then stops the request, and its response is ignored here.
     void this.#send(message).catch(() => undefined)
     const cancelledId = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
     if (cancelledId !== undefined) this.#pendingRequests.get(cancelledId)?.abort()
@@ -96,7 +99,7 @@ export class HostServer implements McpInstance {
     return this.#control.request(request, signal === undefined ? {} : { signal })
   }
 
-  /** The result that the manifest already has. */
+  /** The result that the manifest already contains. */
   #answerFromManifest({ method, params }: JsonObject): JsonObject | 'passed over' | undefined {
     const manifest = this.#manifest
     if (method === 'notifications/initialized' && this.#isInitialized) return 'passed over'

@@ -13,7 +13,7 @@ export interface HostServerOptions {
   readonly sdkServerManifests: JsonObject
 }
 
-/** Permission rules that a host states for its own servers. */
+/** Permission rules that a host declares for its own servers. */
 export interface ServerRules {
   readonly ask: readonly string[]
   readonly deny: readonly string[]

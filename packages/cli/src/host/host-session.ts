@@ -54,11 +54,11 @@ export interface HostSession {
   readonly interceptEvents?: (next: (event: SessionEvent) => void) => (event: SessionEvent) => void
   /** Present for a session on a cluster, which continues without this program. */
   readonly detached?: {
-    /** Whether it waits for an answer that nobody here can give. */
+    /** Whether the session waits for an answer that nobody here can give. */
     readonly isWaiting: () => boolean
     /** The message about a session that is left waiting. */
     readonly message: string
-    /** The message when a signal ends the program; undefined if nothing is running. */
+    /** The message for a signal that ends the program; undefined if nothing is running. */
     readonly leaveMessage: () => string | undefined
   }
   /** Resolves when everything so far is on disk; undefined if it already is. */

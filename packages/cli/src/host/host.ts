@@ -25,7 +25,7 @@ import { StateLines, stateReaderOf } from './state-lines.ts'
 import { withStatusCommands } from './status-commands.ts'
 import { StatusQueue } from './status-queue.ts'
 
-/** How long to wait for a session that is opening after a signal. Hosts kill the program after five seconds. */
+/** How long to wait, after a signal, for a session that is being opened. Hosts kill the program after five seconds. */
 const patienceMs = 1_000
 /** How long to wait for a cluster that does not respond at the end of stdin. */
 const maxPatienceMs = 30_000
@@ -77,12 +77,12 @@ class Host {
   /** What `initialize` contained; undefined before it. */
   #initialized: { readonly fields: JsonObject; readonly given: InitializeRequest } | undefined
   #resolveInitialize: () => void = () => undefined
-  /** Resolves when `initialize` has arrived, or cannot arrive any more. */
+  /** Resolves when `initialize` has arrived, or can no longer arrive. */
   readonly #initializeReceived = new Promise<void>((resolve) => {
     this.#resolveInitialize = resolve
   })
   #opening: Promise<HostSession> | undefined
-  /** From now on, `initialize` is too late. */
+  /** Whether the session is being opened, so that `initialize` is too late. */
   #isOpening = false
   #hostSession: HostSession | undefined
   /** The commands of the last `commands_changed`. */
@@ -110,7 +110,7 @@ class Host {
       open: () => this.#open(),
       answer: (command, id) => this.#status.add(command, id),
       answering: () => this.#status.answering,
-      // If the session could not be opened, that is reported instead.
+      // If the session could not be opened, that error is reported instead.
       onFailure: (thrown) => {
         if (this.#openFailure === undefined) this.#reportFailure(messageOf(thrown))
       },
@@ -163,7 +163,7 @@ class Host {
     await Promise.race([finished(), left])
   }
 
-  /** Leaves a session on a cluster that waits for an answer: nobody here can give one. */
+  /** Detaches from a session on a cluster that waits for an answer, because nobody here can give one. */
   async #whenSettled({ session, detached }: HostSession): Promise<void> {
     const settled = async (): Promise<void> => {
       await session.settled()
@@ -270,7 +270,7 @@ class Host {
     return answerInitialize(opened, { fields, first: this.#initialized, control: this.#control })
   }
 
-  /** Opens the session, once. */
+  /** Opens the session on the first call. */
   #open(): Promise<HostSession> {
     return (this.#opening ??= this.#openNow())
   }
@@ -378,7 +378,7 @@ class Host {
     this.#emit({ type: 'system', subtype: 'commands_changed', commands: [...now] })
   }
 
-  /** Replays messages once they are on disk, so that a host that kills the program then can rely on them. */
+  /** Replays messages once they are on disk, so that a host can rely on them even if it then kills the program. */
   #replay(ids: readonly string[]): void {
     const lines = this.#intake.takeReplayLines(ids, this.#sessionId())
     if (lines.length === 0 || this.#hostSession === undefined) return

@@ -7,24 +7,24 @@ import { UsageError } from '../usage-error.ts'
 export interface InitializeRequest {
   /** The flags of the command line, overridden by the request. */
   readonly flags: Flags
-  /** False for a host that only sends messages. */
+  /** Whether the host sent `initialize`; false for a host that only sends messages. */
   readonly isInitialized: boolean
   /** Hooks that the host runs when called back, by event. */
   readonly hooks: JsonObject | undefined
   /** MCP servers in the process of the host. */
   readonly sdkServers: readonly string[]
   readonly sdkServerConfigs: JsonObject
-  /** Answers of these servers that the host already knows, by name. */
+  /** Answers of these servers that the host already has, by server name. */
   readonly sdkServerManifests: JsonObject
-  /** The host receives the text of subagents, in addition to their calls. */
+  /** Whether the host receives the text of subagents, in addition to their calls. */
   readonly forwardsAgentText: boolean
-  /** Subagents report in one line what they are doing. */
+  /** Whether subagents report their activity in one line. */
   readonly summarizesAgents: boolean
   /** Alternative names of tools. */
   readonly toolAliases: { readonly [written: string]: string } | undefined
   /** Instructions for plan mode that replace the built-in ones. */
   readonly planInstructions: string | undefined
-  /** The title of the session in lists. */
+  /** The title of the session in session lists. */
   readonly title: string | undefined
   /** The only skills of the session; if absent, all. */
   readonly skills: readonly string[] | undefined
@@ -38,14 +38,14 @@ export interface InitializeRequest {
 
 /** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for an invalid field; then nothing is opened. */
 export function readInitialize(fields: JsonObject, flags: Flags): InitializeRequest {
-  // True: `listOf` checked each.
+  // This cast is safe: `listOf` checked each element.
   const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(readPlugin)
   const servers = objectOf(fields, 'mcpServers')
   return {
     flags: mergeFlags(fields, { servers, plugins }, flags),
     isInitialized: fields['subtype'] === 'initialize',
     hooks: objectOf(fields, 'hooks'),
-    // True: `textsOf` checked each.
+    // This cast is safe: `textsOf` checked each element.
     sdkServers: textsOf(fields, 'sdkMcpServers') ?? [],
     sdkServerConfigs: objectOf(fields, 'sdkMcpServerConfigs') ?? {},
     sdkServerManifests: objectOf(fields, 'sdkMcpServerManifests') ?? {},
@@ -65,7 +65,7 @@ export function readInitialize(fields: JsonObject, flags: Flags): InitializeRequ
 
 interface HostPlugin {
   readonly path: string
-  /** The host connects to the servers of the plugin itself. */
+  /** Whether the host itself connects to the servers of the plugin. */
   readonly skipsServers: boolean
 }
 
@@ -111,7 +111,7 @@ function mergeFlags(fields: JsonObject, { servers, plugins }: ServersAndPlugins,
 
 /** Agents of the request override those of the command line. */
 function mergeAgents(given: string | undefined, agents: JsonObject): string {
-  // True: `--agents` only accepts an object.
+  // This cast is safe: `--agents` only accepts an object.
   const before = given === undefined ? {} : (JSON.parse(given) as JsonObject)
   return JSON.stringify({ ...before, ...agents })
 }
@@ -139,12 +139,12 @@ function aliasesOf(fields: JsonObject): InitializeRequest['toolAliases'] {
   if (aliases === undefined) return undefined
   for (const target of Object.values(aliases))
     if (typeof target !== 'string' || target === '') throw invalidField('toolAliases', 'an object of tool names')
-  // True: checked above.
+  // This cast is safe: the values were checked above.
   return aliases as { readonly [written: string]: string }
 }
 
 function textsOf(fields: JsonObject, name: string): readonly string[] | undefined {
-  // True: each was checked.
+  // This cast is safe: each element was checked.
   return listOf(fields, name, (value) => typeof value === 'string') as readonly string[] | undefined
 }
 

@@ -3,12 +3,13 @@ import { messageOf } from '@halting/core/adapters'
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { Control } from './control.ts'
 
-/** How often a host is asked whose answer is rejected. */
+/** Maximum number of times that a host is asked if its answers are rejected. */
 const maxTries = 3
 
 /**
- * Asks the host whether to raise the limit at which a run paused (spec R-PAUSE-12). If the host refuses, does not know the request or is gone, the run
- * ends at the limit. A host whose answer is rejected is asked again, with the reason.
+ * Asks the host whether to raise the limit at which a run paused (spec R-PAUSE-12). If the host refuses, does not know
+ * the request or has disconnected, the run ends at the limit. A host whose answer is rejected is asked again, with the
+ * reason.
  */
 export function answerLimitsByHost(
   session: Pick<Session, 'listen' | 'answerLimit' | 'snapshot'>,

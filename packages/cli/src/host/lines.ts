@@ -6,10 +6,10 @@ import { oneLine } from '../io/figures.ts'
 export type Line =
   | { readonly kind: 'object'; readonly value: JsonObject }
   | { readonly kind: 'broken'; readonly because: string; readonly text: string }
-  /** Only its beginning was read. */
+  /** The line is too long, so only its beginning was read. */
   | { readonly kind: 'too long'; readonly head: string }
 
-/** As much as a service accepts, and as the protocol of editors allows. */
+/** Maximum length of a line: as much as a model service accepts, and as the editor protocol allows. */
 export const longestLineMiB = 32
 const longestBytes = longestLineMiB * 1024 * 1024
 const headCharacters = 1000
@@ -26,7 +26,7 @@ const lineFeed = 0x0a
 export class LineReader {
   #parts: Buffer[] = []
   #bytes = 0
-  /** The beginning of a line that is too long. */
+  /** The beginning of a line that is too long; undefined for other lines. */
   #head: Buffer | undefined
   #isFirst = true
 
@@ -66,7 +66,7 @@ export class LineReader {
     this.#head = undefined
     this.#isFirst = false
     if (head !== undefined) return [{ kind: 'too long', head: head.toString('utf8').slice(0, headCharacters) }]
-    // Invalid UTF-8 becomes U+FFFD: valid within a string, invalid JSON elsewhere.
+    // Invalid UTF-8 becomes U+FFFD, which is valid within a string and makes the JSON invalid elsewhere.
     const text = bytes.toString('utf8')
     const line = (isFirst ? text.replace(/^\uFEFF/, '') : text).trim()
     return line === '' ? [] : [parseLine(line)]
@@ -75,7 +75,7 @@ export class LineReader {
 
 function parseLine(text: string): Line {
   try {
-    // True: JSON.parse returns nothing else.
+    // This cast is safe: `JSON.parse` returns only JSON values.
     const value = JSON.parse(text) as Json
     if (isJsonObject(value)) return { kind: 'object', value }
     return { kind: 'broken', because: 'is not a JSON object', text }
@@ -84,7 +84,7 @@ function parseLine(text: string): Line {
   }
 }
 
-/** Who waits for an answer to a line of which only the beginning was read. Quotes within strings are escaped, so a matched key is a key. */
+/** The sender that waits for an answer to a line of which only the beginning was read. Quotes within strings are escaped, so a matched key is a key. */
 export function waitingSender(head: string): 'message' | { readonly requestId: string } | undefined {
   const type = /"type"\s*:\s*"(user|control_request)"/.exec(head)?.[1]
   if (type === 'user') return 'message'

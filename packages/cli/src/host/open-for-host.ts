@@ -13,7 +13,10 @@ import { onlyText, statusCommands, withStatusCommands } from './status-commands.
 import { oneLine, programMessage } from '../io/figures.ts'
 import { HostServers, rulesOfServers } from './host-servers.ts'
 
-/** Opens the session that a host asked for. @throws UsageError and others if it cannot be opened. */
+/**
+ * Opens the session that a host requested.
+ * @throws UsageError and others if it cannot be opened.
+ */
 export async function openForHost(given: InitializeRequest, control: Control, program: Program): Promise<HostSession> {
   const hostFrontend = await createHostFrontend(given, control, program)
   const live = await openLiveSession(flagsWithoutAfterRunSettings(given.flags), program, {
@@ -50,7 +53,7 @@ export async function openForHost(given: InitializeRequest, control: Control, pr
   }
 }
 
-/** The flags without settings that cost requests or lines after a run: a host asks for those itself (spec R-HOST-19). */
+/** The flags without settings that cost requests or lines after a run: a host requests such stages itself (spec R-HOST-19). */
 function flagsWithoutAfterRunSettings(flags: Flags): Flags {
   const { includeAllMessages, promptSuggestions, hookSummary } = flags
   if (includeAllMessages === true) return flags
@@ -60,7 +63,7 @@ function flagsWithoutAfterRunSettings(flags: Flags): Flags {
 /** Names of the protocol: `interrupt` reports the queued messages, and cancels them on request. */
 const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 
-/** Options that follow from the program serving this one session. */
+/** Options that follow from the fact that the program serves only this session. */
 function frontendOptions(
   { skills, title, toolAliases, planInstructions, summarizesAgents }: InitializeRequest,
   { env }: Pick<Program, 'env'>,

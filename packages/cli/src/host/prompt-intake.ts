@@ -17,9 +17,9 @@ export interface PromptIntakePorts {
   readonly answering: () => Promise<void> | undefined
   /** Reports a message that could not be submitted. */
   readonly onFailure: (thrown: unknown) => void
-  /** No more messages are submitted. */
+  /** Whether no more messages are submitted. */
   readonly isLeaving: () => boolean
-  /** Whether messages are replayed once the session has taken them. */
+  /** Whether messages are replayed once the session has accepted them. */
   readonly replays: boolean
 }
 
@@ -27,7 +27,7 @@ export interface PromptIntakePorts {
 export class PromptIntake {
   readonly #ports: PromptIntakePorts
   #waiting: Promise<void> | undefined
-  /** Content of messages that start no run: it precedes the next message. */
+  /** Content of messages that start no run: it is prepended to the next message. */
   #prefix: MessageContent | undefined
   /** Messages that the session has not reported yet. */
   readonly #replays = new Map<string, JsonObject>()
@@ -135,9 +135,9 @@ interface HostMessage {
   readonly content: MessageContent
   readonly id?: string
   readonly when?: 'now' | 'next' | 'later'
-  /** False: the message waits for the next one and precedes it. */
+  /** Whether the message starts a run. If false, it waits for the next message and precedes it. */
   readonly startsRun: boolean
-  /** The host composed it: it contains no commands or file names to expand. */
+  /** Whether the host composed the message, so that it contains no commands or file names to expand. */
   readonly isComposed: boolean
 }
 
@@ -169,7 +169,7 @@ function contentOf(content: Json | undefined): MessageContent {
   if (content.length === 0) throw invalidMessage('is empty')
   const invalidBlock = content.find((block) => !isJsonObject(block) || typeof block['type'] !== 'string')
   if (invalidBlock !== undefined) throw invalidMessage('has a block without a type')
-  // True as far as it was checked; the session rejects blocks that prompts cannot have.
+  // This cast is safe as far as the content was checked; the session rejects blocks that prompts cannot have.
   return content as readonly Json[] as readonly ContentBlock[]
 }
 
@@ -179,7 +179,7 @@ function invalidMessage(problem: string): UsageError {
   )
 }
 
-/** One message of two. */
+/** Joins two contents into one. */
 export function joinContents(first: MessageContent, second: MessageContent): MessageContent {
   return [...blocksOf(first), ...blocksOf(second)]
 }

@@ -9,7 +9,7 @@ import { type Control, ControlError } from './control.ts'
 /**
  * Forwards permission requests to the host (spec R-HOST-10).
  *
- * Q1: every request is sent once and answered once: by the host, by its failure, or by its absence. The last two deny.
+ * Q1: every request is sent once and answered once: by the host, by a failure of the host, or because the host has disconnected. A failure and a disconnected host deny the call.
  * Q2: a request that is no longer needed is cancelled, and a later answer is ignored.
  */
 export function answerByHost(
@@ -64,7 +64,7 @@ function displayName(toolName: string): string {
 async function awaitAnswer(request: Promise<JsonObject>, { callId }: Question): Promise<PermissionAnswer | undefined> {
   try {
     const response = await request
-    // The answer names its call; approval of another call does not count.
+    // The answer contains the id of its call, so that it does not approve another call.
     if ((response['toolUseID'] ?? callId) !== callId)
       return new InvalidAnswer(
         'The answer to can_use_tool is for another call: toolUseID differs from its tool_use_id.',
@@ -84,11 +84,11 @@ function permissionAnswer(response: JsonObject): PermissionAnswer {
     : response
   const problem = answerProblem(answer)
   if (problem !== undefined) return new InvalidAnswer(`can_use_tool: ${problem}`)
-  // True: its shape was checked; core validates every field (R-ASK-2).
+  // This cast is safe: the shape was checked; core validates every field (R-ASK-2).
   return answer as unknown as PermissionAnswer
 }
 
-/** A rule for the command line ends with the process, like a rule for the session. */
+/** A rule with the destination of the command line ends with the process, so it becomes a rule of the session. */
 function withoutCliDestination<T>(update: T): T | JsonObject {
   return isJsonObject(update) && update['destination'] === 'cliArg' ? { ...update, destination: 'session' } : update
 }

@@ -128,7 +128,7 @@ const handlers: { readonly [subtype: string]: RequestHandler } = {
       'A running call cannot be moved to the background. Start commands and agents there with run_in_background.',
     )
   },
-  // The response says whether anything was waiting.
+  // The response reports whether anything was waiting.
   retry_now: (_fields, { hostSession: { session } }) => ({ response: { retried: session.retryNow() } }),
   ...reloadRequests,
   apply_flag_settings({ settings }, serving) {
@@ -265,7 +265,7 @@ function readGoals(until: Json): NonNullable<SettingsChange['until']> {
   const commands = typeof until === 'string' ? [until] : until
   if (!Array.isArray(commands) || commands.some((each) => typeof each !== 'string' || each.trim() === ''))
     throw new UsageError('until must be a list of commands, such as ["npm test"].')
-  // True: checked above.
+  // This cast is safe: the values were checked above.
   return (commands as readonly string[]).map((name) => ({ name, set: Date.now() }))
 }
 

@@ -5,9 +5,9 @@ import type { SdkResult } from '@halting/core'
 interface ResultOptions {
   readonly sessionId: string
   readonly costUsd: number
-  /** The usage of the session; if absent, none. */
+  /** The usage of the session; if absent, no usage. */
   readonly modelUsage?: SdkResult['modelUsage']
-  /** Milliseconds; 0 if absent. */
+  /** Duration in milliseconds; 0 if absent. */
   readonly ms?: number
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Session } from '@halting/core/session'
 import type { Flags } from '../flags/flags.ts'
 
-/** `sdk`: an SDK that does not pass these lines on; `host`: the program that drives this one. */
+/** `sdk`: an SDK that does not forward these lines; `host`: the program that drives this one. */
 export type StateReader = 'nobody' | 'sdk' | 'host'
 
 /** Who receives state lines, according to a flag and to variables that hosts of coding agents set. */
@@ -53,7 +53,7 @@ export class StateLines {
     this.#ids = ids
   }
 
-  /** Its first line is written. Returns the messages that it started with. */
+  /** Called when the first line of the run is written. Returns the messages that the run started with. */
   onInitWritten(): readonly string[] {
     const ids = this.#ids
     this.#run = 'open'
@@ -61,7 +61,7 @@ export class StateLines {
     return ids
   }
 
-  /** Its last line is written. */
+  /** Called when the last line of the run is written. */
   onRunEnd(): void {
     this.#run = 'none'
   }

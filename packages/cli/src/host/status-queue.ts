@@ -28,7 +28,7 @@ interface QueuedCommand extends StatusCommand {
  *
  * S1: answers are in order, and never between the lines of a run: a command during a run waits for its end.
  * S2: each command has one result.
- * S3: a message after a command starts no run before the command is answered. A run in progress may take the message.
+ * S3: a message after a command starts no run before the command is answered. A run in progress may receive the message.
  */
 export class StatusQueue {
   readonly #ports: StatusPorts

@@ -7,7 +7,7 @@ export interface QuestionTerminal {
 
 /**
  * Asks a person for one line; undefined if the input ends, as after Ctrl+D.
- * @throws InterruptedError after Ctrl+C, which is not an answer.
+ * @throws InterruptedError after Ctrl+C.
  */
 export async function askLine(question: string, { stdin, stderr }: QuestionTerminal): Promise<string | undefined> {
   // The stream would never report an end that happened earlier.
@@ -26,7 +26,7 @@ export async function askLine(question: string, { stdin, stderr }: QuestionTermi
   try {
     return (await Promise.race([answered, ended, interrupted]))?.trim()
   } catch (thrown) {
-    // So that the shell prompt starts on a new line.
+    // Writes a line feed, so that the shell prompt starts on a new line.
     stderr.write('\n')
     throw thrown
   } finally {

@@ -8,7 +8,7 @@ export function columnsOf(text: string): number {
   return columns
 }
 
-/** The text, cut with an ellipsis if it is wider than `columns`. */
+/** Truncates the text with an ellipsis if it is wider than `columns`. */
 export function truncateToColumns(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text
   let [kept, room] = ['', columns - 1]
@@ -38,11 +38,11 @@ function linesOf(words: readonly string[], columns: number): readonly string[] {
   return lines
 }
 
-/** The text of one line, folded to lines of at most `columns` columns: between words, and within words longer than a line. Nothing is cut. */
+/** The text of one line, folded to lines of at most `columns` columns: between words, and within words longer than a line. Nothing is truncated. */
 export function foldToColumns(text: string, columns: number): readonly string[] {
   const lines: string[] = []
   let rest = text
-  // The rest is not measured for each line, because one line may have a million characters.
+  // Measures only the beginning of the rest for each line, because one line may have a million characters.
   for (let fits = lengthOfFitting(rest, columns); fits < rest.length; fits = lengthOfFitting(rest, columns)) {
     const space = rest.lastIndexOf(' ', fits)
     // A long word is split rather than leaving most of a line empty.
@@ -74,7 +74,7 @@ function isPrintableAscii(text: string): boolean {
 let joining: RegExp | undefined
 
 function characterWidth(character: string): number {
-  // Not all invisible characters: a soft hyphen or an Arabic number sign takes a column.
+  // The pattern does not contain all invisible characters: a soft hyphen or an Arabic number sign occupies a column.
   joining ??= /[\p{Mn}\p{Me}\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u
   if (character === '\uFE0F') return 1 // Variation selector 16: turns a narrow sign into an emoji.
   return joining.test(character) ? 0 : eastAsianWidth(character.codePointAt(0) ?? 0)

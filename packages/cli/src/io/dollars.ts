@@ -10,7 +10,7 @@ export function dollarsAndMore(usd: number, unknownUsd: number): string {
   return unknownUsd > 0 ? `${dollars(usd)}, up to ${dollarsAtMost(usd + unknownUsd)}` : dollars(usd)
 }
 
-/** The same rounded up, for an amount that was not exceeded. */
+/** Formats like `dollars`, but rounds up, for an amount that was not exceeded. */
 export function dollarsAtMost(usd: number): string {
   return usd > 0 && usd < 0.01 ? moneyAtMost(usd) : dollars(Math.ceil(usd * 100 - 1e-6) / 100)
 }

@@ -53,7 +53,7 @@ export function timeLeft(ms: number): string {
   return stopwatch(Math.max(0, Math.ceil(ms / 1_000) * 1_000))
 }
 
-/** For a time this close, the seconds are shown. */
+/** A time of day that is closer than this is shown with seconds, in milliseconds. */
 const soonMs = 600_000
 
 /** A time of day: `14:05`, `14:05:30` if it is close, `2026-11-30 14:05` if it is on another day. Both arguments are milliseconds since 1970. */

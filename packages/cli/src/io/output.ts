@@ -23,7 +23,10 @@ export interface Output {
    * any other output. It is not shown without a terminal, or while another line is incomplete.
    */
   showLive(line: string): void
-  /** The promised output is written. From when it has left the program, a reader that leaves is no failure; later output is dropped. */
+  /**
+   * Declares that all required output is written. Once it has left the program, a reader that closes the pipe is not a
+   * failure, and later output is dropped.
+   */
   allowReaderToLeave(): void
   /** Ends the line that stdout has left incomplete on the terminal. */
   endLine(): void
@@ -40,7 +43,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   let redact = (text: string): string => text
   const err = (given: string): void => {
     const text = redact(given)
-    // Whether or not stderr is a terminal now, its text ends up on one sooner or later.
+    // Sanitized even if stderr is not a terminal, because its text is usually displayed on one later.
     const shown = sanitizedFor(stderr, stderr.isTTY ? wrapMessages(text, screen.width) : text)
     screen.before(stderr, shown)
     stderr.write(shown)
@@ -54,7 +57,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     if (!isGone) err(`halting: stdout cannot be written: ${error.message}\n`)
     for (const listener of listeners.splice(0)) listener()
   })
-  // There is nowhere left to report it.
+  // There is no other stream to report the error to.
   stderr.on('error', () => undefined)
   return {
     isTerminal: { stdout: stdout.isTTY, stderr: stderr.isTTY },
@@ -112,7 +115,7 @@ export function brokenExitCode(broken: NonNullable<Output['broken']>): number {
 }
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
-  // A failed stream will not get emptier; its error event follows the callback.
+  // A failed stream never drains; its error event follows the callback.
   return new Promise((resolve) => {
     if (stream.destroyed) setImmediate(resolve)
     else stream.write('', () => setImmediate(resolve))
@@ -124,7 +127,7 @@ interface LiveLineScreen {
   readonly width: number
   /** Whether the line of the cursor has text: the live line, or incomplete output. */
   readonly isLineTaken: boolean
-  /** The last output ended without a line feed. */
+  /** Whether the last output ended without a line feed. */
   readonly isWithinLine: boolean
   /** Call before writing to a stream: removes the live line, and ends the line that another stream left incomplete. */
   before(stream: NodeJS.WriteStream, text: string): void
@@ -151,7 +154,7 @@ function createLiveLineScreen(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteSt
     stderr.write(`${live === '' ? '' : erasure()}${line}`)
     live = line
   }
-  // Also if the program exits at once.
+  // Registered so that the live line is also removed if the program exits at once.
   if (canErase) process.once('exit', () => showLive(''))
   return {
     get width() {

@@ -1,6 +1,6 @@
 import { columnsOf } from './columns.ts'
 
-/** The part of `Output` that wrapping needs. */
+/** The part of `Output` that pages need. */
 interface PageDestination {
   readonly isTerminal: { readonly stdout: boolean }
   readonly width: number

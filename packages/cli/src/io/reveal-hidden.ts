@@ -20,12 +20,12 @@ export function revealHidden(text: string): string {
   return revealMatches(text, (anyHidden ??= new RegExp(hiddenCharacters, 'gu')))
 }
 
-/** The same on one line of at most `columns` columns: for a command, path, rule or reason in a permission request. */
+/** Like `revealHidden`, on one line of at most `columns` columns: for a command, path, rule or reason in a permission request. */
 export function revealHiddenInLine(text: string, columns: number): string {
   return truncateToColumns(revealHidden(text).replaceAll('\n', '⏎').replaceAll('\t', codePointMark), columns)
 }
 
-/** The same for text that goes into a file: characters that join letters of a script stay unchanged. */
+/** Like `revealHidden`, for text that goes into a file: characters that join letters of a script stay unchanged. */
 export function revealControls(text: string): string {
   return revealMatches(text, steering)
 }

@@ -15,8 +15,9 @@ const hostile = new RegExp(`(${allowedStyle})|${hostileSequences}`, 'g')
 const anything = new RegExp(single)
 
 /**
- * Sanitizes text as the last step before a person sees it. The result cannot move the cursor, set a title, write to the clipboard, or hide or reverse
- * the text around it. Callers sanitize text from outside themselves; this is the safety net if one of them does not.
+ * Sanitizes text as the last step before a person sees it. The result cannot move the cursor, set a title, write to the
+ * clipboard, or hide or reverse the text around it. Callers sanitize external text themselves; this function is the
+ * safety net if a caller does not.
  */
 export function sanitizeTerminalText(text: string, { styled }: { readonly styled: boolean }): string {
   if (!anything.test(text)) return text

@@ -25,7 +25,7 @@ export function standardInput(): NodeJS.ReadStream {
 function isNullDevice(): boolean {
   try {
     const { rdev, mode } = fstatSync(0)
-    // Zero means: not a device.
+    // A device number of zero means that the file is not a device.
     if (rdev === 0) return false
     const nothing = statSync('/dev/null')
     return rdev === nothing.rdev && mode === nothing.mode

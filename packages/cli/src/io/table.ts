@@ -10,18 +10,22 @@ export interface TableColumn {
   readonly align?: 'left' | 'right'
   /** The minimum width. */
   readonly min?: number
-  /** The maximum width; longer cells are cut, unless `wide` is set. */
+  /** The maximum width; longer cells are truncated, unless `wide` is set. */
   readonly max?: number
   /** Cells wider than `max` get lines of their own, and the cells to the right of them follow below. */
   readonly wide?: 'ownLines'
-  /** Takes the room that the other columns leave. Longer text is cut, wrapped between words (a word longer than a line is cut), or folded (such a word takes several lines). At most one column. */
+  /**
+   * The column uses the room that the other columns leave. `cut`: longer text is truncated. `wrap`: text is wrapped
+   * between words, and a word longer than a line is truncated. The other value folds such a word over several lines. At
+   * most one column.
+   */
   readonly rest?: 'cut' | 'wrap' | 'fold'
 }
 
 /** The layout of a table. */
 export interface TableLayout {
   readonly columns: readonly TableColumn[]
-  /** No line is wider (default: unlimited). */
+  /** Maximum width of a line (default: unlimited). */
   readonly width?: number
   /** Blanks before each line (default: 2). */
   readonly indent?: number
@@ -32,9 +36,9 @@ export interface TableLayout {
 }
 
 const gap = 2
-/** With less room for the rest column, the table drops other columns. */
+/** Minimum width of the rest column; with less room, the table drops other columns. */
 const minRestColumns = 10
-/** Text is cut rather than wrapped to fewer columns. */
+/** Minimum width for wrapping; text is truncated rather than wrapped to fewer columns. */
 const minWrapColumns = 10
 
 interface StyledText {
@@ -117,7 +121,7 @@ function rowLines(row: readonly StyledText[], columns: readonly PlacedColumn[], 
   ]
 }
 
-/** The lines of one row: as many as its highest cell has. */
+/** The lines of one row: as many as its tallest cell has. */
 function linesOfCells(row: readonly StyledText[], columns: readonly PlacedColumn[], width: number): readonly string[] {
   const cells = columns.map((column, at) => linesOfText(row[at]?.text ?? '', column))
   const height = Math.max(...cells.map((lines) => lines.length))
@@ -137,7 +141,7 @@ function linesOfText(text: string, { rest = 'cut', columns }: PlacedColumn): rea
   return lines.map((line) => truncateToColumns(line, columns))
 }
 
-/** Puts texts at the places of their columns, without blanks at the end. */
+/** Puts texts at the positions of their columns, without trailing blanks. */
 function lineOfTexts(texts: readonly StyledText[], columns: readonly PlacedColumn[], width: number): string {
   const parts: StyledText[] = []
   let end = 0
@@ -152,7 +156,7 @@ function lineOfTexts(texts: readonly StyledText[], columns: readonly PlacedColum
   return paintedLine(parts, width)
 }
 
-/** Cuts the line to the width as plain text, since styles take no room, then applies the styles. */
+/** Truncates the line to the width as plain text, since styles take no room, and then applies the styles. */
 function paintedLine(parts: readonly StyledText[], width: number): string {
   const line = truncateToColumns(parts.map(({ text }) => text).join(''), width)
   let end = 0

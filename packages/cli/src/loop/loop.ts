@@ -163,7 +163,7 @@ function driveLoop(
       },
     })
     const interrupt = (): void => {
-      // True: the signal is always aborted with one of these causes.
+      // This cast is safe: the signal is always aborted with one of these causes.
       if (promptLoop.view.phase === 'round') session.interrupt({ because: interruption.signal.reason as AbortCause })
       else
         promptLoop.stop({

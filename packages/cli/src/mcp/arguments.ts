@@ -12,7 +12,7 @@ export interface McpArguments {
   readonly json: boolean
   readonly trust: boolean
   readonly help: boolean
-  /** For `login`: opens no browser. */
+  /** For `login`: whether no browser is opened. */
   readonly noBrowser: boolean
   readonly clientId?: string
   readonly callbackPort?: number

@@ -43,7 +43,7 @@ export async function login(given: LoginArguments, entry: McpServerEntry, progra
   return 0
 }
 
-/** Not a flag, since every process can read command lines. */
+/** The secret is not read from a flag, since every process can read command lines. */
 function secretFor(
   clientId: string | undefined,
   { MCP_CLIENT_SECRET: secret = '' }: Program['env'],
@@ -77,7 +77,7 @@ function httpServer({ name, server }: McpServerEntry): HttpServer {
   throw new UsageError(`The server ${oneLine(name, 60)} is a program on this machine; login needs a server with a URL.`)
 }
 
-/** Ignores failures, since the address was printed. */
+/** Opens the address in a browser. Ignores failures, since the address was printed. */
 function openBrowser(page: URL, env: Program['env']): void {
   const [command, ...args] = browserOf(env)
   const child = spawn(command, [...args, page.href], { stdio: 'ignore', detached: true, env: { ...env } })

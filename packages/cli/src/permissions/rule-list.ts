@@ -17,7 +17,7 @@ export interface ListedRule {
   readonly origin:
     | { readonly type: 'file'; readonly stored: StoredRule }
     | { readonly type: 'session' }
-    /** The rule cannot be removed here; `why` says why. */
+    /** The rule cannot be removed here; `why` gives the reason. */
     | { readonly type: 'fixed'; readonly why: string }
 }
 

@@ -63,7 +63,7 @@ async function sessionsBelow(folder: string, program: Program): Promise<readonly
     try {
       return isBelow(readSessionHead(path).cwd, folder) ? [path] : []
     } catch {
-      // If its location says that it may have worked there, the file is listed as unreadable.
+      // If the location suggests that the session may have worked there, the file is listed as unreadable.
       return project === own || project.startsWith(below) ? [path] : []
     }
   })

@@ -30,14 +30,14 @@ import {
 } from '@halting/analysis/report'
 
 interface ReportLayout {
-  /** Print only this breakdown, with all rows. */
+  /** Prints only this breakdown, with all rows. */
   readonly by?: Breakdown | undefined
   readonly width: number
   readonly style: Style
 }
 
 const [maxDays, maxRows, maxSessions] = [14, 8, 5]
-/** Longer lines are hard to read. */
+/** Maximum width, because longer lines are hard to read. */
 const maxColumns = 100
 
 /** The report as text of at most `width` columns. */
@@ -214,7 +214,7 @@ function longestSessions({ bySession }: Report): readonly SessionSpent[] {
 }
 
 function sessionLines(sessions: readonly SessionSpent[], width: number, style: Style): readonly string[] {
-  // For a single session, the totals say everything.
+  // For a single session, the totals contain everything.
   if (sessions.length < 2) return []
   const rows = sessions
     .slice(0, maxSessions)

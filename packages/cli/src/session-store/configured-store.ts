@@ -7,7 +7,7 @@ import type { Program, SessionStoreInUse } from '../program.ts'
 import { homeFolderIfKnown, parseSessionStore } from './parse-store.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** Commands that use no stored sessions of the user, or store them elsewhere. */
+/** Commands that do not use the user's stored sessions, or store them elsewhere. */
 const withoutSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   'cluster',
   'completion',

@@ -51,7 +51,7 @@ export function openWorkingCopies(
 
 interface StorePackage {
   readonly name: string
-  /** The export that creates the store. */
+  /** The name of the export that creates the store. */
   readonly make: string
   readonly options: (value: string) => Readonly<Record<string, unknown>>
 }
@@ -81,7 +81,7 @@ async function connect({ value, name, from }: SessionStoreInUse, { cwd }: Pick<P
     const exported = (await import(pathToFileURL(realpathSync(found.file)).href)) as Readonly<Record<string, unknown>>
     const make = exported[wanted.make]
     if (typeof make !== 'function') throw new Error(`it has no export ${wanted.make}`)
-    // True: the package belongs to halting, and its export has this type.
+    // This cast is safe: the package belongs to halting, and its export has this type.
     return (make as (options: unknown) => SessionStore)(wanted.options(value))
   } catch (thrown) {
     throw new ConfigurationError(

@@ -22,7 +22,7 @@ import { versionOf } from '../version.ts'
 /** The result of a copy, per session. */
 interface CopyOutcome {
   readonly copied: string[]
-  /** The target already has a session with this ID. */
+  /** IDs of sessions that the target already has. */
   readonly skipped: string[]
   readonly failed: { readonly session_id: string; readonly problem: string }[]
 }

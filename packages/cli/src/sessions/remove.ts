@@ -36,12 +36,12 @@ async function memoriesFor({ path, project }: StoredSessionFile, program: Progra
     const own = memoryPlace({ ...owner, cwd: readSessionHead(path).cwd })
     return inProject.some((place) => place.path === own.path) ? inProject : [...inProject, own]
   } catch {
-    // A damaged file can be deleted, too.
+    // A damaged session file can also be deleted, so its notes are searched in the project folder only.
     return inProject
   }
 }
 
-/** IDs of notes that come only from this session. They are kept when it is deleted. */
+/** IDs of notes that come only from this session. These notes are kept when the session is deleted. */
 async function notesOfSession(
   { sessionId }: StoredSessionFile,
   places: readonly MemoryPlace[],

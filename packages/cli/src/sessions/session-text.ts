@@ -31,7 +31,7 @@ export function sessionLines(summaries: readonly SessionSummary[], width: number
     .join('')
 }
 
-/** One line if it fits. IDs are never cut, so that they can be copied. */
+/** One line if it fits. IDs are never truncated, so that they can be copied. */
 function headLines(summary: SessionSummary, width: number): readonly string[] {
   const figures = figuresOf(summary)
   const line = `${summary.sessionId}  ${figures}`
@@ -50,7 +50,7 @@ function endingText(ended: string, heldBy: number | undefined): string {
   return ended === 'open' ? 'did not end' : ended
 }
 
-/** A prompt is cut to one line; the reason why a file cannot be read is not cut. */
+/** A prompt is truncated to one line; the reason why a file cannot be read is not truncated. */
 function aboutLines({ title, firstPrompt, problem }: SessionSummary, width: number): readonly string[] {
   if (problem !== undefined)
     return wrapToColumns(oneLine(problem, Infinity), width - 2)

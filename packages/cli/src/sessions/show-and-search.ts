@@ -50,7 +50,7 @@ export async function searchSessions(
   return found.length === 0 ? 1 : 0
 }
 
-/** Some damage is found only when the whole file is read. */
+/** Finds the first match. Some damage is found only when the whole file is read. */
 async function findLine(path: string, text: string): Promise<{ readonly line: string | undefined } | string> {
   try {
     return { line: lineWith(await transcriptOf(path), text) }

@@ -119,7 +119,7 @@ function missingModelText(
   { models, left }: Extract<LocalFinding['probed'], { readonly kind: 'answers' }>,
 ): string | undefined {
   const names = models.map(({ name }) => name)
-  // A model that was left out of the list may exist.
+  // The list is incomplete, so a model that is not in it may exist.
   if (left > 0 || answersToAnyName(model) || isListed(model.slice(service.length + 1), names)) return undefined
   const others = names.slice(0, 5).map((name) => `${service}/${name}`)
   const has = others.length === 0 ? 'it has no models' : `it has ${others.join(', ')}${names.length > 5 ? ' …' : ''}`

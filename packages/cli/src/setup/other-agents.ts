@@ -14,7 +14,7 @@ export interface AgentFinding {
   readonly path: string
   /** Its model, by the name that halting uses. */
   readonly model?: string
-  /** Texts that say what is used, and what is ignored and why. */
+  /** Texts that describe which settings are used, and which are ignored and why. */
   readonly says: readonly string[]
 }
 

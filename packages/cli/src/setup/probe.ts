@@ -19,7 +19,7 @@ export type ProbeResult =
   | { readonly kind: 'unfit'; readonly says: string }
 
 const largestBytes = 1024 * 1024
-/** More models are unlikely on a single machine. */
+/** Maximum number of models, because more are unlikely on a single machine. */
 const maxModels = 200
 
 /**

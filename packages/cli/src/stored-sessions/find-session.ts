@@ -18,7 +18,7 @@ import { sessionScope } from '@halting/agent/session-settings'
 import type { Dirent } from 'node:fs'
 import { messageOf } from '@halting/core/adapters'
 
-// All commands resolve sessions in the same way: by ID or its unique beginning, preferring this folder. Commands that only read also accept files.
+// All commands find sessions in the same way: by ID or its unique beginning, preferring this folder. Commands that only read also accept files.
 
 /** Minimum length of an ID's beginning. */
 const minLetters = 4
@@ -101,7 +101,7 @@ export async function findSessionFile(given: string | undefined, command: string
   return (await findForeignSession(given, program))?.path ?? (await findSession(given, program)).path
 }
 
-/** IDs contain no slash. */
+/** Whether a text names a file, not an ID: IDs contain no slash. */
 function looksLikeFile(given: string): boolean {
   return /[/\\]|\.jsonl$/.test(given)
 }

@@ -101,7 +101,7 @@ function telemetryRedactor(
 ): (text: string) => string {
   const headers = [...Object.values(traces?.headers ?? {}), ...Object.values(metrics?.headers ?? {})]
   const keys = [...headers, ...headers.map(withoutScheme)]
-  // A short key could be an ordinary word.
+  // A short key is not redacted, because it could be an ordinary word.
   const known = [...new Set(keys)].filter((key) => key.length >= 8).toSorted((a, b) => b.length - a.length)
   const redactKeys = createKeyRedactor(env)
   return (text) => known.reduce((shown, key) => shown.replaceAll(key, '[REDACTED]'), redactSecrets(redactKeys(text)))

@@ -86,7 +86,7 @@ function withFailureListener<Exporter extends Exports>(exporter: Exporter, onFai
   return exporter
 }
 
-/** Never includes the body of an answer, which may contain anything. */
+/** The text of an export failure. Never includes the body of a response, which may contain anything. */
 function failureText(error: Error | undefined): string {
   if (error === undefined) return 'it failed'
   const { code } = error as { readonly code?: unknown }
@@ -132,7 +132,7 @@ function exporterOptions({ url, headers, timeoutMs, isCompressed }: Destination)
     url,
     headers: { ...headers },
     timeoutMillis: timeoutMs,
-    // True: these are the values of the library's enumeration, which it does not export.
+    // This cast is safe: these are the values of the library's enumeration, which it does not export.
     compression: (isCompressed ? 'gzip' : 'none') as never,
   }
 }

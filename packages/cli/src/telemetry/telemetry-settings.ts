@@ -39,7 +39,7 @@ export interface TelemetrySettings {
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory'
   readonly content: Required<ExportedContent>
   readonly parent: { readonly traceparent: string; readonly tracestate?: string } | undefined
-  /** What was ignored, one sentence each. */
+  /** Descriptions of ignored variables, one sentence each. */
   readonly problems: readonly string[]
 }
 
@@ -156,7 +156,7 @@ class Reader {
     return 'none'
   }
 
-  /** The variable of this signal if it is set, otherwise the common one. */
+  /** The name of the variable of this signal if that is set, otherwise of the common one. */
   #nameFor<What extends 'PROTOCOL' | 'TIMEOUT' | 'COMPRESSION'>(signal: Signal, what: What) {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${what}` as const
     return this.#text(own) === undefined ? (`OTEL_EXPORTER_OTLP_${what}` as const) : own

@@ -178,7 +178,7 @@ async function localSettings(commandLineFlags: Flags, program: Program): Promise
   return run
 }
 
-/** Settings of this folder do not apply to a session elsewhere. */
+/** Settings of this folder do not apply to a session on another machine. */
 async function userSettings(program: Program): Promise<RunSettings> {
   return settingsFor({ settingSources: ['user'] }, program)
 }

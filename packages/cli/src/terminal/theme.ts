@@ -48,7 +48,7 @@ const dark = {
   removed: 'red',
 } as const
 
-/** What is shown in a colour or style. */
+/** The parts of the display that have a colour or style. */
 export type Role = keyof typeof dark
 
 /** Yellow and cyan are hard to read on a light background. */

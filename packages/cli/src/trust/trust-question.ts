@@ -34,7 +34,7 @@ export function offersText(folder: string, offers: readonly Offer[]): string {
   ].join('\n')
 }
 
-/** Longer lists get a total, since their beginning scrolls away. */
+/** Maximum number of lines without a total; the beginning of a longer list scrolls out of view. */
 const screenLines = 20
 const runningSettings: ReadonlySet<string> = new Set([
   'hooks',

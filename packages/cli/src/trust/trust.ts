@@ -110,7 +110,7 @@ async function revoke(flags: Flags, owner: TrustOwner, { output }: Program): Pro
   const before = await folderTrust(owner)
   await changeTrust(owner, (records) => void records.delete(folder))
   const after = await folderTrust(owner)
-  // A parent folder or another program still trusts it, so its own record must deny it.
+  // A parent folder or another program still trusts the folder, so the folder's own record must deny trust.
   if (after.trusted)
     await changeTrust(owner, (records) => {
       records.set(folder, { trusted: false, since: new Date().toISOString(), offers: [] })

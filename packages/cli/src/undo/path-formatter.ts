@@ -6,7 +6,7 @@ import type { Program } from '../program.ts'
 export function pathFormatter({ cwd }: Pick<Program, 'cwd'>): (path: string) => string {
   return (path) => {
     const from = relative(cwd, path)
-    // File names can contain control characters and line breaks.
+    // Control characters and line breaks are removed, because file names can contain them.
     return oneLine(from === '' || from.startsWith('..') ? path : from, 500)
   }
 }

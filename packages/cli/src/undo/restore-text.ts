@@ -79,7 +79,7 @@ export function unknownText({ unknown }: Pick<RestorePlan, 'unknown'>): string {
   return unknown.length === 0 ? '' : `Unknown:\n${unknown.map((each) => `  ${oneLine(each, 500)}\n`).join('')}`
 }
 
-/** Why nothing is done: changes by others would be lost. */
+/** Why no file is restored: changes by others would be lost. */
 export function refusalText(left: readonly LeftFile[], shown: (path: string) => string): string {
   return `${many(left.length, 'file')} would not be reverted, so nothing was changed:\n${leftText(left, shown)}Use --skip-changed to skip ${left.length === 1 ? 'it' : 'them'} and revert the others.\n`
 }

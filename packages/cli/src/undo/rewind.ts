@@ -33,7 +33,7 @@ export async function rewind(
   const messages = personsMessages(recordedTranscript(folded))
   if (message === undefined) return listMessages(messages, file, flags, program)
   if (folded.open !== undefined) {
-    // If a process is running it, the lock reports that instead.
+    // If a process is running the session, the lock reports that instead.
     await withSessionLock(file, async () => {})
     throw new UsageError(
       `The last run of the session ${file.sessionId} did not end. Finish it first with halting -p --resume ${file.sessionId}, or start a new run with a prompt.`,

@@ -33,7 +33,7 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
     return 0
   }
   return withSessionLock(file, async () => {
-    // Also undoing the run before would revert more than the user asked for.
+    // The interrupted undo is only completed: undoing the previous run too would revert more than the user requested.
     const left = await completeInterruptedUndo(files, program)
     if (left !== undefined) {
       printRestore(flags, file, { plan: { changes: [] }, isDone: true, left, more: { cut_off: true } }, '', program)

@@ -5,10 +5,10 @@ import { tableLines } from '../io/table.ts'
 /** A row with a bar. */
 export interface BarRow {
   readonly label: string
-  /** From 0 to 1; undefined for no bar. */
+  /** The share from 0 to 1; undefined for no bar. */
   readonly share: number | undefined
   readonly value: string
-  /** Draws attention to the row. */
+  /** Whether the row is highlighted. */
   readonly isMarked?: boolean
 }
 
@@ -34,7 +34,7 @@ export function barLines(
   return tableLines(cells, { columns, width })
 }
 
-/** A share above 0 never looks empty, and a share below 1 never looks full. */
+/** A bar. A share above 0 never looks empty, and a share below 1 never looks full. */
 function drawBar(share: number, width: number): string {
   const exact = Math.min(1, Math.max(0, share)) * width
   const filled = share > 0 && share < 1 ? Math.min(width - 1, Math.max(1, Math.round(exact))) : Math.round(exact)

@@ -2,7 +2,7 @@ import { accountOf, limitsInForce, recordedProgress } from '@halting/analysis'
 import type { StepRecord } from '@halting/core/steps'
 import type { ResumeContext } from './resume-command.ts'
 
-/** What the last run has on record for the command that resumes it: its goals, its wait limit, and whether it is waiting or paused. */
+/** The recorded data of the last run that the command to resume it needs: its goals, its wait limit, and whether it is waiting or paused. */
 export function recordedResumeContext(
   runs: readonly (readonly StepRecord[])[],
 ): Pick<ResumeContext, 'goals' | 'waitForLimitsMs' | 'isWaiting' | 'pausedAt'> {

@@ -12,13 +12,13 @@ export interface ResumeContext {
   readonly cwd: string
   /** The address of the cluster that has the session. */
   readonly cluster?: string
-  /** The goals of the run. A new prompt needs them as flags. */
+  /** The goals of the run, which a new prompt needs as flags. */
   readonly goals?: readonly GoalSpec[]
   /** How long the run may wait for services, in milliseconds; 0 or absent disables waiting. */
   readonly waitForLimitsMs?: number
-  /** The run has not ended, and waits for a service. */
+  /** Whether the run has not ended and waits for a service. */
   readonly isWaiting?: boolean
-  /** The run has not ended, and is paused at this limit. */
+  /** The limit at which a run that has not ended is paused. */
   readonly pausedAt?: { readonly limit: FlagLimit; readonly of: number }
 }
 
@@ -109,7 +109,7 @@ function resumeArguments(terminal: RunResult, { sessionId, goals = [] }: ResumeC
   switch (resume.kind) {
     case 'raise-limit': {
       if (cause === 'stalled') return resumeWithPrompt('Try a different approach.')
-      // The model asked a question, or a guard accepted its answer: more tries would change nothing.
+      // The model asked a question, or a guard accepted its answer, so more tries would change nothing.
       if (cause === 'asks' || cause === 'finish_reason') return undefined
       const limit = flagLimitOf(terminal)
       if (sharedBudgetOf(terminal.signal)?.kind === 'standing') return resumeWith()

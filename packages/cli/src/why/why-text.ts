@@ -363,7 +363,7 @@ function retryLine({ transition, laps, used, allowed }: Account['laps'][number])
   return `${what}: ${times} (${isLastReminder ? 'last reminder' : `${counted(used)} of ${counted(allowed)} allowed`})`
 }
 
-/** With fewer columns, the description of a step says nothing. */
+/** Minimum width of the description of a step; a shorter one would say nothing. */
 const minStepColumns = 8
 
 function stepLines(
@@ -377,7 +377,7 @@ function stepLines(
   const room = columns - (hasFigures ? widest + 4 : 2)
   const rows = shown.flatMap(({ request, scope, what, figure: figureText }) => {
     const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
-    // The request number identifies the step, so it is never cut.
+    // The request number identifies the step, so it is never truncated.
     const left = room - where.length - 2
     if (left >= minStepColumns) return [[figureText, `${oneLine(what, left)}, ${where}`]]
     return [

@@ -30,7 +30,7 @@ export function App(): JSX.Element {
   const { view } = route.value
   const only = isExported ? rows.value[0] : undefined
   useEffect(() => {
-    // An exported file has one session: there is nothing to choose.
+    // An exported file has one session, so there is no list to choose from.
     if (only !== undefined && view !== 'session') goTo({ view: 'session', key: only.key, run: 1, tab: 'timeline' })
   }, [only?.key, view])
   return (

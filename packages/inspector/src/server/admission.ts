@@ -20,7 +20,7 @@ export type Admission =
 export function admit({ method, url = '', headers }: RequestInfo, port: number, token: string): Admission {
   const [path = '', search = ''] = url.split(/\?(.*)/s)
   const [, receivedToken = '', ...rest] = path.split('/')
-  // Checked first, with the same answer as for an unknown path, so that nobody without the token learns that an inspector is running.
+  // Checked first, with the same answer as for an unknown path, so that a client without the token cannot detect that an inspector is running.
   if (!path.startsWith('/') || !isSame(receivedToken, token)) return refused(404, notFoundText)
   const names = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!names.includes(headers.host?.toLowerCase() ?? ''))

@@ -30,7 +30,7 @@ export async function sendChanges(answer: ResponseWriter, source: SessionSource)
     }
     isSending = false
   }
-  // The client has disconnected, or a row cannot be read: the client then reconnects and loads everything.
+  // The client has disconnected, or a row cannot be read: in both cases the client reconnects and loads everything.
   const sendOrBreakOff = (): void => void send().catch(() => answer.breakOff())
   const stop = source.watch((keys) => {
     for (const key of keys) changed.add(key)

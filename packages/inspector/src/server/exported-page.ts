@@ -64,7 +64,7 @@ async function* pieces(
 /** The page finds a piece by the number of its first element. */
 const maxPerElement = Math.min(200, maxPerRequest)
 
-/** Data that is no script: nothing runs it, and nothing in it ends its element. */
+/** Data that is not a script: the browser does not run it, and no text in it ends its element. */
 function dataElement(name: string, value: unknown): string {
   return `<script type="application/json" id="halting-${name}">${inertJson(value)}</script>`
 }
@@ -74,7 +74,7 @@ function inertJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
 }
 
-/** Our script or style, changed so that nothing in it ends the element. The replacement is equivalent in strings and regular expressions. */
+/** Our script or style, changed so that no text in it ends the element. The replacement is equivalent in strings and regular expressions. */
 function within(element: 'script' | 'style', text: string): string {
   return text.replaceAll(
     new RegExp(`<(?=/${element}|!--)`, 'gi'),

@@ -12,7 +12,7 @@ export interface BriefLock {
   release(): void
 }
 
-/** The result of trying to take a brief lock. `token` differs each time the lock is taken. */
+/** The result of trying to acquire a brief lock. `token` differs each time the lock is taken. */
 export type BriefLocked =
   | {
       readonly kind: 'locked'
@@ -29,7 +29,7 @@ let instance = ''
 let locksTaken = 0
 
 /**
- * Takes a lock, or returns that it is held. The lock is a symbolic link to the identity of its holder, which the system
+ * Acquires a lock, or returns that another process has it. The lock is a symbolic link to the identity of its holder, which the system
  * creates atomically. It has at most 59 bytes, so that file systems store it in the inode, which takes a third of the
  * time.
  *

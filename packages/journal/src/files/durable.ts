@@ -48,7 +48,7 @@ export async function writeWhole(path: string, content: string | Uint8Array, rig
   await syncFolder(dirname(path))
 }
 
-/** In this order, because changing the user removes mode bits. */
+/** The order is required, because changing the user removes mode bits. */
 async function setRights(file: FileHandle, { uid, gid, mode }: FileRights): Promise<void> {
   const own = await file.stat()
   if (own.uid !== uid) await file.chown(uid, gid)
@@ -57,7 +57,7 @@ async function setRights(file: FileHandle, { uid, gid, mode }: FileRights): Prom
   await file.chmod(mode)
 }
 
-/** Removes such a file, and an incomplete one of a killed process. */
+/** Removes such a file, and an incomplete draft of a killed process. */
 export async function removeWhole(path: string): Promise<void> {
   await rm(path, { force: true })
   await removeDraft(path)

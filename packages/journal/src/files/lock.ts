@@ -27,10 +27,7 @@ export type Locked =
       readonly holder: LockHolder
     }
 
-/**
- * Takes the lock of a session; a lock of a dead process is ignored. If several processes try concurrently, one
- * succeeds.
- */
+/** Acquires the lock of a session; a lock of a dead process is ignored. If several processes try concurrently, one succeeds. */
 export async function takeLock(path: string): Promise<Locked> {
   const own = `${path}.${process.pid}.${newUuid()}`
   const holder = { ...ownProcess(), since: new Date().toISOString() }
@@ -49,7 +46,7 @@ export async function takeLock(path: string): Promise<Locked> {
   throw new Error(`The lock ${path} could not be taken. Remove it, if no other process uses the session.`)
 }
 
-/** Returns the current holder of the lock; undefined if nobody holds it, or the holder is dead. */
+/** Returns the process that has the lock; undefined if there is none, or it is dead. */
 export async function holderOf(path: string): Promise<LockHolder | undefined> {
   return holderNow(path)
 }
@@ -104,7 +101,7 @@ function readSmall(path: string): string {
 function readHolder(path: string): LockHolder | undefined {
   let text: string
   try {
-    // Most sessions are not locked: an error would take ten times as long.
+    // Tested without an exception, which would take ten times as long: most sessions are not locked.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined
     text = readSmall(path)
   } catch (error) {

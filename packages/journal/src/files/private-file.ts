@@ -1,6 +1,6 @@
 import { readSync, type Stats } from 'node:fs'
 
-// Files with private data of one user: nobody else may be able to change them.
+// Files with private data of one user, which no other user may be able to change.
 
 /** Returns why others can change a file; undefined if they cannot, or the system has no owners and modes. */
 export function ownershipProblem(path: string, { uid, mode }: Stats): string | undefined {

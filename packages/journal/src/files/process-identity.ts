@@ -22,7 +22,7 @@ export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
   return a.pid === b.pid && a.began === b.began && a.host === b.host
 }
 
-/** Whether a process runs. On another machine it is unknown, and assumed. */
+/** Whether a process runs. A process on another machine is assumed to run, because that is unknown. */
 export function isAlive({ pid, began, host }: ProcessIdentity): boolean {
   if (host !== hostname()) return true
   if (pid <= 0) return false
@@ -31,8 +31,7 @@ export function isAlive({ pid, began, host }: ProcessIdentity): boolean {
   } catch (error) {
     if (codeOf(error) !== 'EPERM') return false
   }
-  // A zombie that waits for its parent does not write any more. In containers whose first process reaps nothing it
-  // waits forever.
+  // A zombie that waits for its parent no longer writes. In containers whose first process does not reap children, the zombie waits forever.
   if (/^[ZX]$/.test(statusOf(pid)[0] ?? '')) return false
   const now = beginningOf(pid)
   return began === '' || now === '' || now === began
@@ -68,7 +67,7 @@ function beginningOf(pid: number): string {
 
 let boot: string | undefined
 
-/** Returns the id of the machine's boot, which no process outlives; '' if unknown. */
+/** Returns the id of the machine's boot; processes of another boot have ended. '' if unknown. */
 function bootId(): string {
   boot ??= readBootId()
   return boot

@@ -12,7 +12,7 @@ export function realPath(path: string): string {
   return resolved(path, { links: maxLinks })
 }
 
-/** Total number of links that may still be followed: one link may lead to many others. */
+/** Total number of links that may still be followed, because one link may lead to many others. */
 interface LinkBudget {
   links: number
 }

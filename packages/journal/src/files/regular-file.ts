@@ -3,8 +3,8 @@ import type { Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 
-// Instead of a file there may be a pipe, whose reader blocks until somebody writes, or an endless device; even if it
-// was a file a moment ago.
+// Instead of a file there may be a pipe, whose reader blocks until another process writes, or an endless device, even if
+// the path was a file shortly before.
 
 const toRead = constants.O_RDONLY | constants.O_NONBLOCK
 

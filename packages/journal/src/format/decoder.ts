@@ -74,7 +74,7 @@ export class JournalDecoder implements JournalState {
   readonly results: Map<string, StoredResult> = new Map()
   readonly newest: Map<string, LineName> = new Map()
   readonly #entryLines: Map<string, LineName> = new Map()
-  /** Notes that are not in these maps yet, in order: most readers never need the maps. */
+  /** Notes that are not in these maps yet, in order: most readers never use the maps. */
   #notes: Note[] = []
   readonly spent: Map<string, Fields> = new Map()
   readonly sums: RunSums = new RunSums()
@@ -198,7 +198,7 @@ export class JournalDecoder implements JournalState {
     return intent
   }
 
-  /** Completes only the key of such a result, which is all that is needed before it is decoded. */
+  /** Completes only the key of such a result, which is all that is needed until the result is decoded. */
   #keyed(record: NamedStep): StepRecord {
     if (record.of === undefined) return record
     const { key = '', digest = null, at = 0 } = this.#openIntents.get(this.lines - record.of) ?? {}
@@ -250,7 +250,7 @@ export class JournalDecoder implements JournalState {
       line,
       typeof line['message'] === 'object' && line['message'] !== null ? this.#nameOf(line) : undefined,
     )
-    // Use the stored record, before references in it are resolved.
+    // The stored record is used, before references in it are resolved.
     const record = line['record'] as NamedStep | undefined
     if (record === undefined) return
     past.note(this.#keyed(record))
@@ -397,7 +397,7 @@ export class JournalDecoder implements JournalState {
     this.results.set(callId, { uuid, content, isError: isError === true })
   }
 
-  /** Resolves the references in a record. It was just parsed, so it is modified in place. */
+  /** Resolves the references in a record. The record was just parsed, so it is modified in place. */
   #recordOf(record: StepRecord, line: Fields, name: LineName | undefined): StepRecord {
     switch (record.type) {
       case 'start':

@@ -22,7 +22,7 @@ export const journalVersion = 2
 export const sameGrant = 1
 export const sameUsage = 2
 
-/** Formats that are written: a file continues in its original format. */
+/** Formats that can be written: a file continues in its original format. */
 export type JournalFormat = 1 | 2
 
 /** Fields for other tools in every line. */

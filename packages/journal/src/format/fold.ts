@@ -101,7 +101,7 @@ interface Spot {
 export class OpenSegment {
   bytes = 0
   #crc = 0
-  /** Lines that are not in the checksum yet: a short run never needs it. */
+  /** Lines that are not in the checksum yet: a short run never needs the checksum. */
   #pending: string[] = []
   #pendingLength = 0
   #items: FoldItem[] = []

@@ -9,7 +9,7 @@ export interface MessageOfLine {
   readonly uuid?: string
 }
 
-/** Bytes to copy before a message, apart from two that are inserted, and after it. */
+/** Number of bytes to copy before a message, apart from two that are inserted, and after it. */
 const messagePrefixLength = ',{"message":'.length
 const uuidFieldLength = ',"uuid":"01234567-89ab-8def-8123-456789abcdef"'.length
 
@@ -81,7 +81,7 @@ export class FoldedLines {
     json[end++] = listClosing
     const list = Buffer.from(json.buffer, 0, end)
     const text = list.toString(isAscii(list) ? 'latin1' : 'utf8')
-    // The checksum proves that the journal wrote them. The caller checks that each belongs to its item.
+    // The checksum proves that the journal wrote these offsets. The caller checks that each belongs to its item.
     const messages = JSON.parse(text) as readonly MessageOfLine[]
     if (messages.length !== count) throw new TypeError('it refers to other places')
     return messages

@@ -65,7 +65,7 @@ function digitOf(character: number): number {
   return character >= 0x61 && character <= 0x66 ? character - 0x57 : -1
 }
 
-/** The same for a line that is known to end with a checksum; `digits` are its hexadecimal digits. */
+/** The same check for a line that is known to end with a checksum; `digits` are its hexadecimal digits. */
 export function hasSum(bytes: Buffer, start: number, end: number, digits: string): boolean {
   return crc32Of(bytes.subarray(start, end - sumLength)) === Number.parseInt(digits, 16)
 }

@@ -53,7 +53,7 @@ export function withoutPayloads(json: string): { readonly json: string; readonly
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, walk(each, [...at, field])]))
   }
-  // Walk the parsed JSON: the line stores what JSON makes of classes and missing fields.
+  // Walks the parsed JSON, because the line stores what JSON makes of classes and missing fields.
   const short = walk(JSON.parse(json), []) as Fields
   return payloads.length === 0 ? { json, payloads } : { json: JSON.stringify({ ...short, payloads: places }), payloads }
 }
@@ -83,7 +83,7 @@ export function withPayloads(line: Fields, folder: string): Fields {
   return short
 }
 
-/** Returns an own part: inherited properties cannot have a text. */
+/** Returns an own property: inherited properties cannot have a text. */
 function partOf(holder: unknown, part: string | number): unknown {
   if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, part)) return undefined
   return (holder as { readonly [part: string | number]: unknown })[part]

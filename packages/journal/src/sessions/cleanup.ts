@@ -53,7 +53,7 @@ export async function cleanUpSessions(
   const last = await stateOf(stampOf(base))
   const [held, isHeld] = [join(base, '.cleanup-held'), (await stateOf(join(base, '.cleanup-held'))) !== undefined]
   if (last !== undefined && last.mtimeMs < before && !isHeld) {
-    // Nothing ran for that long, or the clock jumped, so everything would be old. Wait for the next time.
+    // The machine did not run for that long, or the clock jumped, so every session would count as old. The cleanup waits for the next time.
     await touchStamp(held, now)
     await touchStamp(stampOf(base), now)
     return { sessions: 0 }
@@ -74,7 +74,7 @@ export async function cleanUpSessions(
       else remaining.add(id)
     }
     for (const id of remaining) remainingAnywhere.add(id)
-    // Includes those that a store, or somebody else, has removed.
+    // Includes sessions that a store, or another program, has removed.
     if (names.includes(indexName)) forgetIndexed(folder, (id) => !remaining.has(id))
     for (const name of names)
       if (!name.includes('.') && !remaining.has(name)) await removeLeftover(join(folder, name), before)
@@ -83,7 +83,7 @@ export async function cleanUpSessions(
   // Files of sessions in a store are copies. A session with a file in another folder still exists.
   const removedIds = inStore?.ids ?? new Set(removed.filter((id) => !remainingAnywhere.has(id)))
   await forgetGrades(gradesFile(place), removedIds).catch(() => {})
-  // Last, so that an interrupted cleanup is repeated. Concurrent cleanups do not interfere.
+  // The mark is written last, so that an interrupted cleanup is repeated. Concurrent cleanups do not interfere.
   await touchStamp(stampOf(base), now)
   return { sessions: inStore?.count ?? removed.length }
 }

@@ -26,7 +26,7 @@ export async function forkSession(from: string, options: JournalOptions): Promis
   const [source, target] = [folderOfSession(from), folderOfSession(options.path)]
   const journal = await openNewJournal({ ...options, ...titleOf(from) })
   try {
-    // Before the records, so that every file change in the copied files has its call in the records.
+    // Files are copied before the records, so that every file change in the copied files has its call in the records.
     const copied = await copySessionFiles(source, target)
     const { runs } = await readJournal(from)
     const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
@@ -85,7 +85,7 @@ interface CopiedFiles {
  * the original. Immutable files are hard-linked if possible.
  */
 async function copySessionFiles(from: string, to: string): Promise<CopiedFiles> {
-  // Copy the log before the contents it refers to: those are stored before its lines are written.
+  // The log is copied before the contents it refers to, because those are stored before its lines are written.
   await copyFiles(join(from, 'files'), join(to, 'files'), 'copied', (name) => name === 'changes.jsonl')
   await copyFiles(join(from, 'files', 'contents'), join(to, 'files', 'contents'), 'shared', isWhole)
   const results = await copyFiles(join(from, 'tool-results'), join(to, 'tool-results'), 'shared', isWhole)
@@ -123,7 +123,7 @@ async function copyOne(from: string, to: string, how: 'copied' | 'shared'): Prom
     // Another file system, or one without hard links.
   }
   await copyFile(from, to, constants.COPYFILE_EXCL).catch((error: unknown) => {
-    // It was removed during the copy, so no preserved data refers to it.
+    // The file was removed during the copy, so no preserved data refers to it.
     if (codeOf(error) !== 'ENOENT') throw error
   })
 }

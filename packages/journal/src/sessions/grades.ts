@@ -56,7 +56,7 @@ const largestBytes = 16 * 1024 * 1024
 /** A larger file is rewritten without replaced lines. */
 const usualBytes = 1024 * 1024
 const longestId = 1_000
-/** The lock is held for milliseconds; after this time an unreachable holder counts as dead. */
+/** Time after which an unreachable holder of the lock counts as dead. The lock is normally held for milliseconds. */
 const abandonedMs = 10_000
 
 /** Returns the file of a user's grades: `~/.halting/grades.jsonl`, or under `HALTING_CONFIG_DIR`. */

@@ -76,7 +76,7 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
   }
 }
 
-/** Stops using a disk that does not respond until it does: pending operations would block all other files, too. */
+/** Stops using a disk that does not respond until it responds again: pending operations would block all other files, too. */
 function timeLimit(timeoutMs: number): (work: () => Promise<void>) => Promise<void> {
   let isHanging = false
   const late = (): Error => new Error(`its folder did not answer within ${timeoutMs / 1_000} s`)
@@ -171,7 +171,7 @@ class StorageQuota {
     if (total > totalBytes)
       throw new Error(`this session may keep ${totalBytes} bytes of results, and has no room for it`)
     const before = known.get(name)
-    // Reserve it during the write, because others are concurrent.
+    // The storage is reserved during the write, because other writes are concurrent.
     known.set(name, bytes)
     try {
       await write()

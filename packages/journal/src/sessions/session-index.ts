@@ -21,19 +21,19 @@ type Entries = Map<string, IndexEntry>
 
 /** Name of the index in each folder of sessions. */
 export const indexName = '.sessions-index'
-/** Increase it when the stored data changes: an index of another version is ignored. */
+/** Version of the stored data. Increase it when the data changes: an index of another version is ignored. */
 const indexVersion = 1
 const maxBytes = 64 * 1_024 * 1_024
 /** Larger entries are not stored. */
 const longestEntry = 16 * 1_024
-/** A file that changes again within its time resolution looks unchanged: some file systems have two seconds. */
+/** Time resolution of file systems, up to two seconds: a file that changes again within that time looks unchanged. */
 const settledMs = 2_000
 
 /** Details of a listed file. */
 export interface ListedFile {
   /** Result of `stat`. */
   readonly stats: Stats
-  /** Time before the file was checked, in milliseconds since 1970. */
+  /** Time of the last check of the file, in milliseconds since 1970. */
   readonly asOf: number
   /** Whether the session had a lock. */
   readonly isLocked: boolean
@@ -188,7 +188,7 @@ export function forgetIndexed(folder: string, isGone: (sessionId: string) => boo
   try {
     rmSync(join(folder, indexName), { force: true })
   } catch {
-    // A folder in its place is not ours, and in a read-only folder nothing was deleted.
+    // A file that replaces the folder is not ours, and in a read-only folder nothing was deleted.
   }
 }
 

@@ -150,7 +150,10 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
   await removeGrades(path, sessionId)
 }
 
-/** Called after the session was removed. @throws Error that says so. */
+/**
+ * Deletes further files after the session was removed.
+ * @throws Error that says that the session itself was removed.
+ */
 async function removeGrades(path: string, sessionId: string): Promise<void> {
   const file = gradesFileBeside(dirname(dirname(path)))
   if (file === undefined || (await hasCopy(dirname(file), basename(path)).catch(() => false))) return

@@ -59,7 +59,7 @@ export class ContentInterner {
     })
   }
 
-  /** Also the message of an assistant, by which the turn refers to the line of its reply. */
+  /** The message of an assistant is interned too, because the turn refers by it to the line of its reply. */
   #message<Message extends Pick<ModelMessage, 'role' | 'content'>>(message: Message): Message {
     const { content } = message
     if (!Array.isArray(content)) return message

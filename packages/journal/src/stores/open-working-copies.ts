@@ -37,7 +37,7 @@ const extension = '.jsonl'
 const pageLength = 1_000
 /** Commands list sessions more than once; a recent list is reused. */
 const freshMs = 500
-/** A store retries for longer than a person waits without a notice. */
+/** Time after which a notice is shown, because a store retries for longer than a person waits without one. */
 const slowMs = 2_000
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HaltingError } from '@halting/core'
 import { takeLock } from '../files/lock.ts'
 
-/** Maximum duration of a rebuild; only very long sessions take more than a moment. */
+/** Maximum duration of a rebuild. Only very long sessions take longer than a few milliseconds. */
 const longestMs = 30_000
 
 /**

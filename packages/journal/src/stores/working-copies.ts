@@ -14,7 +14,7 @@ export interface StoreSession {
   append(record: StepRecord, timestamp: string): void
   /** Resolves when everything that was appended is durable. */
   flush(): Promise<void>
-  /** Releases the session. Everything that was appended is durable then. */
+  /** Releases the session. Everything that was appended before is durable when it resolves. */
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export interface WorkingCopy extends JournalPlace {
   readonly createdAt?: string
 }
 
-/** A session of a store, and the path of its file once that is current. */
+/** A session of a store, and the path of its file once the file is current. */
 export interface CopiedSession {
   /** Id of the session. */
   readonly sessionId: string
@@ -56,7 +56,7 @@ export interface WorkingCopies {
   open(copy: WorkingCopy): Promise<StoreSession>
   /** Removes a session from the store. @throws HaltingError if a process has it open. */
   remove(sessionId: string): Promise<void>
-  /** Removes the sessions that were not written since then. Returns their number. */
+  /** Removes the sessions that were not written since this time. Returns their number. */
   removeOlderThan(moment: Date): Promise<number>
 }
 

@@ -18,14 +18,14 @@ export type BoundedText =
       readonly why: string
     }
 
-/** Reads at most this many bytes, from regular files only: reading a pipe could block the program. */
+/** Reads at most `maxBytes` bytes, from regular files only: reading a pipe could block the program. */
 export async function boundedText(path: string, maxBytes: number): Promise<BoundedText> {
   const read = await boundedBytes(realPath(path), maxBytes)
   if (read.kind !== 'bytes') return read
   const { bytes, isCut } = read
   if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-  // The cut may be in the middle of a character.
+  // The text may be truncated in the middle of a character.
   return { kind: 'text', text: isCut ? text.replace(/\uFFFD+$/, '') : text, isCut }
 }
 

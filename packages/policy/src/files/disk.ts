@@ -63,8 +63,8 @@ export interface Disk {
 export const threadPoolDisk: Disk = { open, lstat, mkdir, rename, rm }
 
 /**
- * Uses synchronous calls: a system call takes microseconds, its way through the thread pool twenty times as long. Large reads and writes, and calls
- * that may wait for the disk (`fsync`, `rename`), still use the pool.
+ * Uses synchronous calls: a system call takes microseconds, a call through the thread pool takes twenty times as long.
+ * Large reads and writes, and calls that may wait for the disk (`fsync`, `rename`), still use the pool.
  */
 export const localDisk: Disk = {
   open: async (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
@@ -117,7 +117,7 @@ class LocalFile implements OpenFile {
   async readFile(): Promise<Buffer> {
     this.#check()
     const { size } = fstatSync(this.#fd)
-    // One byte more, to detect the end of the file. Files such as those in `/proc` report a size of 0.
+    // The buffer has one extra byte to detect the end of the file. Files such as those in `/proc` report a size of 0.
     let buffer = Buffer.allocUnsafeSlow(size === 0 ? 64 * 1024 : size + 1)
     let length = 0
     for (;;) {

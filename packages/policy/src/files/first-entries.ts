@@ -14,7 +14,7 @@ export interface FirstEntries {
 /** How often a folder is listed again because entries vanish while it is read. */
 const maxListings = 10
 
-/** Reads at most this many entries, as a folder may have millions. Throws as `readdirSync` does. `isAll` is false if entries vanish again and again. */
+/** Reads at most `most` entries, as a folder may have millions. Throws as `readdirSync` does. `isAll` is false if entries vanish again and again. */
 export function firstEntries(folder: string, most: number): FirstEntries {
   for (let listing = 0; listing < maxListings; listing += 1)
     try {
@@ -48,8 +48,8 @@ function hasVanished(error: unknown): boolean {
 }
 
 /**
- * All entries of a folder, for security checks. Undefined if there are more, or if a name is not UTF-8: no string can name such an entry, but a
- * command can use it. Throws as `readdirSync` does.
+ * All entries of a folder, for security checks. Undefined if there are more than `most`, or if a name is not UTF-8: no
+ * string can name such an entry, but a command can use it. Throws as `readdirSync` does.
  */
 export function allEntries(folder: string, most: number): readonly Dirent[] | undefined {
   const { entries, isAll } = firstEntries(folder, most)
@@ -78,7 +78,7 @@ export function entriesByBytes(folder: PathBytes, most: number): readonly EntryB
 }
 
 function bytesListedOnce(folder: PathBytes, most: number): readonly EntryByBytes[] {
-  // True: with this option Node returns names as buffers. Its types know that of `readdirSync` only.
+  // This cast is safe: with this option Node returns names as buffers. Node's types declare that overload for `readdirSync` only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: Math.max(1, Math.min(most, 1_000)) }
   const open = opendirSync(folder.bytes, options)
   const next = (): Dirent<Buffer> | null => open.readSync() as unknown as Dirent<Buffer> | null

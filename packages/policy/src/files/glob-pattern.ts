@@ -73,7 +73,7 @@ export function tokenMatches(token: Exclude<Token, 'star'>, character: string): 
   return typeof token === 'function' ? token(character) : token.is === character
 }
 
-/** Whether a name matches. After a mismatch, only the last star takes one more character. */
+/** Whether a name matches. After a mismatch, only the last star is extended by one character. */
 function nameMatches(tokens: readonly Token[], name: string): boolean {
   // Without surrogate pairs each code unit is a character.
   const characters = /[\uD800-\uDFFF]/.test(name) ? Array.from(name) : name
@@ -100,7 +100,7 @@ function nameMatches(tokens: readonly Token[], name: string): boolean {
 /** Whether the pattern matches the whole path. */
 export function matchesPath(pattern: GlobPattern, segments: readonly string[]): boolean {
   const [last, name] = [pattern.at(-1), segments.at(-1)]
-  // A search tests many files, and most fail by their own name.
+  // Tests the last name first: a search tests many files, and most fail by their own name.
   if (last !== undefined && last !== 'any' && name !== undefined && !nameMatches(last, name)) return false
   return walk(pattern, segments) === 'whole'
 }
@@ -130,8 +130,8 @@ function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'abo
 }
 
 /**
- * Whether the pattern matches the path or a folder above it, and spells out these of its names: no wildcard matches them, and they are not below the
- * matched folder.
+ * Whether the pattern matches the path or a folder above it, and spells out the names at `indexes`: no wildcard matches
+ * these names, and they are not below the matched folder.
  */
 export function matchesAndSpells(
   pattern: GlobPattern,
@@ -180,7 +180,7 @@ function withEmptyAny(places: Set<number>, pattern: GlobPattern): Set<number> {
   return places
 }
 
-/** Maximum number of segments with brackets that are tried in both readings: each doubles the number of readings. */
+/** Maximum number of segments with brackets that are read in both ways. Each such segment doubles the number of readings. */
 const maxBrackets = 4
 
 /**

@@ -4,7 +4,7 @@ import { allEntries } from './first-entries.ts'
 import { absolutePath } from './paths.ts'
 import { codeOf } from '@halting/core/adapters'
 
-/** Maximum number of entries that are compared. In larger folders no look-alike is certain to be the only one. */
+/** Maximum number of entries that are compared. In a larger folder, a look-alike cannot be proven to be the only one. */
 const maxEntries = 10_000
 
 /** Whether another name could look like this one: only these characters have look-alikes. */
@@ -22,9 +22,9 @@ export function foldedName(name: string): string {
 
 // Spec R-RULE-2.
 /**
- * The absolute path that a call of a file tool means. Models write plain spaces and composed letters where a name has others. If the written name
- * does not exist and exactly one entry of the folder looks like it, the path is that entry. Tools and permissions both use this, so that the judged
- * path is the opened one.
+ * The absolute path of the file that a file tool call refers to. Models write plain spaces and composed letters where a
+ * name has others. If the written name does not exist and exactly one entry of the folder looks like it, the path is
+ * that entry. Tools and permissions both use this, so that the judged path is the opened one.
  */
 export function resolveToolPath(path: string, from: string): string {
   const written = absolutePath(path, from)

@@ -12,10 +12,10 @@ interface LookupCache {
   readonly clearAtEnd: (() => void)[]
 }
 
-/** The real path of a path, and whether it can be extended to a path below it. */
+/** The real path of a path, and whether paths below it can be derived from it. */
 interface ResolvedPath {
   readonly path: string
-  /** `missing`: nothing exists there. `linked`: a link is on the way. `unknown`: only the real path is known. */
+  /** `missing`: nothing exists at the path. `linked`: the path contains a link. `unknown`: only the real path is known. */
   readonly kind: 'there' | 'missing' | 'linked' | 'unknown'
 }
 
@@ -90,9 +90,9 @@ function resolveCached(own: LookupCache, path: string): ResolvedPath {
 }
 
 /**
- * Each folder is resolved once for everything in it: what is not a link is located in the real folder. Systems other than Linux may also normalize
- * names. Links that the kernel generates, such as those of processes, do not lead where their text says; below a link only existing entries are
- * certain.
+ * Each folder is resolved once for all of its entries: an entry that is not a link is located in the real folder.
+ * Systems other than Linux may also normalize names. Links that the kernel generates, such as those of processes, do not
+ * lead where their text says; below a link only existing entries are certain.
  */
 function resolveByFolder(own: LookupCache, path: string): ResolvedPath {
   if (path === '/') return { path, kind: 'there' }
@@ -122,7 +122,7 @@ function resolveLink(path: string): ResolvedPath {
   }
 }
 
-/** Empty names, `.` and `..`, and characters that cannot be passed to the kernel unchanged. */
+/** Matches empty names, `.` and `..`, and characters that cannot be passed to the kernel unchanged. */
 const unusual = /\/\.{0,2}(?:\/|$)|[\0\uFFFD\p{Cs}]/u
 
 function lstatOf(path: string): Stats | undefined {

@@ -65,7 +65,7 @@ const localTypes: ReadonlySet<string> = new Set(
   ),
 )
 
-/** How long the table of mounts is used before it is read again, in milliseconds. */
+/** How long the table of mounts is reused before it is read again, in milliseconds. */
 const freshMs = 1_000
 const maxKnown = 1_000
 
@@ -78,7 +78,7 @@ export class LocalMounts {
   #mounts: readonly Mount[] = []
   /** Mount points of file systems that may block; undefined if they are unknown. */
   #remoteMountPoints: readonly string[] | undefined
-  /** Answers by the current table: runs access the same files in every turn. */
+  /** Answers from the current table, by path. Runs access the same files in every turn. */
   readonly #known = new Map<string, boolean>()
 
   constructor(read: () => string, now: () => number) {
@@ -136,7 +136,7 @@ export function isOnLocalDisk(path: string): boolean {
   return localMounts.isOnLocalMount(path)
 }
 
-/** All mounts, at most a moment old: one call asks many times. */
+/** All mounts, at most `freshMs` old, because one tool call asks for them many times. */
 export function currentMounts(): readonly Mount[] {
   return localMounts.list
 }

@@ -5,7 +5,7 @@ import { realPath } from '@halting/journal/files'
 import { codeOf } from '@halting/core/adapters'
 import { type Disk, diskOf, type OpenFile } from './disk.ts'
 
-/** A path leads elsewhere than when it was judged: a link has replaced the file or a folder above it. */
+/** The path now leads to another file than when it was judged, because a link has replaced the file or a folder above it. */
 export class PathMovedError extends Error {
   override readonly name = 'PathMovedError'
   readonly code = 'path_moved'
@@ -47,7 +47,7 @@ export async function pinFolder(
   {
     makes = false,
   }: {
-    /** Create missing folders. Default: false. */
+    /** Whether to create missing folders. Default: false. */
     readonly makes?: boolean
   } = {},
 ): Promise<PinnedFolder> {
@@ -116,7 +116,7 @@ export function inFolderSync<T>(path: string, use: (at: string) => T): T | undef
     }
     return use(`/proc/self/fd/${pinned}/${basename(path)}`)
   } catch (thrown) {
-    // It was removed, or replaced by a link or a file.
+    // The folder was removed, or replaced by a link or a file.
     if (codeOf(thrown) === undefined) throw thrown
     return undefined
   } finally {

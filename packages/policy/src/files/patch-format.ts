@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 
 /** A line of a hunk: context, removed or added. */
 export interface PatchLine {
-  /** A space: context; `-`: removed; `+`: added. */
+  /** A space marks context, `-` a removed line, `+` an added line. */
   readonly sign: ' ' | '-' | '+'
   /** The line, without its sign. */
   readonly text: string
@@ -42,7 +42,7 @@ export type PatchedFile =
       readonly hunks: readonly PatchHunk[]
     }
 
-/** Why a text is not a patch. Lines are lines of the patch, counted from 1. */
+/** Why a text is not a patch. Line numbers refer to the patch and start at 1. */
 export type PatchProblem =
   | {
       /** What is missing or superfluous in the text. */
@@ -135,7 +135,7 @@ class PatchError extends Error {
   }
 }
 
-/** Parses a patch. Accepts one in a here-document or a Markdown fence, and one without its last line if it is complete without it. */
+/** Parses a patch. Accepts a patch in a here-document or a Markdown fence. The last line may be missing if the patch is complete without it. */
 export function parsePatch(text: string): ParsedPatch {
   try {
     const lines = text.replaceAll('\r\n', '\n').split('\n')
@@ -170,7 +170,7 @@ class PatchReader {
     this.#last = this.#findEnd()
   }
 
-  /** The index of the end marker; if it is missing, the end of a text that is complete without it. */
+  /** The index of the end marker. If the marker is missing, the end of the text, provided that the patch is complete without it. */
   #findEnd(): number {
     const lines = this.#lines
     const at = lines.findLastIndex((line) => line.trimEnd() === end || (line.trim() === end && !line.startsWith('+')))
@@ -183,7 +183,7 @@ class PatchReader {
     const last = lines.findLastIndex((line) => line.trim() !== '')
     const text = lines[last]?.trim() ?? ''
     if (this.#wrapper !== undefined && isClosing(text, this.#wrapper)) return last
-    // A truncated reply would end anywhere else.
+    // A truncated reply would not end at either of these lines.
     if (text === endOfFile || text.startsWith(headers.delete)) return last + 1
     throw new PatchError({ kind: 'no end' })
   }

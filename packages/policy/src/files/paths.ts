@@ -15,8 +15,8 @@ export function absolutePath(path: string, from: string): string {
 }
 
 /**
- * The absolute form of a path as the kernel resolves it: it follows a link before `..` leaves its target. The text of the path alone does not show
- * that.
+ * The absolute form of a path as the kernel resolves it: the kernel follows a link before `..` leaves the link's target.
+ * The text of the path alone does not show the result.
  */
 export function kernelPath(path: string, from: string): string {
   const isHome = path === '~' || path.startsWith('~/')
@@ -44,7 +44,7 @@ export function isExactPath(path: string): boolean {
   return !/[\uFFFD\p{Cs}]/u.test(path)
 }
 
-/** The path as named, and its real path. One entry if they are equal. */
+/** The path as named and its real path; only one entry if they are equal. */
 export function bothEnds(path: string): readonly string[] {
   const real = realPath(path)
   return real === path ? [path] : [path, real]

@@ -32,7 +32,7 @@ interface Cursor {
  * truncates in places. Bytes that are not UTF-8 become U+FFFD.
  */
 export function readGitConfig(bytes: Buffer): readonly GitSetting[] | undefined {
-  // One character per byte: git compares ASCII only.
+  // Decodes one character per byte, because git compares ASCII only.
   const text = bytes.toString('latin1')
   const before = recent.get(text)
   if (before !== undefined) return before.settings
@@ -41,7 +41,7 @@ export function readGitConfig(bytes: Buffer): readonly GitSetting[] | undefined 
   return settings
 }
 
-/** Every git command reads the same few files. */
+/** Every git command reads the same few files, so parsed files are cached. */
 const recent = new RecentTexts<{ readonly settings: readonly GitSetting[] | undefined }>(32, 20_000)
 
 function parseSettings(text: string): readonly GitSetting[] | undefined {
@@ -66,7 +66,7 @@ function parseSettings(text: string): readonly GitSetting[] | undefined {
   }
 }
 
-/** White space, empty lines and comments. */
+/** Skips white space, empty lines and comments. */
 function skipBlank(cursor: Cursor): void {
   for (;;) {
     const next = cursor.text.charAt(cursor.at)
@@ -76,7 +76,7 @@ function skipBlank(cursor: Cursor): void {
   }
 }
 
-/** `[name]`, `[name.part]` or `[name "Part"]`. */
+/** Reads a section header: `[name]`, `[name.part]` or `[name "Part"]`. */
 function readSection(cursor: Cursor): string | undefined {
   const { text } = cursor
   cursor.at += 1

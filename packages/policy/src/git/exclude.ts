@@ -5,9 +5,9 @@ import { findRepository, isOwnRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 
 /**
- * Makes git ignore a file of the person in every folder and work tree of a repository, by a line in `info/exclude` of this clone. It changes no
- * tracked file and starts no program. It does nothing if the folder has no repository of its own, or if that file cannot be written; the file of the
- * person works either way.
+ * Makes git ignore a personal file in every folder and work tree of a repository, by adding a line to `info/exclude` of
+ * this clone. It changes no tracked file and starts no program. It does nothing if the folder has no repository of its
+ * own, or if that file cannot be written; the file of the person works either way.
  */
 export async function excludeFromGit(path: string): Promise<void> {
   const found = findRepository(dirname(path))
@@ -29,6 +29,6 @@ export async function excludeFromGit(path: string): Promise<void> {
     await writeWhole(exclude, `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`)
     await chmod(exclude, mode)
   } catch {
-    // It may be read-only, as in a repository of another user.
+    // The exclude file may be read-only, as in a repository of another user.
   }
 }

@@ -22,14 +22,17 @@ const disabledPrograms: readonly (readonly [key: string, value: string])[] = [
   ['fetch.writeCommitGraph', 'false'],
 ]
 
-/** Additional environment for a line of which no part needs a rule. It turns off what its programs would start or contact besides their task. */
+/**
+ * Additional environment for a command line of which no part needs a rule. It disables everything that its programs
+ * would start or contact in addition to their task.
+ */
 export function hardenedEnvironment(): Readonly<Record<string, string>> {
   return unruledLineVariables
 }
 
 /**
- * Environment for a command that runs without a rule, so that git starts no program. The command cannot undo it: assignments to these names, `-c`
- * and other settings folders always need a rule.
+ * Environment for a command that runs without a rule, so that git starts no program. The command cannot override this
+ * environment: assignments to these names, `-c` and other settings folders always need a rule.
  */
 export function gitHardening(): Readonly<Record<string, string>> {
   return hardeningVariables
@@ -52,7 +55,7 @@ const hardeningVariables: Readonly<Record<string, string>> = Object.freeze({
   GIT_TERMINAL_PROMPT: '0',
 })
 
-// less starts no preprocessor, pip checks for no newer pip, go starts no other toolchain.
+// less starts no preprocessor, pip does not check for a newer pip, and go starts no other toolchain.
 const unruledLineVariables: Readonly<Record<string, string>> = Object.freeze({
   ...hardeningVariables,
   LESSSECURE: '1',

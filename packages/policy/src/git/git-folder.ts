@@ -5,7 +5,7 @@ import { isDirectory, isInside } from '../files/paths.ts'
 import { commonFolderOf, type GitRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 
-/** With more files the analysis would take too long: about 0.3 s of CPU without a cache. A folder costs as much as ten files. */
+/** Maximum number of files, which take about 0.3 s of CPU without a cache. A folder costs as much as ten files. */
 const maxFiles = 80_000
 const filesPerFolder = 10
 
@@ -63,7 +63,7 @@ function listingOf(folder: string, root: string, maxEntries: number): Listing | 
     }
     return listing
   } catch {
-    // Removed meanwhile, for example a branch.
+    // The folder was removed in the meantime, for example with a branch.
     return pathKind(folder) === 'missing' ? { stamp: '', folders: [], files: 0 } : `${folder} cannot be read`
   }
 }
@@ -104,7 +104,7 @@ function hasSecondName(path: string): boolean {
   return (lstatSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1
 }
 
-/** Hooks are often links to scripts. git may read any file here as a reference, but a program is not a secret. */
+/** Hooks are often links to scripts. git may read any file in this folder as a reference, but a program is not a secret. */
 function isProgram(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats?.isFile() === true && (stats.mode & 0o111) !== 0
@@ -117,7 +117,7 @@ function holdsPrograms(folder: string): boolean {
   return isAll && entries.every(({ name }) => isProgram(join(folder, name)))
 }
 
-/** Emacs locks an edited message by a dangling link; git opens no such name. */
+/** Emacs locks an edited message by creating a dangling link; git opens no file of that name. */
 function isEditorLock(place: string, name: string): boolean {
   return (
     (place === '' || /^rebase-(?:merge|apply)$/.test(place)) && /^\.#(?:[A-Z_]+|git-rebase-todo|message)$/.test(name)
@@ -160,7 +160,7 @@ function entriesOf(folder: string, fits: (entry: Dirent) => boolean): readonly s
   }
 }
 
-/** git prints lines that it does not expect. */
+/** git prints lines that it does not expect in such a file. */
 function allLinesMatch(file: string, form: RegExp): boolean {
   const bytes = readSmallFile(file)
   if (typeof bytes === 'string') return bytes === 'missing'
@@ -196,7 +196,7 @@ function namesOnlyPlainPacks(file: string): boolean {
         .toString('latin1')
         .split('\0')
       const count = head.readUInt32BE(8)
-      // After the last name there is padding.
+      // Padding follows the last name.
       if (names.length <= count || names.slice(0, count).some((name) => !/^[\w.-]+$/.test(name))) return false
     }
     return true

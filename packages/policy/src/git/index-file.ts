@@ -26,7 +26,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
     const flags = bytes.readUInt16BE(flagsAt)
     const nameAt = flagsAt + ((flags & extended) === 0 ? 2 : 4)
     const read = version === 4 ? packedName(bytes, nameAt, name) : plainName(bytes, nameAt)
-    // If the length contradicts the end of the name, git would read another name.
+    // If the length in the entry contradicts the end of the name, git would read another name.
     if (read === undefined || Math.min(read.name.length, longestLength) !== (flags & longestLength)) return undefined
     const mode = bytes.readUInt16BE(at + 26)
     if ((charactersLeft -= read.name.length) < 0) return undefined
@@ -42,7 +42,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
   return at <= end && hasPlainExtensions(bytes, { at, end, hashBytes, starts }) ? { hasSubmodules, folders } : undefined
 }
 
-/** Maximum for all names and folders: half a million files have fewer. With more the analysis would take too long. */
+/** Maximum number of characters of all names and folders, so that the analysis does not take too long. Half a million files have fewer. */
 const maxCharacters = 40_000_000
 const extended = 0x4000
 const longestLength = 0xfff
@@ -107,16 +107,16 @@ interface ReadEntries {
   /** Index after the last extension. */
   readonly end: number
   readonly hashBytes: number
-  /** Where entries start that git may begin to read at; -1 for one that depends on the previous name. */
+  /** The positions at which git may begin to read entries; -1 for an entry that depends on the previous name. */
   readonly starts: readonly number[]
 }
 
 /**
- * With several threads git starts in the middle, by offsets in extensions: these must lead to the same entries. Names in the untracked cache are
- * checked like paths.
+ * With several threads, git starts to read in the middle, at offsets that extensions contain; these offsets must lead to
+ * the same entries. Names in the untracked cache are checked like paths.
  */
 function hasPlainExtensions(bytes: Buffer, { at, end, hashBytes, starts }: ReadEntries): boolean {
-  // The last extension gives the start of the others. git searches for it at its position with SHA-1.
+  // The last extension gives the start of the others. git searches for it at the position that it has with SHA-1.
   for (const last of [end - 32, end - 44])
     if (last >= at && isExtension(bytes, last, 'EOIE') && bytes.readUInt32BE(last + 8) !== at) return false
   for (let next = at; next + 8 <= end;) {
@@ -137,7 +137,7 @@ function hasPlainExtensions(bytes: Buffer, { at, end, hashBytes, starts }: ReadE
   return true
 }
 
-/** git enters the folders that the untracked cache names, and lists its names. */
+/** git enters the folders that the untracked cache lists, and lists their names. */
 function hasPlainFolders(bytes: Buffer, from: number, end: number, hashBytes: number): boolean {
   const place = readVarint(bytes, from)
   const pattern = place === undefined ? undefined : plainName(bytes, place.end + place.value + 76 + 2 * hashBytes)

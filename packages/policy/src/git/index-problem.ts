@@ -5,10 +5,13 @@ import type { GitRepository } from './repository.ts'
 import { hashBytesOf } from './repository-settings.ts'
 import { isMissing } from './small-file.ts'
 
-/** About 250,000 files. With more the analysis would take too long. */
+/** Maximum size of an index, about 250,000 files, so that the analysis does not take too long. */
 const maxBytes = 30_000_000
 
-/** Why a command that reads tracked files could read others. git opens the paths of the index as they are, and `git grep` follows links on the way. */
+/**
+ * Why a command that reads tracked files could read other files. git opens the paths of the index as they are, and `git
+ * grep` follows links on the way.
+ */
 export function indexProblem(found: GitRepository, entersSubmodules: boolean): string | undefined {
   const { gitFolder, workTree } = found
   const hashBytes = hashBytesOf(found)
@@ -32,7 +35,7 @@ function indexFiles(gitFolder: string): readonly string[] {
   }
 }
 
-/** The most recent ones: one command line asks many times, mostly about one repository. */
+/** The most recent results: one command line requests them many times, mostly for one repository. */
 const indexCache = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
 const maxKnown = 4
 
@@ -57,7 +60,7 @@ function readPathsCached(file: string, hashBytes: number): IndexPaths | string {
   }
 }
 
-/** Takes the name as bytes, which need not be UTF-8. */
+/** Whether the path is a link. Accepts the name as bytes, which need not be UTF-8. */
 function isLink(workTree: string, folder: string): boolean {
   try {
     return lstatSync(Buffer.concat([Buffer.from(`${workTree}/`), Buffer.from(folder, 'latin1')])).isSymbolicLink()

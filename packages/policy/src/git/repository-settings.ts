@@ -20,7 +20,7 @@ export function settingsOf(file: string): readonly GitSetting[] | undefined {
   return bytes === 'unreadable' ? undefined : readGitConfig(bytes)
 }
 
-/** Whether `core.worktree` is the folder that contains the `.git`: submodules name their own. */
+/** Whether the value of `core.worktree` is the folder that contains the `.git`, as in submodules. */
 export function isOwnWorkTree(value: string | undefined, { gitFolder, workTree }: GitRepository): boolean {
   return value !== undefined && resolvesTo(value, gitFolder, workTree)
 }

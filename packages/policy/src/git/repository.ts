@@ -18,9 +18,9 @@ export type FoundRepository =
 
 /** The folders of a git repository. */
 export interface GitRepository {
-  /** HEAD, the index and other files of a single work tree. */
+  /** The folder with HEAD, the index and other files of a single work tree. */
   readonly gitFolder: string
-  /** Objects, references and settings. */
+  /** The folder with objects, references and settings. */
   readonly commonFolder: string
   /** The folder with the checked-out files. */
   readonly workTree: string
@@ -67,7 +67,7 @@ function repositoryOf(gitFolder: string, workTree: string): FoundRepository | un
   const commonFolder = commonFolderOf(gitFolder)
   if (commonFolder === undefined) return undefined
   const head = readSmallFile(join(gitFolder, 'HEAD'))
-  // git reads this much of the file.
+  // git reads only this much of the file.
   if (typeof head === 'string' || !/^(?:ref:[ \t\r\n]*refs\/|[\dA-Fa-f]{40})/.test(head.toString('latin1', 0, 255)))
     return undefined
   if (!isSearchable(join(commonFolder, 'objects')) || !isSearchable(join(commonFolder, 'refs'))) return undefined
@@ -110,14 +110,14 @@ function resolveByLinks(path: string, from: string): string {
   return kernelPath(isAbsolute(path) ? path : `./${path}`, from)
 }
 
-/** Whether a path that git reads relative to a folder leads to the given place. */
+/** Whether a path that git reads relative to a folder leads to the given folder. */
 export function resolvesTo(path: string, from: string, place: string): boolean {
   return !path.includes('\uFFFD') && realPath(resolveByLinks(path, from)) === realPath(place)
 }
 
 /**
- * Whether the repository belongs to the folder that contains its `.git`: it is in that folder, or names it as its work tree. Somebody who can write
- * only the folder cannot have put that into another repository.
+ * Whether the repository belongs to the folder that contains its `.git`: the repository is in that folder, or names that
+ * folder as its work tree. Somebody who can write only the folder cannot have put that into another repository.
  */
 export function isOwnRepository({ gitFolder, commonFolder, workTree }: GitRepository): boolean {
   const dotGit = join(workTree, '.git')

@@ -69,7 +69,7 @@ function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   return found === 2 ? 'yes' : found === 1 ? 'maybe' : 'no'
 }
 
-/** Whether the pattern applies to a program, or to something that it does. */
+/** Whether the pattern applies to a program, or to a part of what the program does. */
 export function isAboutProgram(pattern: string, name: string): boolean {
   const family = familyOf(programName(name))
   return formsOf(pattern).some((form) => form.family === family)
@@ -109,7 +109,7 @@ function compile(pattern: string): readonly PatternForm[] {
   const [program = '', ...rest] = plain.trim().split(/\s+/)
   if (program === '' || program.includes('*')) return []
   const family = familyOf(programName(program))
-  // `push*` also matches `push`.
+  // `push*` also matches `push`: the text before the asterisk.
   const open = /^([\w-]+)\*$/.exec(rest[0] ?? '')?.[1]
   const written = open === undefined ? [rest] : [rest, [open, '*']]
   return written.flatMap((tokens) =>
@@ -204,7 +204,7 @@ function afterOperand(words: readonly ShellWord[], from: Places, token: string, 
       isWord(word, token, (text) => isSameOperand(token, text, family, level)),
     )
     add(place + 1, is)
-    // The word may become several, including the next operands.
+    // The word may expand to several words, including the next operands.
     if (is === 1 && word.kind === 'dynamic' && word.isOne !== true) add(place, 1)
   }
   if (level === 0 && syntax.standard === token) add(words.length, end)
@@ -221,7 +221,7 @@ function syntaxAt(syntax: ProgramSyntax, level: number): ProgramSyntax {
   return made
 }
 
-/** For every program, paths form a list. */
+/** In the grammar of every program, paths form a list. */
 function isListAt({ listFrom }: ProgramSyntax, level: number, wanted: string): boolean {
   return (listFrom !== undefined && level >= listFrom) || /^[/~.]/.test(wanted)
 }
@@ -304,7 +304,7 @@ interface OptionScope {
   readonly syntax: ProgramSyntax
 }
 
-/** Whether an option is among the words: alone, combined with others behind one dash, abbreviated, or as a synonym. */
+/** Whether the words contain an option: alone, combined with others after one dash, abbreviated, or as a synonym. */
 function wantedOption({ name, value }: WantedOption, scope: OptionScope): Sureness {
   const names = sameOptions(scope.family, scope.subcommand, name)
   let found: Sureness = 0

@@ -55,7 +55,7 @@ export function ruleForCommand(
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const commands = analysis.commands.flatMap((simple) => nestedCommands(simple, analysis, whereabouts).commands)
-  // Text that could not be parsed is split at everything that may separate commands.
+  // The command line could not be parsed, so its text is split at everything that may separate commands.
   const crude = analysis.opaque.length > 0 ? [...new Set(crudeParts(command))] : []
   const crudeWords = crude.map(wordsOfText)
   const byText = commandRules(rules).find(
@@ -196,7 +196,7 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
   return rules.length === 0 ? undefined : doubtOf(rules, command, book)
 }
 
-/** Each part of the decision asks about the same rules. The result for one line in one place is cached. */
+/** Each part of the decision needs the result for the same rules. The result is cached for one line in one folder. */
 function doubtOf(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
   const asked = doubts(rules, command)
   const before = asked.find(({ env, shell }) => env === book.env && shell === book.shellDirectory)
@@ -259,7 +259,7 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
   return undefined
 }
 
-/** `xargs cat`: the words come from its input. */
+/** `xargs cat`: the arguments of `cat` come from the input of `xargs`. */
 function passesOnArguments({ words }: SimpleCommand): boolean {
   return words.some(({ value }) => nameOf(value) === 'xargs') && !takesArbitraryText(words.at(1)?.value ?? 'echo')
 }
@@ -275,7 +275,7 @@ const revealingGitCommands =
 
 const revealingOptions = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
 
-/** What a program that is not known to be read-only may do to files of the rules, by its arguments. */
+/** What a program that is not known to be read-only may do, by its arguments, to files that rules name. */
 function reachOf(
   words: readonly ShellWord[],
   rules: readonly PermissionRule[],

@@ -72,9 +72,9 @@ export type CommandVerdict =
 export interface PartVerdict extends ConfinablePart {
   /** What allows it: the rule, or why it needs none; undefined if nothing does. */
   readonly allowedBy: string | undefined
-  /** Why it asks. */
+  /** Why this part needs approval. */
   readonly why?: string
-  /** The rule that would allow it; undefined if no rule can name only this part. */
+  /** The rule that would allow this part; undefined if no rule can name only this part. */
   readonly wouldAllow?: string
 }
 
@@ -111,14 +111,14 @@ export function rulesForAll(command: string, book: RuleBook): readonly string[] 
   return allOf(rulesForUnruledParts(partsOf(command, book)))
 }
 
-/** Rules for the commands that run without one. */
+/** Rules for the commands that run without a rule so far. */
 function rulesForUnruledParts(parts: readonly PartVerdict[]): readonly (string | undefined)[] {
   return parts.flatMap(({ isRule, of }) =>
     isRule === true || of === undefined || of.words.length === 0 ? [] : [ruleNaming(of)],
   )
 }
 
-/** Empty if one of them cannot be written. */
+/** All rules; empty if one of them cannot be written. */
 function allOf(rules: readonly (string | undefined)[]): readonly string[] {
   return rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))]
 }
@@ -171,7 +171,7 @@ function findParts(book: RuleBook, command: string): readonly PartVerdict[] {
   const commands = analysis.commands.map((part): PartVerdict => {
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
-    // Judged by their names.
+    // Functions are judged by the commands in them.
     if (part.words.length === 0) return { part: name, of: part, allowedBy: setsShellVariablesOnly }
     if (rule !== undefined) return { part: name, of: part, allowedBy: rule, isRule: true }
     // A function may call itself, and a background command outlives the line: both need a rule.
@@ -215,7 +215,7 @@ interface CommandContext {
   readonly linksThatLeadOut: Map<string, boolean>
 }
 
-/** What the line is known to write: files that could become a repository, or files inside of one. */
+/** What the line is known to write: files that could become a repository, or files inside a repository. */
 type Changes = 'nothing' | 'files' | 'repository'
 
 export function changesOf({ commands, redirects }: ShellAnalysis, whereabouts: Whereabouts): Changes {
@@ -236,7 +236,7 @@ function redirectVerdicts(
   { direction, target }: ShellAnalysis['redirects'][number],
   { book, whereabouts }: CommandContext,
 ): readonly PartVerdict[] {
-  // A pipe is filled by a command that is judged itself.
+  // A pipe receives its content from a command that is judged separately.
   if (isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)) return []
   const part = `${direction === 'out' ? '>' : '<'} ${target.source}`
   const places = placesOf(target, whereabouts)
@@ -249,7 +249,7 @@ function redirectVerdicts(
   if (outside.length === 0) return [{ part, allowedBy: direction === 'out' ? writingAllowed : readingAllowed }]
   return outside.flatMap((path) => {
     const why = direction === 'out' ? noRuleForWriting(path) : noRuleForReading(path)
-    // No rule if the name would be a pattern for other files too, or for a folder, which a redirect cannot open.
+    // Suggests no rule if the name would be a pattern for other files too, or is a folder, which a redirect cannot open.
     const isWide = (rule: string): boolean => /[*?[\]\\]/.test(rule) || isDirectory(path)
     const rules = rulesForPath(book, access, path).map((rule) => (isWide(rule) ? undefined : rule))
     return rules.map((rule) => ({ part, allowedBy: undefined, why, ...suggestedRule(rule) }))
@@ -343,7 +343,7 @@ export function gitEffectProblem(
   if (effect.history && folders.paths.some((folder) => couldMatchBelow(readRules(book), workTreeAround(folder))))
     return showsRuledFiles
   for (const folder of folders.paths) {
-    // The same line may create the parts of a bare repository, whose settings nobody could check.
+    // The same line may create the parts of a bare repository, whose settings could not be checked beforehand.
     if (changes === 'repository' || (changes === 'files' && !isFoundFirst(folder))) return repositoryMayChange
     const { entersSubmodules, readsIndex } = effect
     const key = `${entersSubmodules} ${readsIndex} ${isHardened} ${folder}`

@@ -20,7 +20,7 @@ import { changesRepository, needsNetwork, rewritesTree, worksOutside } from './c
 
 type Words = readonly ShellWord[]
 
-/** Why a line asks although it would be confined, and its git command that writes only the index or the history. */
+/** Why a line needs approval although it would be confined, and its git command, if any, that writes only the index or the history. */
 export interface AskProblems {
   readonly problem: string | undefined
   readonly gitWriter: string | undefined
@@ -36,7 +36,7 @@ export function askProblemsOf(analysis: ShellAnalysis, command: string, whereabo
     }
   }
   if (analysis.opaque.length === 0) return { problem: undefined, gitWriter }
-  // Text that could not be parsed is split at everything that may separate commands.
+  // The line could not be parsed, so its text is split at everything that may separate commands.
   for (const part of new Set(crudeParts(command))) {
     const problem = namedProblem(wordsOfText(part), whereabouts)
     if (problem !== undefined) return { problem, gitWriter }
@@ -88,12 +88,12 @@ function* problemsOfPossible(form: Words, whereabouts: Whereabouts): Generator<F
   if (kind !== 'reads') yield { problem: gitText(kind === 'writes index' ? 'changes' : kind, usual) }
 }
 
-/** Such programs only read, but they read what confined commands do not see. */
+/** Programs that only read, but read files that confined commands cannot see. */
 function readsPrivatePlaces({ value }: ShellWord): boolean {
   return programsThatAsk.outside.has(programName(value))
 }
 
-/** The command by its usual name. For a program that runs a part of its arguments, every part that it may run. */
+/** The command by its usual name. For a program that runs a part of its arguments, also every part that it may run. */
 function commandForms(inner: Words): readonly Words[] {
   if (runsItsArguments(inner)) return equivalentCommands(inner)
   const usual = usualForm(inner)
@@ -123,7 +123,7 @@ function scriptTextsIn(words: Words): readonly string[] {
   )
 }
 
-/** Why a program asks, by its name. */
+/** Why a program needs approval, by its name. */
 function namedProblem(form: Words, whereabouts: Whereabouts): string | undefined {
   const [first] = form
   if (first === undefined || isVersionRequest(form)) return undefined
@@ -177,7 +177,7 @@ function kindOfGit(form: Words, whereabouts: Whereabouts): GitKind {
   if (meaning.unknown !== undefined) return 'changes'
   const isThere = (word: ShellWord): boolean => placesOf(word, whereabouts).paths.some((path) => existsSync(path))
   if (meaning.commands.length === 0) return gitKind(words, isThere)
-  // An alias must stand for git commands only, and all of them must be harmless.
+  // An alias must stand for git commands only, and all of these must be harmless.
   const kinds = meaning.commands.map((command) => (isGit(command) ? gitKind(command, isThere) : 'changes'))
   return kinds.find((kind) => kind === 'network') ?? (kinds.at(-1) === 'reads' ? 'reads' : 'changes')
 }
@@ -218,7 +218,7 @@ export function changedOperands(simple: SimpleCommand): { readonly words: Words;
 const actionsOfFind = /^-(?:exec|execdir|ok|okdir)$/
 const beginsExpression = /^[-!(),]/
 
-/** The start folders of `find` if it removes or changes files: everything below them, unless it filters by name. */
+/** The start folders of `find` if it removes or changes files. It affects everything below these folders unless it filters by name. */
 function rootsChangedByFind(args: Words): { readonly words: Words; readonly isTree: boolean } {
   const begins = args.findIndex(({ value }, at) => beginsExpression.test(value) && !isOptionOfFind(args, at))
   const expression = begins === -1 ? [] : args.slice(begins)

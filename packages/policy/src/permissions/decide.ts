@@ -40,11 +40,11 @@ import {
   rulesThatAllow,
 } from './permission-texts.ts'
 
-/** Allow rules that are missing, and the mode that they need if the present one allows nothing. */
+/** Allow rules that are missing, and the mode that is also needed if the current mode allows nothing. */
 export interface Remedy {
   /** The allow rules, as written in settings. */
   readonly rules: readonly string[]
-  /** The mode that is needed; absent if the present one suffices. */
+  /** The mode that is needed; absent if the current mode suffices. */
   readonly mode?: PermissionMode
 }
 
@@ -62,8 +62,8 @@ export function decide(
 }
 
 /**
- * A call whose tool requires approval, although rules and mode would allow it. Only a rule that names the tool allows it, or a mode that never asks.
- * A hook that allows it has not asked the person.
+ * A call whose tool requires approval, although rules and mode would allow it. Only a rule that names the tool allows
+ * such a call, or a mode that never asks. A hook that allows it has not asked the person.
  */
 function decideApproval(request: PermissionRequest, book: RuleBook, subjects: Subjects): RuleDecision {
   const { name } = request.call
@@ -91,7 +91,7 @@ function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Sub
   const asked = ruleForAny(book.ask, request.call.name, subjects, book)
   if (asked !== undefined) return { behavior: 'ask', message: askedByRule(asked.source) }
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: askedByHook }
-  // A hook vouches for the command that it allowed, as a rule does; the mode does not.
+  // A hook vouches for a command that the hook allowed, as a rule does. The mode does not vouch for the command.
   if (request.hookDecision === 'allow') return allowUnlessInDoubt(subject, book)
   const personal = decisionOfPersonTool(request.call.name, book.mode)
   if (personal !== undefined) return personal
@@ -125,7 +125,7 @@ function allowUnlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
 }
 
 // Spec R-RULE-1c.
-/** Without a sandbox, deny rules for files apply to what can be analyzed; everything else asks. */
+/** Without a sandbox, deny rules for files apply to commands that can be analyzed; all other commands need approval. */
 function allowUnlessOpaque(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
   const parts = subject.kind === 'command' ? opaqueParts(subject.command, book) : []
   const [first] = parts
@@ -162,7 +162,7 @@ function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
 }
 
-/** Allow rules, then defaults; or what is missing if neither suffices. */
+/** The result of checking allow rules, then defaults; or what is missing if neither suffices. */
 type Coverage =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
@@ -198,7 +198,7 @@ function subjectCoverage(request: PermissionRequest, subject: Subject, book: Rul
         : noRuleForPath(call.name, path)
     // No file tool writes a folder, and a rule for a folder covers all of its contents.
     if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
-    // Approving one search with one key must not open the whole home folder.
+    // Approving one search with a single key must not open the whole home folder.
     if (ends.some(containsHome)) return missing(why, [])
     return missing(why, rulesForEnds(book, access, ends))
   }
@@ -218,7 +218,7 @@ function subjectCoverage(request: PermissionRequest, subject: Subject, book: Rul
 function commandCoverage(request: PermissionRequest, command: string, book: RuleBook): Coverage {
   const verdict = judgeCommand(command, book)
   if (verdict.kind === 'allowed') {
-    // The model asks to run the command unconfined; without confinement that makes no difference.
+    // The model asks to run the command unconfined; if nothing confines commands, the request makes no difference.
     const isAsked = asksUnconfined(request) && confinementIn(request, command, book) !== undefined
     return isAsked ? { kind: 'missing', why: `${asksOutside}.`, rules: rulesForAll(command, book) } : fullyCovered
   }
@@ -250,10 +250,10 @@ function confinementIn(request: PermissionRequest, command: string, book: RuleBo
   if (request.hookDecision === 'allow' || !canConfineEdits(book)) return reading
   if (isCovered(command, book)) {
     if (reading !== undefined) return reading
-    // A line that rules cover runs unconfined, and so does one that is simple enough to run together with rules.
+    // A line that rules cover runs unconfined. A line also runs unconfined if it is simple enough to run together with rules.
     if (parts.some(({ isRule }) => isRule === true)) return undefined
   }
-  // Read-only commands too, if deny rules for files are in doubt: only this confinement protects those files.
+  // This applies to read-only commands too if deny rules for files are in doubt: only this confinement protects those files.
   return lineProblem(command, book) === undefined ? editConfinement(command, book) : undefined
 }
 
@@ -261,7 +261,7 @@ function isCovered(command: string, book: RuleBook): boolean {
   return judgeCommand(command, book).kind === 'allowed'
 }
 
-/** The coverage of all subjects of a call: what any of them lacks is missing. */
+/** The coverage of all subjects of a call: it includes what is missing for any of them. */
 function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: RuleBook): Coverage {
   const found = subjects.map((subject) => ({ subject, coverage: subjectCoverage(request, subject, book) }))
   const missing = found.flatMap(({ subject, coverage: each }) =>
@@ -278,7 +278,7 @@ function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: Rul
   return { kind: 'missing', why, rules: [...new Set(rules)] }
 }
 
-/** Whether it changes a control file, which is later run or read as settings. */
+/** Whether the subject changes a control file, which is later run or read as settings. */
 function changesControlFile(subject: Subject, book: RuleBook): boolean {
   return (
     subject.kind === 'path' &&
@@ -293,7 +293,7 @@ function coverage(request: PermissionRequest, subjects: Subjects, book: RuleBook
   return askDecision(found.why, isEnough(found.rules, request, book) ? found.rules : [])
 }
 
-/** Whether these rules would allow a call. As a rule, the text of a call may have another meaning. */
+/** Whether these rules would allow a call. The check is needed because the text of a call may have another meaning when it is read as a rule. */
 function isEnough(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
   if (book.hasFixedAllow) return false
   try {

@@ -22,7 +22,7 @@ export function canConfineEdits({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>)
 }
 
 // Spec R-EASK-1.
-/** Why a command asks although it would be confined to the workspace; undefined if it runs. Call it only if `canConfineEdits`. */
+/** Why a command needs approval although it would be confined to the workspace; undefined if it runs. Call it only if `canConfineEdits`. */
 export function editProblem(
   { call }: Pick<PermissionRequest, 'call'>,
   command: string,
@@ -38,7 +38,7 @@ export function asksUnconfined({ call }: Pick<PermissionRequest, 'call'>): boole
   return isJsonObject(call.input) && call.input['unconfined'] === true
 }
 
-/** The same for a command line without its call. */
+/** Like `editProblem`, for a command line without its call. */
 export function lineProblem(command: string, book: RuleBook): string | undefined {
   return planEdit(command, book).problem
 }
@@ -70,8 +70,8 @@ function leavesRunning({ features, commands }: ShellAnalysis): boolean {
 
 // Spec R-EASK-3.
 /**
- * Why a line asks that has a git command which writes the index or the history: as it may write the git folder, every other command in it must be
- * known.
+ * Why a line with a git command that writes the index or the history needs approval. Such a line may write the git
+ * folder, so every other command in it must be known.
  */
 function writingProblem(
   analysis: ShellAnalysis,
@@ -108,7 +108,7 @@ function nameOfPart({ assignments, words }: SimpleCommand): string {
 
 const longestName = 60
 
-/** The confinement of such a command. */
+/** The confinement of a command that may change the workspace. */
 export function editConfinement(command: string, book: RuleBook): EditConfinement {
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())

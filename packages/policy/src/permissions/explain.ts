@@ -17,7 +17,7 @@ export interface ExplainedPart {
   readonly behavior: RuleDecision['behavior']
   /** The rule, the mode or the reason that decides. */
   readonly because: string
-  /** The rule that would allow it, if one would. */
+  /** The rule that would allow this part, if a rule can. */
   readonly wouldAllow?: string
   /** How the allow rule in `because` lets any program run, if it does; see `runsAnything`. */
   readonly runsAnything?: string
@@ -29,7 +29,7 @@ export interface DecidedLine {
   readonly confinement: Confinement | undefined
 }
 
-/** The parts of a line, if all of it was decided as given. If the line cannot be split, the line itself with the reason. */
+/** The parts of a line, if the whole line was decided as given. If the line cannot be split, the only part is the line itself, with the reason. */
 export function explainedParts(command: string, decided: DecidedLine, book: RuleBook): readonly ExplainedPart[] {
   const { behavior } = decided.decision
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
@@ -42,7 +42,7 @@ export function explainedParts(command: string, decided: DecidedLine, book: Rule
 }
 
 // Spec R-EASK-6.
-/** Like `partsByRules`, for a mode that confines commands without a rule to the workspace: which parts of the line run, and which ask anyway. */
+/** Like `partsByRules`, for a mode that confines commands without a rule to the workspace: which parts of the line run, and which need approval anyway. */
 function confinedParts(
   command: string,
   parts: readonly ExplainedPart[],
@@ -62,7 +62,7 @@ function confinedParts(
     return problem === undefined ? { part, behavior: 'allow', because: runsInWorkspace } : { ...one, because: problem }
   })
   if (each.some(({ behavior }) => behavior !== 'allow')) return each
-  // Each part may run alone, but not together.
+  // Each part may run alone, but the parts may not run together.
   const problem = lineProblem(command, book)
   return problem === undefined ? each : [...each, { part: command, behavior: 'ask', because: problem }]
 }

@@ -8,7 +8,7 @@ import type { Whereabouts } from './places.ts'
 type Words = readonly ShellWord[]
 
 export interface GitMeaning {
-  /** The commands that its aliases stand for. */
+  /** The commands that the aliases of the git command stand for. */
   readonly commands: readonly Words[]
   /** A subcommand that is neither known nor an alias, or an alias that cannot be resolved. */
   readonly unknown?: string
@@ -18,11 +18,11 @@ const deepest = 5
 /** Maximum number of words of a command that may be its subcommand. */
 const maxNames = 3
 
-/** What a git command does through aliases: those that it sets, and those in the settings of its folder. */
+/** What a git command does through aliases: aliases that the command sets, and aliases in the settings of its folder. */
 export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number = 0): GitMeaning {
   const set = aliasesSetBy(words)
   const commands: Words[] = []
-  // An alias that it sets may be used later.
+  // An alias that the command sets may be used later.
   for (const { value } of set) commands.push(...commandsOfAlias(value.value, []))
   let unknown = set.find(({ value }) => value.kind !== 'literal')?.name
   const unknownNames = isGit(words) ? unknownSubcommands(words) : []
@@ -68,7 +68,7 @@ function aliasInSettings(name: string, words: Words, whereabouts: Whereabouts): 
 
 type Settings = ReturnType<typeof settingsInForce>
 
-/** One line asks many times. */
+/** Cached, because judging one line requests the same settings many times. */
 const settingsCache = new WeakMap<Whereabouts, Map<string, Settings>>()
 
 function settingsOf(folder: string, whereabouts: Whereabouts): Settings {

@@ -53,7 +53,7 @@ export function doubtAboutGitWrites(
     const trees = from.directories.map((folder) => workTreeAround(folder))
     if (found.isWholeTree && trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
     for (const path of found.paths) {
-      // git has its own patterns, and reads some words in another way.
+      // git has its own patterns, and interprets some words differently.
       if (path.kind === 'dynamic' || path.value.startsWith(':') || /[*?[]/.test(path.value)) {
         if (trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
       } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldMatchBelow(about, place)))

@@ -28,8 +28,9 @@ export interface GitUse {
 }
 
 /**
- * Why git might run a program in a folder, or show files from elsewhere: because of a variable, the repository, or a setting of the person. Checks
- * every file that git would read, and accepts only what is known to be harmless. Undefined if everything is.
+ * Why git might run a program in a folder, or show files from elsewhere: because of a variable, the repository, or a
+ * setting of the person. Checks every file that git would read, and accepts only what is known to be harmless. Undefined
+ * if everything is harmless.
  */
 export function gitProblem(
   folder: string,
@@ -61,15 +62,15 @@ export function workTreeAround(folder: string): string {
     const found = findRepository(start)
     if (found === undefined) return folder
     if (found.kind === 'repository') return found.workTree
-    // git may continue the search if it rejects this folder.
+    // git may continue its search upwards if it rejects this folder.
     start = found.folder
     if (dirname(start) === start) return folder
   }
 }
 
 /**
- * What git reads of the repository around a folder: its work tree, and the folders that store it. Empty if these belong to another folder, as a
- * `.git` file can name any repository.
+ * What git reads of the repository around a folder: its work tree, and the folders that store it. Empty if the
+ * repository belongs to another folder, as a `.git` file can name any repository.
  */
 export function repositoryPlaces(folder: string): readonly string[] {
   const found = findRepository(realPath(folder))
@@ -169,7 +170,7 @@ function isHarmlessHere(setting: GitSetting, found: GitRepository, use: GitUse):
   const { section, key, value } = setting
   // Submodules name their own folder.
   if (section === 'core' && key === 'worktree') return isOwnWorkTree(value, found)
-  // If this is git's own folder for settings, hooks of the repository may run when the index is refreshed.
+  // If this is git's own settings folder, refreshing the index may run hooks of the repository.
   if (section === 'core' && key === 'hookspath') return use.isHardened || hasNoHook(value, found.workTree)
   return isHarmlessInRepository(setting)
 }
@@ -210,7 +211,7 @@ function personalSettingsOf(file: string): readonly GitSetting[] | undefined {
   }
 }
 
-/** Ignores the condition: this may include files that git would not read. */
+/** The condition of the include is ignored, so the result may contain files that git would not read. */
 function includedFile(file: string, path: string): string | undefined {
   return pathInSetting(path, dirname(file))
 }

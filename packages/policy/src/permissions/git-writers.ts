@@ -33,8 +33,8 @@ const hooksBySubcommand: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Why a git command asks although it writes only the index or the history: a hook may rewrite files, a signature needs a key, and a repository
- * stored elsewhere cannot be written. Undefined if it does not ask.
+ * Why a git command asks although it writes only the index or the history: a hook may rewrite files, a signature needs a
+ * key, and a repository stored elsewhere cannot be written. Undefined if it needs no approval.
  */
 export function gitWriterProblem(
   words: readonly ShellWord[],
@@ -51,7 +51,7 @@ export function gitWriterProblem(
   if (places.isUnknown) return unknownRepository
   for (const start of places.paths) {
     const found = findRepository(realPath(start))
-    // git reports this error itself.
+    // git itself reports that there is no repository.
     if (found === undefined) continue
     if (found.kind === 'unclear') return found.why
     const isElsewhere = [found.gitFolder, found.commonFolder].find(

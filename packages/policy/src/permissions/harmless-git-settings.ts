@@ -81,7 +81,7 @@ const harmlessKeys: { readonly [section: string]: RegExp | undefined } = {
   index: /^(?:version|threads|sparse|skiphash|recordendofindexentries|recordoffsettable)$/,
   maintenance: /^(?:auto|strategy|autodetach)$/,
   http: /^(?:extraheader|postbuffer|sslverify|sslbackend|version|lowspeedlimit|lowspeedtime)$/,
-  // It has an effect only in files of the person.
+  // This setting has an effect only in personal files.
   safe: /^(?:directory|barerepository)$/,
   lfs: /^(?:repositoryformatversion|url|pushurl|fetchinclude|fetchexclude|fetchrecent[a-z]*|prune[a-z]*|concurrenttransfers|batch|basictransfersonly|activitytimeout|dialtimeout|tlstimeout|keepalive|locksverify|lockignoredfiles|setlockablereadonly|allowincompletepush|skipdownloaderrors|gitprotocol)$/,
 }
@@ -112,7 +112,7 @@ const harmlessParts: { readonly [name: string]: ((setting: PartSetting) => boole
   filter: ({ part, key, value }) => part === 'lfs' && isFilterOfLfs(key, value),
 }
 
-/** As `git lfs install` writes it. */
+/** Whether the setting is a filter as `git lfs install` writes it. */
 function isFilterOfLfs(key: string, value = ''): boolean {
   return (
     key === 'required' ||
@@ -120,7 +120,7 @@ function isFilterOfLfs(key: string, value = ''): boolean {
   )
 }
 
-/** Settings of the person. Drivers of Git LFS are known; other programs that reading starts need approval. */
+/** Settings of the person. Whether a personal setting is harmless. Drivers of Git LFS are known; other programs that reading would start need approval. */
 export function isHarmlessOfPerson({ section, key, value = 'true' }: GitSetting): boolean {
   if (section === 'filter.lfs')
     return key === 'required' || /^git-lfs (?:clean|smudge|filter-process)\b[^;&|$`<>()\p{Cc}]*$/u.test(value)

@@ -36,7 +36,7 @@ function linksBelow(path: string): readonly Link[] | undefined {
         for (const { name } of entries) open.push(join(next, name))
       }
     } catch {
-      // Missing, or without permission: the command sees no more of it.
+      // The folder is missing or not readable, so the command cannot read it either.
     }
   }
   return links

@@ -20,8 +20,8 @@ import {
 } from './command-texts.ts'
 
 /**
- * Why a line asks although it would be confined to the workspace: it names a place that confined commands do not see, or changes a control file. The
- * kernel decides about words that are only known at run time.
+ * Why a line needs approval although it would be confined to the workspace: it names a path that confined commands do
+ * not see, or changes a control file. The kernel decides about words that are only known at run time.
  */
 export function namedPlaceProblem(
   analysis: ShellAnalysis,
@@ -71,7 +71,7 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
   return undefined
 }
 
-/** They affect the given name of a file, not its other names. */
+/** These programs affect the given name of a file, not its other names. */
 const nameChangers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
 
 /** The folder for files of the session: confined commands can write there. */
@@ -101,9 +101,9 @@ function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabout
 
 interface ChangedWord {
   readonly word: ShellWord
-  /** Whether everything below it changes. */
+  /** Whether everything below the path changes. */
   readonly isTree: boolean
-  /** Whether its content changes, and with it that of all its hard links. */
+  /** Whether the content of the file changes, and with it that of all hard links to the file. */
   readonly isWritten: boolean
 }
 

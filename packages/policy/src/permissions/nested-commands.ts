@@ -21,7 +21,7 @@ import {
   variableMayRun,
 } from './command-texts.ts'
 
-/** Every command that may run inside this one, including git aliases, and a git subcommand that is unknown. */
+/** Every command that may run inside this one, including those of git aliases, and the git subcommand that is unknown, if any. */
 export function nestedCommands(
   simple: SimpleCommand,
   { variables }: ShellAnalysis,
@@ -120,7 +120,7 @@ const ruleForPossible = memoizeByPair(
 function copiedPrograms(words: readonly ShellWord[], { commands }: ShellAnalysis): readonly string[] {
   const [name = '', ...values] = (formsOf(words).at(-1) ?? []).map(({ value }) => value)
   if (!/^(?:cp|mv|ln|install|rsync)$/.test(nameOf(name))) return []
-  // `cp "$(which git)" g`.
+  // `cp "$(which git)" g`: the name of the program is in a command substitution.
   const lookedUp = words.some(({ kind }) => kind === 'dynamic')
     ? commands.flatMap((other) =>
         /^(?:which|type|command|whereis)$/.test(other.words[0]?.value ?? '')

@@ -11,7 +11,7 @@ import { setsVariable } from './command-texts.ts'
 export interface OpaquePart {
   readonly part: string
   readonly why: string
-  /** The rule that would vouch for it; undefined if none can be written. */
+  /** The rule that would vouch for this part; undefined if none can be written. */
   readonly wouldAllow?: string
 }
 

@@ -10,7 +10,7 @@ import type { PermissionRule } from './rule.ts'
 // A file can have several names without symbolic links: hard links, folders that are mounted twice, and file systems on which `.ENV` is `.env`. A
 // deny rule for one name applies to all of them.
 
-/** How long lists of linked files are cached at least, in milliseconds: one call asks many times. */
+/** Minimum time for which lists of linked files are cached, in milliseconds: one call requests them many times. */
 const cacheMs = 100
 
 /** Other names of a path without links, limited to those that path rules may match. */
@@ -31,7 +31,7 @@ const patternsOf = memoizeByObject((rules: readonly PermissionRule[]): readonly 
   rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : [])),
 )
 
-/** Paths at which other mounts show the same file. */
+/** Paths at which other mounts show the file of this path. */
 export function mountAliases(path: string, known: readonly Mount[]): readonly string[] {
   const mount = mountOf(path, known)
   if (mount === undefined) return []
@@ -71,7 +71,7 @@ interface LinkedFiles {
   entriesLeft: number
 }
 
-/** By the patterns, as the lists of rules are created anew for each decision. */
+/** Cached by the patterns, as the lists of rules are created anew for each decision. */
 const linkedFiles = new Map<string, LinkedFiles>()
 const maxLists = 16
 

@@ -17,11 +17,11 @@ export interface PathPattern {
   readonly anchors: readonly string[]
   /** The pattern for the path below the base folder, or for a folder above that path. */
   readonly glob: GlobPattern
-  /** The same in the canonical form of look-alike names; absent if no other name looks like the written ones. */
+  /** The pattern in the canonical form of look-alike names; absent if no other name looks like one of the written names. */
   readonly foldedGlob?: GlobPattern
   /** The path that it names, if it has no wildcard. */
   readonly named: readonly string[]
-  /** The folders and files that it matches completely. */
+  /** The folders and files that the pattern matches completely. */
   readonly stems: readonly string[]
   /** Whether the pattern matches a path. */
   matches(path: string): boolean
@@ -116,7 +116,7 @@ export function matchingLookAlikes(pattern: PathPattern): PathPattern {
   }
 }
 
-/** For `folder/**` the folder, for a name the name; none for a pattern that matches only a part of a folder. */
+/** For `folder/**` the folder, for a name the name; empty for a pattern that matches only a part of a folder. */
 function wholeStems(anchors: readonly string[], segments: readonly string[]): readonly string[] {
   const names = segments.at(-1) === '**' ? segments.slice(0, -1) : segments
   return names.some((name) => /[*?[\\]/.test(name)) ? [] : anchors.map((root) => join(root, ...names))

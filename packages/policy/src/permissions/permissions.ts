@@ -155,10 +155,11 @@ export interface Explanation {
 /** By call, the command that was decided about and its confinement. */
 type Confinements = Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>
 
-// Spec R-RULE-1, R-RULE-1, R-RULE-4, R-RULE-5.
+// Spec R-RULE-1, R-RULE-4, R-RULE-5.
 /**
  * Creates permissions by rules. Throws `PermissionRuleError` for invalid rules.
- * ¶ A deny rule wins over every allow rule, mode and hook.
+ *
+ * A deny rule wins over every allow rule, mode and hook.
  * A compound command is allowed only if every part of it is.
  * A path is denied if it or its real path is denied, and allowed only if both are allowed.
  */
@@ -198,7 +199,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     asksToRead: (path, rights = {}) => ruleForPath(rules.withLearned(rights).ask, readAccess, path) !== undefined,
     confinementOf({ callId, command, agentId, fields, ...rights }) {
       const decided = confinements.get(callKey(callId, agentId))
-      // A person may have replaced the command after the decision: the new command is judged by itself.
+      // A person may have replaced the command after the decision, so the new command is judged separately.
       if (decided?.command === command) return decided.confinement
       const request = { ...bashRequest(command, fields), ...rights }
       return undecidedConfinement(request, inMode(rules.withLearned(rights), request, modes), options.trial)
@@ -267,7 +268,7 @@ interface CallRecords {
   readonly confinements: Confinements
 }
 
-/** What the rules say. Also records what is needed when the call runs, with one set of file system lookups. */
+/** What the rules say. Also records, from the same file system lookups, what is needed when the call runs. */
 function decideAndRecord(
   request: PermissionRequest,
   book: RuleBook,
@@ -289,7 +290,7 @@ function markConfined(decision: RuleDecision, { call, agentId }: PermissionReque
 }
 
 // Spec R-TRY-3.
-/** Handles a call that the rules ask about: tries its command if possible, and takes the result if it had no effects; otherwise asks a person. */
+/** Handles a call that the rules ask about: tries its command if possible, and uses its result if it had no effects; otherwise a person is asked. */
 function tryOrAsk(
   request: PermissionRequest,
   book: RuleBook,
@@ -301,7 +302,7 @@ function tryOrAsk(
   }: { readonly trial: TrialPort | undefined; readonly confinements: Confinements; readonly asked: 'deny' | 'ask' },
 ): RuleDecision | Promise<PermissionDecision> {
   const settle = (why: string): RuleDecision | Promise<PermissionDecision> => {
-    // Somebody answers a question that was asked, or has answered it.
+    // Somebody answers a pending permission request, or has already answered it.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || book.mode === 'dontAsk')
     return isDenied
       ? failOrDeny(request, { behavior: 'deny', message: notAllowed(why) })
@@ -319,7 +320,10 @@ function tryOrAsk(
   })
 }
 
-/** The confinement of a command without a decision in this process. It may have been tried by a process that is gone, and its result with it. */
+/**
+ * The confinement of a command without a decision in this process. A process that has ended since may have tried the
+ * command; then the result is lost too.
+ */
 function undecidedConfinement(
   request: PermissionRequest,
   book: RuleBook,
@@ -347,7 +351,7 @@ function isHidden(path: string, { deny }: RuleBook): boolean {
   return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, readAccess))
 }
 
-/** A plain approval means the first update of such a call, if its mode is available in the session. */
+/** A plain approval applies the first update of such a call, if the mode in that update is available in the session. */
 function updatesByYes(modes: readonly string[]): NonNullable<Permissions['updatesOnAllow']> {
   return ({ call }) => {
     const [update] = updatesOfPersonTool(call.name)
@@ -443,7 +447,7 @@ const readAccess: Access = { kind: 'read', toolName: 'Read' }
 const maxJudged = 1_000
 
 // Spec R-PLACE-1a.
-/** The judged path is the one that is opened: a path that leads elsewhere by then is rejected. */
+/** The judged path is the one that is opened: a path that leads elsewhere when the call runs is rejected. */
 function recordPaths(
   judged: Map<string, ReadonlyMap<string, string>>,
   { call, agentId }: PermissionRequest,
@@ -464,7 +468,7 @@ function recordPaths(
   }
 }
 
-/** The recorded real path. A path with another name by now must lead to a recorded path of the call. */
+/** The recorded real path. A path whose name has changed since must lead to a recorded path of the call. */
 function recordedPath(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
   return judged.get(path) ?? [...judged.values()][0]
 }

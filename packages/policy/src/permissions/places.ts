@@ -38,7 +38,7 @@ export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) =>
       if (!isKnown) isUnknown = true
       else if (isUnknown) break
       else {
-        // The shell resolves the path as text, and with -P on disk.
+        // The shell resolves the path as text, or on disk with -P.
         const destinations = directories.flatMap((from) => [
           absolutePath(target.value, from),
           kernelPath(target.value, from),
@@ -60,9 +60,9 @@ export function innermost(command: SimpleCommand): readonly ShellWord[] {
 
 /** The paths that a word may name. */
 export interface Places {
-  /** Resolved as text and on disk; for a pattern, every name that matches now. */
+  /** Resolved as text and on disk; for a pattern, every name that currently matches. */
   readonly paths: readonly string[]
-  /** The folders in which a pattern finds names: more may exist when the command runs. */
+  /** The folders in which a pattern finds names: more names may exist when the command runs. */
   readonly below: readonly string[]
   /** A pattern for such names directly in that folder; character classes become `?`. */
   readonly names?: string
@@ -76,7 +76,7 @@ const noPlaces: Places = { paths: [], below: [], isUnknown: true }
 export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = cachedPerJudgement(
   (word, whereabouts) => {
     if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return noPlaces
-    // Bytes that are not UTF-8, as in `$'\xff'`: the file that they name cannot be inspected.
+    // The word has bytes that are not UTF-8, as in `$'\xff'`: the file that it names cannot be inspected.
     if (!isExactPath(word.value)) return noPlaces
     const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
     const directories = isAbsolute ? ['/'] : whereabouts.directories
@@ -95,7 +95,7 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = c
     const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
     const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
     const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
-    // The pattern leaves the folders that it matches.
+    // The pattern leaves the folders that it matches, by `..`.
     if (rest.includes('..')) return { paths: [], below, isUnknown: true }
     const found = below.map((from) => expandPattern(rest, from))
     const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
@@ -137,7 +137,7 @@ function isProcessLink(path: string): boolean {
   return /^\/proc\/[^/]+\/(?:cwd|root|fd|task|map_files|exe)\b/.test(path)
 }
 
-/** Maximum number of folders in a pattern, as each is listed. */
+/** Maximum number of folders in a pattern: each of them is listed. */
 const maxSegments = 40
 
 const maxNames = 2000
@@ -166,7 +166,7 @@ function expandPattern(segments: readonly string[], from: string): readonly stri
   return places
 }
 
-/** Escapes remain; in bash two asterisks are one. */
+/** A looser pattern: escapes remain, and two asterisks are equal to one, as in bash. */
 function loosePattern(segment: string): string {
   return segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
     part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
@@ -185,8 +185,8 @@ const unlistableErrors: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * Undefined for too many names, for names that are not UTF-8, and if this process cannot list what a command might, for example without a free
- * descriptor.
+ * The names in a folder. Undefined if there are too many, if one is not UTF-8, and if this process cannot list a folder
+ * that a command could list, for example without a free descriptor.
  */
 function namesIn(folder: string): readonly string[] | undefined {
   try {
@@ -197,7 +197,10 @@ function namesIn(folder: string): readonly string[] | undefined {
 }
 
 // Spec R-RULE-7d.
-/** A pattern in a folder, read as a path through any future process if it may match one: it cannot be derived from the current processes. */
+/**
+ * A pattern in a folder, read as a path through any future process if it may match one: the matching paths cannot be
+ * derived from the current processes.
+ */
 function pathOfAnyProcess(segments: readonly string[], from: string): readonly string[] {
   const [first = '', ...rest] = segments
   if (from === '/' && rest.length > 0 && nameMatchesLoosely(first, 'proc')) return pathOfAnyProcess(rest, '/proc')

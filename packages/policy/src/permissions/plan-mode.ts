@@ -36,7 +36,7 @@ export function decisionOfPersonTool(name: string, mode: PermissionMode): RuleDe
   }
 }
 
-/** What approving such a call changes. The first update is what a plain approval means. */
+/** What approving such a call changes. A plain approval applies the first update. */
 export function updatesOfPersonTool(name: string): readonly PermissionUpdate[] {
   const to = (mode: PermissionMode): PermissionUpdate => ({ type: 'setMode', mode, destination: 'session' })
   if (name === 'EnterPlanMode') return [to('plan')]
@@ -55,7 +55,7 @@ export function withPlanMode(canUseTool: CanUseTool): CanUseTool {
   }
 }
 
-/** Notifies the model at the start of a run that plan mode is on, once, and in a later run that it is off. */
+/** Notifies the model once, at the start of a run, that plan mode is on, and in a later run that plan mode is off. */
 export function planModeHook(mode: () => string, words: PlanWords): Hook {
   return {
     id: 'halting:plan-mode',

@@ -12,7 +12,7 @@ import {
   variableInProject,
 } from './command-texts.ts'
 
-/** Why a file of the project may choose another program than the one of the person. */
+/** Why a file of the project may select another program than the person's. */
 export function programChoiceProblem(
   { by, neverBy, outside }: Extract<Effect, { kind: 'chosen' }>,
   whereabouts: Whereabouts,
@@ -43,7 +43,7 @@ function insideProblem(
     isAbsolute(path) && bothEnds(path).every((end) => !roots.some((root) => isInside(end, root)))
   const variable = variables.find((name) => {
     const places = (name === 'HOME' ? homeFolder(env) : (env[name] ?? '')).split(delimiter)
-    // An empty entry means the current folder, but the default of the system for man.
+    // An empty entry means the current folder, except for man, where it means the default of the system.
     const named = places.length === 1 || name === 'MANPATH' ? places.filter(Boolean) : places
     return !named.every(isOutside)
   })
@@ -71,7 +71,7 @@ function isThere(path: string): boolean {
 
 const maxBytes = 10_000
 
-/** Whether the file contains only names and numbers of versions: no path, no URL, no template, no escape. */
+/** Whether the file contains only names and version numbers: no path, no URL, no template, no escape. */
 function namesVersionsOnly(path: string): boolean {
   try {
     if (lstatSync(path).size > maxBytes) return false

@@ -13,8 +13,8 @@ export function isProtected(path: string, directories: readonly string[]): boole
 
 // Spec R-RULE-7n.
 /**
- * The names in a path, counted from the root, that make it a control file: by the name itself, or because it is among settings and programs of the
- * person or the system. An allow rule for writing must spell out each of them.
+ * The names in a path, counted from the root, that make it a control file: by the name itself, or because its path is in
+ * a folder of settings or programs of the person or the system. An allow rule for writing must spell out each of them.
  */
 export function protectedNameIndexes(path: string, directories: readonly string[]): ReadonlySet<number> {
   return protectionIn(directories)(path)
@@ -22,7 +22,7 @@ export function protectedNameIndexes(path: string, directories: readonly string[
 
 type Protection = (path: string) => ReadonlySet<number>
 
-/** Cached for each list of directories: one command checks many paths. */
+/** Cached for each list of directories, because one command checks many paths. */
 const protections = new WeakMap<Surroundings, WeakMap<readonly string[], Protection>>()
 
 function protectionIn(directories: readonly string[]): Protection {
@@ -44,7 +44,7 @@ function protectedAmong(directories: readonly string[], around: Surroundings): P
     const own = known.filter(({ directory }) => isInside(path, directory))
     const innermost = own.toSorted((one, other) => other.directory.length - one.directory.length)[0]
     const { settings, programs, homes } = innermost ?? all
-    // Folders around the project do not protect the project itself, unless they contain settings besides it.
+    // Folders around the project do not protect the project itself, unless they contain other settings too.
     const isClosed = (folder: string): boolean =>
       isInside(path, folder) && (innermost === undefined || !isInside(innermost.directory, folder))
     const isBeside = (folder: string): boolean => dirname(path) === folder
@@ -98,7 +98,7 @@ function bareRepositoryIndexes(names: readonly string[]): readonly number[] {
   })
 }
 
-/** The protected places in a directory, or around it. */
+/** The indexes of protected names in a directory, or around it. */
 function surroundingsWithin(directory: string, { homes, settings, programs }: Surroundings): Surroundings {
   const isIn = (folder: string): boolean => isInside(folder, directory)
   return {
@@ -126,12 +126,12 @@ const systemFolders: readonly string[] =
 const folderVariables: readonly string[] =
   'HALTING_CONFIG_DIR CLAUDE_CONFIG_DIR CODEX_HOME XDG_CONFIG_HOME ZDOTDIR GNUPGHOME CARGO_HOME'.split(' ')
 
-/** In a home folder, all names with a leading dot are settings, and these. */
+/** In a home folder, all names with a leading dot are settings, and so are these names. */
 const settingsOfHome: ReadonlySet<string> = new Set(['bin', 'library', 'appdata'])
 
 /** The indexes of settings of home folders in a path. */
 function settingsOfHomes(path: string, names: readonly string[], homes: readonly string[]): readonly string[] {
-  // Home folders of other users, and of users on a Windows disk.
+  // Matches home folders of other users, and of users on a Windows disk.
   const [ofOther] = /^\/(?:root|(?:mnt\/[a-z]\/)?(?:home|Users)\/[^/]+)(?=\/)/i.exec(path) ?? []
   const ofOthers = ofOther === undefined ? [] : [ofOther]
   return [...homes, ...ofOthers].flatMap((home) => {
@@ -147,7 +147,7 @@ interface Surroundings {
   readonly programs: readonly string[]
 }
 
-/** Looked up once per second: one command checks many paths. */
+/** Settings folders are looked up once per second, because one command checks many paths. */
 const cacheMs = 1_000
 let surroundingsCache: { readonly key: string; readonly untilMs: number; readonly is: Surroundings } | undefined
 
@@ -220,7 +220,7 @@ function kindOf(path: string): 'none' | 'link' | 'folder' | 'file' {
   }
 }
 
-/** Undefined for more entries, and for names that are not UTF-8. */
+/** The names in a folder. Undefined if there are too many, or if one is not UTF-8. */
 function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
     return allEntries(folder, Math.max(0, most))?.map(({ name }) => name)

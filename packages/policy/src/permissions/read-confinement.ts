@@ -16,11 +16,11 @@ export interface ConfinablePart {
   readonly part: string
   /** Whether a rule of the person allows it. */
   readonly isRule?: true
-  /** The command; undefined for a redirect. */
+  /** The command of this part; undefined for a redirect. */
   readonly of?: SimpleCommand
 }
 
-/** Whether commands that are judged read-only run confined. In `bypassPermissions` none is. */
+/** Whether commands that are judged read-only run confined. In `bypassPermissions` no command runs confined. */
 export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boolean {
   if (mode === 'bypassPermissions') return false
   const kind = withoutLookupCache(() => wall?.means().kind)
@@ -28,8 +28,9 @@ export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boo
 }
 
 /**
- * Why a line asks although each part of it may run; undefined if it runs. If some parts run by rules, or if nothing can confine commands, the line
- * runs unconfined. Then its text must be so simple that there is only one way to read it.
+ * Why a line needs approval although each part of it may run; undefined if the line runs. If some parts run by rules, or
+ * if nothing can confine commands, the line runs unconfined. Then its text must be so simple that there is only one way
+ * to read it.
  */
 export function confinementProblem(
   command: string,
@@ -132,7 +133,7 @@ function isPlainLine(text: string): boolean {
   return text.length <= longest && plainLinePattern.test(text)
 }
 
-/** Checked by hand: with any arguments that their grammars accept, they write nothing and run nothing. */
+/** Programs that were checked by hand: with any arguments that their grammars accept, they write nothing and run nothing. */
 const harmlessPrograms: ReadonlySet<string> = new Set(
   'head tail wc grep sort uniq cut tr echo printf cd true false pwd ls cat basename dirname sleep'.split(' '),
 )

@@ -24,15 +24,15 @@ export const permissionModes: readonly PermissionMode[] = Object.freeze<Permissi
   'bypassPermissions',
 ])
 
-/** What confines the commands of a session; detected when it is first needed. */
+/** Reports what can confine the commands of a session; detected on first use. */
 export interface WallPort {
   /** What can confine read-only commands on this machine. */
   means(): WallMeans
-  /** What confines commands that may change the workspace, in `acceptEdits`; without it, such commands ask. */
+  /** What confines commands that may change the workspace, in `acceptEdits`; without this method, such commands need approval. */
   edits?(): EditMeans
-  /** What tries commands before a person is asked, in `default`; without it, nothing does. */
+  /** What tries commands before a person is asked, in `default`; without this method, no command is tried. */
   trials?(): TrialMeans
-  /** Whether confined commands read, or list, a place because it belongs to the system. */
+  /** Whether confined commands may read, or list, a path because it belongs to the system. */
   reads(path: string, isListed: boolean): boolean
 }
 
@@ -175,7 +175,7 @@ function ruleMatchesPath(rule: PermissionRule, end: string): boolean {
   return rule.spec.kind === 'any' || (rule.spec.kind === 'path' && rule.spec.pattern.matches(end))
 }
 
-/** Whether a path and its real path are allowed, by a rule or by their place. Check deny and ask rules first. */
+/** Whether a path and its real path are allowed, by a rule or by their location. Check deny and ask rules first. */
 export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
   return areEndsAllowed(book, access, bothEnds(path))
 }
@@ -218,7 +218,7 @@ function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
 
 function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
   const isWithin = book.directories.some((directory) => isInside(end, directory))
-  // A folder of settings may have been moved into the project.
+  // The project may be inside a folder of settings that was moved there.
   const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
   // Memory and environment of processes, including this program: they contain keys.
   if (isProcessPath(end)) return false
@@ -226,7 +226,7 @@ function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolea
   return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
 }
 
-/** They describe the system to everybody and contain no secret. Links and their targets are listed. */
+/** These files describe the system to everybody and contain no secret. Links and their targets are listed. */
 const systemFiles: ReadonlySet<string> = new Set(
   (
     '/etc/os-release /usr/lib/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release ' +

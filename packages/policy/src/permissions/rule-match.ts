@@ -22,7 +22,7 @@ function ruleFor(
   if (subject.kind !== 'path') return namedRule(rules, toolName, subject)
   const { access, ends } = subject
   const rule = ruleForEnds(rules, access, ends)
-  // A rule about all files of a folder denies a search of it.
+  // A rule about all files of a folder also denies a search of that folder.
   const within = ends.map((end) => `${end}/${probe}`)
   return rule ?? (subject.isSearch ? ruleForEnds(rules, access, within) : undefined)
 }

@@ -26,7 +26,7 @@ export function checkUpdates(updates: readonly PermissionUpdate[], cwd: string):
   parseRules(texts, cwd)
 }
 
-/** Whether it adds allow rules. */
+/** Whether the update adds allow rules. */
 export function addsAllowRules(update: PermissionUpdate): boolean {
   return (update.type === 'addRules' || update.type === 'replaceRules') && update.behavior === 'allow'
 }
@@ -90,7 +90,7 @@ export interface WithdrawnRule {
 
 const everyDestination = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
 
-/** The updates with the withdrawals in between: a rule that is added again later is valid. */
+/** The updates with the withdrawals inserted in order: a rule that is added again later is valid. */
 export function withWithdrawals(
   updates: readonly PermissionUpdate[],
   withdrawn: readonly WithdrawnRule[],
@@ -112,7 +112,7 @@ export function withWithdrawals(
   ]
 }
 
-/** The rules that the updates still add, with where they were to be stored. */
+/** The rules that the updates add and do not remove later, each with the destination that was chosen for it. */
 export function learnedRules(updates: readonly PermissionUpdate[]): readonly {
   readonly behavior: Behavior
   readonly rule: string

@@ -127,7 +127,7 @@ export function parseRules(
 }
 
 // Spec R-RULE-3b.
-/** Deny and ask rules also match the folder `app/[id]` that `Read(app/[id]/**)` was written for, in addition to the character class. */
+/** In deny and ask rules, brackets are also read literally: `Read(app/[id]/**)` matches the folder `app/[id]` in addition to the character class. */
 function allRuleReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
   const { spec } = rule
   if (spec.kind !== 'path') return [rule]

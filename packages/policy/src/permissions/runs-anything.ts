@@ -10,7 +10,7 @@ interface FreeRun {
   readonly how: string
   /** By subcommand, with the words that a rule may name after it. */
   readonly subcommands?: Readonly<Record<string, string>>
-  /** Also after operands that a rule names: `find . *`. */
+  /** Whether this also applies after operands that a rule names: `find . *`. */
   readonly anywhere?: true
 }
 
@@ -213,7 +213,7 @@ export function runsAnything(rule: string): string | undefined {
   const fixed = pattern.slice(0, Math.max(0, pattern.indexOf('*')))
   if (!pattern.includes('*')) return undefined
   if (fixed.trim() === '') return 'This rule lets every command run.'
-  // `./scripts/*`: any file that is created there.
+  // `./scripts/*` also matches any file that is created in the folder later.
   if (!/\s/.test(fixed) && fixed.endsWith('/')) return `This rule lets every program in ${fixed} run.`
   const found = freeRunOf(wordsOf(fixed))
   return found === undefined ? undefined : `This rule lets ${found.program} run any program (${found.how}).`
@@ -264,7 +264,7 @@ function freeSubcommand(
       const how = Object.hasOwn(subcommands, phrase.slice(0, length).join(' '))
         ? subcommands[phrase.slice(0, length).join(' ')]
         : undefined
-      // With further words, only what runs something whatever they are.
+      // With further words, only runners that run a program whatever these words are.
       if (how !== undefined && (length === phrase.length || isOpen === true)) return how
     }
   }

@@ -3,7 +3,7 @@ import { matchesWildcard } from '@halting/core/adapters'
 
 // Services search by domain: `example.com` means that name and all subdomains.
 
-/** What a search asks for. `allowed` is empty if it is not limited. */
+/** What a search requests. `allowed` is empty if the search is not limited to domains. */
 export interface SearchSubject {
   readonly kind: 'search'
   readonly allowed: readonly string[]
@@ -85,7 +85,7 @@ function ruleOf<Any extends Rule>(rules: readonly Any[], isTrue: (pattern: strin
   })
 }
 
-/** A deny rule, if deny rules leave nothing of the search. What they exclude in part is blocked by `searchBounds`. */
+/** The deny rule for a search of which deny rules leave nothing. Rules that exclude only a part of it are applied by `searchBounds`. */
 export function denyRuleForSearch<Any extends Rule>(
   rules: readonly Any[],
   { allowed }: SearchSubject,
@@ -114,7 +114,7 @@ export function isSearchAllowed(rules: readonly Rule[], { allowed }: SearchSubje
 
 /** What deny rules leave of a search. */
 export interface SearchBounds {
-  /** No results of these, and of what lies below them: at least all that is denied. */
+  /** Domains whose results are excluded, with all their subdomains; they cover at least everything that is denied. */
   readonly blocked: readonly string[]
   /** Whether a rule denies results of this host. */
   readonly denies: (host: string) => boolean
@@ -128,7 +128,7 @@ export interface SearchBounds {
 export function searchBounds(deny: readonly Rule[]): SearchBounds {
   const patterns = deny.flatMap((rule) => domainOf(rule) ?? [])
   return {
-    // A service knows no asterisk within a name: more is blocked than the rule says.
+    // A service does not support an asterisk within a name, so more is blocked than the rule says.
     blocked: [...new Set(patterns.map((pattern) => fixedEndOf(pattern)))].filter((domain) => domain !== ''),
     denies: (host) => patterns.some((pattern) => hostMatches(pattern, normalizeHost(host))),
     mayFindDenied: (domain) =>

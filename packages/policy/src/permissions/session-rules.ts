@@ -10,7 +10,7 @@ export interface RuleInForce {
   readonly behavior: Behavior
   /** As it is written: `Bash(npm test *)`. */
   readonly rule: string
-  /** Where a person wanted it stored who added it by an answer; absent for an initial rule. */
+  /** The destination that the person chose when they added the rule by an answer; absent for an initial rule. */
   readonly destination?: PermissionUpdate['destination']
 }
 
@@ -22,7 +22,7 @@ export class SessionRules {
   #book: RuleBook
   readonly #modes: readonly PermissionMode[]
   readonly #withdrawn: WithdrawnRule[] = []
-  /** By list of answers: the rules that include them, and the rules that these were made from. */
+  /** For each list of answers: the rules that include it, and the rules from which they were made. */
   readonly #withAnswers = new WeakMap<
     NonNullable<Rights['learned']>,
     { readonly base: RuleBook; readonly merged: RuleBook }
@@ -48,7 +48,7 @@ export class SessionRules {
     this.#book = { ...this.#book, mode }
   }
 
-  /** The rules for a request. Its answers become those of `last`. */
+  /** The rules for a request. The answers in the request become those of `last`. */
   forRequest(request: PermissionRequest): RuleBook {
     if (request.learned !== undefined) this.#lastLearned = request.learned
     return this.withLearned(request)
@@ -99,7 +99,7 @@ export class SessionRules {
   }
 }
 
-/** The error for a rule that would allow more, where only an administrator may allow. */
+/** The error for adding an allow rule although only an administrator may allow calls. */
 export function fixedAllow(): ConfigurationError {
   return new ConfigurationError(
     'allowManagedPermissionRulesOnly is set: only the rules of an administrator allow calls, and no other allow rule can be added.',

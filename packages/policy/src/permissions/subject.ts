@@ -5,10 +5,10 @@ import { resolveToolPath } from '../files/look-alikes.ts'
 import type { Access } from './rule-book.ts'
 import { searchSubject, type SearchSubject } from './search-domains.ts'
 
-/** The agent that runs if a call names none. */
+/** The agent that runs if a call does not name an agent. */
 export const generalAgentName = 'general-purpose'
 
-/** What the rules decide about in a call. */
+/** What rules decide about: a part of a call. */
 export type Subject =
   | { readonly kind: 'command'; readonly command: string }
   | {
@@ -66,7 +66,7 @@ function subjectOf(call: ToolUseBlock, cwd: string): Subject {
       return searchSubject(input)
     case 'Agent':
     case 'Task':
-      // As the tool reads it.
+      // Reads the name as the tool reads it.
       return { kind: 'name', name: field('subagent_type') || generalAgentName }
     case 'Skill':
       return { kind: 'name', name: field('skill') ?? '' }

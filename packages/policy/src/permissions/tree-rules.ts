@@ -58,12 +58,12 @@ function entriesIn(folder: string, most: number): readonly Dirent[] | undefined 
   try {
     return allEntries(folder, most)
   } catch {
-    // Missing, or not readable for this program and therefore for its commands.
+    // The folder is missing, or not readable for this program and therefore not for its commands.
     return []
   }
 }
 
-/** Does not follow links: their targets are judged by their own names. */
+/** The entries of a folder. Does not follow links: their targets are judged by their own names. */
 function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
     return lstatSync(folder).isDirectory() ? allEntries(folder, most)?.map(({ name }) => name) : []

@@ -64,7 +64,7 @@ export function commandOfCall({ call }: PermissionRequest): string | undefined {
 }
 
 // Spec R-TRY-2.
-/** Commands with known effects are not tried, nor those that would behave differently if they see only the session. */
+/** Whether a command is not tried: because its effects are known, or because it would behave differently if it sees only the session. */
 function skipsTrial(command: string, book: RuleBook): boolean {
   const analysis = analyseShell(command)
   const { commands, redirects, features } = analysis
@@ -82,8 +82,8 @@ function usesOutside(command: SimpleCommand): boolean {
 }
 
 /**
- * Programs whose effects are invisible: they signal other processes, ask a service, or act on the machine. In a trial they would find nothing and,
- * like `pkill`, may not report it.
+ * Programs whose effects are invisible: they signal other processes, contact a service, or act on the machine. In a
+ * trial they would find nothing and, like `pkill`, may not report an error.
  */
 const outsidePrograms: ReadonlySet<string> = new Set(
   (
@@ -97,7 +97,7 @@ const outsidePrograms: ReadonlySet<string> = new Set(
 )
 
 // Spec R-TRY-2a.
-/** Whether a word names an existing place that a trial does not see. */
+/** Whether a word names an existing path that a trial does not see. */
 function namesHiddenPlace(analysis: ShellAnalysis, book: RuleBook): boolean {
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const words = [

@@ -9,8 +9,8 @@ import { couldMatchBelow } from './rule-book.ts'
 import { type GlobPattern, reachedPositions, tokenMatches, type Token } from '../files/glob-pattern.ts'
 
 /**
- * Whether a word may name unchecked files of rules: inside a folder, or under a name that does not exist yet. `isStill`: the line writes nothing, so
- * that the present files on disk decide.
+ * Whether a word may name files of rules that were not checked: inside a folder, or under a name that does not exist
+ * yet. `isStill`: the line writes nothing, so that the present files on disk decide.
  */
 export function mayNameFileOfRules(
   rules: readonly PermissionRule[],
@@ -35,7 +35,7 @@ function couldName({ anchors, glob }: PathPattern, folder: string, names: string
   return anchors.some((root) =>
     isInside(folder, root)
       ? couldMatchNamed(glob, relative(root, folder).split(sep).filter(Boolean), names)
-      : // The name itself may be the base folder.
+      : // The name itself may be the base folder of the pattern.
         isInside(root, folder),
   )
 }

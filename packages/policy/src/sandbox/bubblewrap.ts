@@ -10,7 +10,7 @@ export interface BubblewrapMeans {
 
 /** These folders contain sockets of services: D-Bus, docker, the ssh agent, X11. Programs of NixOS are found through `/run`. */
 const emptiedFolders = ['/run', '/var/tmp']
-/** Bubblewrap protects these only where it considers it necessary; as root, `core_pattern` could be written in a new `/proc`. */
+/** Bubblewrap protects these folders only where it considers that necessary; as root, `core_pattern` could be written in a new `/proc`. */
 const readOnlyOfProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map((name) => `/proc/${name}`)
 const visibleInRun = ['/run/current-system', '/run/opengl-driver', '/run/wrappers']
 
@@ -65,7 +65,7 @@ interface Mount {
   readonly after?: readonly string[]
 }
 
-/** From the outside in: a later mount covers earlier ones. */
+/** Ordered from the outside in, because a later mount covers earlier ones. */
 function mountsOf(description: SandboxDescription): readonly string[] {
   const { writable, pinned, readOnly, missing, masked, readable, denied } = description
   const isDenied = (path: string): boolean => denied.some((place) => isInside(path, place.path))
@@ -78,7 +78,7 @@ function mountsOf(description: SandboxDescription): readonly string[] {
   ].filter(({ path }) => !isDenied(path))
   const closed = [...masked, ...denied].map(({ path, kind }): Mount => {
     if (kind === 'file') return { path, rank: 5, args: ['--ro-bind', '/dev/null', path] }
-    // Allowed places inside of it must remain reachable.
+    // Allowed places inside the masked one must remain reachable.
     const isPassedThrough = opened.some((other) => other.path !== path && isInside(other.path, path))
     return { path, rank: 5, ...emptyFolder(path, isPassedThrough ? '0111' : '0000') }
   })
@@ -92,7 +92,7 @@ function emptyFolder(path: string, mode: string): Pick<Mount, 'args' | 'after'> 
   return { args: ['--perms', mode, '--tmpfs', path], after: ['--remount-ro', path] }
 }
 
-/** Whether it is inside a denied folder, which is empty and has no mount point for it. */
+/** Whether the place is inside a denied folder, which is empty and has no mount point for it. */
 function isInDenied(path: string, denied: SandboxDescription['denied']): boolean {
   return denied.some((place) => place.path !== path && isInside(path, place.path))
 }

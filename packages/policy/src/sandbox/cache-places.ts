@@ -13,7 +13,7 @@ export interface CachePlace {
   readonly shown?: readonly string[]
   /** Paths in it that no command sees, as they contain credentials. */
   readonly hidden?: readonly string[]
-  /** For machines without overlays: paths in it that commands can read, while the rest is empty. Default: commands read all of it. */
+  /** For machines without overlays: paths in the cache that commands can read; the rest is empty. Default: commands can read the whole cache. */
   readonly parts?: readonly string[]
 }
 
@@ -27,15 +27,16 @@ interface CacheRow {
   readonly shown?: readonly string[]
   readonly hidden?: readonly string[]
   readonly parts?: readonly string[]
-  /** Whether commands have it even if the person does not. */
+  /** Whether commands have this cache even if the person does not. */
   readonly isAlwaysThere?: boolean
 }
 
 const splitWords = (text: string): readonly string[] => text.split(' ')
 
 /**
- * What build tools store in the folder of caches. Browsers, mail programs, editors and cloud tools store private data and credentials there too
- * (`gcloud`, `gh`, `aws`, `azure`, `mozilla`). A list of visible names excludes those that nobody thought of.
+ * What build tools store in the folder of caches. Browsers, mail programs, editors and cloud tools store private data
+ * and credentials there too (`gcloud`, `gh`, `aws`, `azure`, `mozilla`). A list of visible names also excludes private
+ * folders that are not known here.
  */
 const toolsInCaches = splitWords(
   'act-cache ansible-compat autotools bazel bazelisk black bloop bootsnap buf bun bundler buildkit c2nim cabal cargo cargo-xwin cargo-zigbuild ccache ' +
@@ -92,7 +93,7 @@ const rows: readonly CacheRow[] = [
     shown: splitWords('caches wrapper native jdks notifications workers kotlin-profile'),
     parts: splitWords('wrapper jdks'),
   },
-  // Excludes `.credentials`, which `.sbt` has among its settings.
+  // Excludes `.credentials`, which is among the settings in `.sbt`.
   { place: '.ivy2', shown: splitWords('cache local jars'), parts: splitWords('cache local jars') },
   { place: '.sbt/boot' },
   { place: '.sbt/launchers' },
@@ -164,7 +165,7 @@ export interface CacheOptions {
   readonly folder: string
 }
 
-/** Outside the home folder nothing counts as a cache, whatever a variable says. */
+/** System folders. Outside the home folder nothing counts as a cache, whatever a variable says. */
 const systemRoots = '/bin /boot /dev /etc /lib /lib64 /proc /run /sbin /sys /tmp /usr /var/tmp'.split(' ')
 
 /** The variables that name caches. */
@@ -213,7 +214,7 @@ function isUsablePlace({ home, directories, folder }: CacheOptions): (place: Cac
     )
 }
 
-/** A cache inside another one is visible there. */
+/** A cache inside another cache is visible through the outer one. */
 function withInner(place: CachePlace, all: readonly CachePlace[]): CachePlace {
   if (place.shown === undefined) return place
   const inner = all.flatMap(({ path }) =>

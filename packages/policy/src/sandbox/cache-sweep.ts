@@ -3,14 +3,14 @@ import { mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const dayMs = 24 * 60 * 60 * 1_000
-/** Caches of a project are removed after this many days without a confined command. */
+/** Number of days without a confined command after which the caches of a project are removed. */
 const unusedDays = 30
-/** Extra slots, which concurrent commands wrote, are seldom used again and are removed earlier. In days. */
+/** Number of days without use after which extra slots are removed. Concurrent commands created them, and they are seldom used again. */
 const spareDays = 3
 
 /**
  * Starts to remove unused caches, at most once per day, in the background. Never throws.
- * ¶ @param folder The folder of all caches, with one folder per project.
+ * @param folder The folder of all caches, with one folder per project.
  */
 export function sweepCaches(folder: string, perl: string): void {
   const mark = join(folder, 'swept')
@@ -30,7 +30,7 @@ export function sweepCaches(folder: string, perl: string): void {
     child.once('error', () => undefined)
     child.unref()
   } catch {
-    // The next start tries again.
+    // The next start of the program tries again.
   }
 }
 

@@ -28,7 +28,7 @@ export interface DescribeOptions {
   readonly denied: DeniedPatterns
   /** `read-only` for commands without a rule: they write only the temporary folder and have no network. */
   readonly access: 'read-only' | 'project'
-  /** Files that can be read wherever they are, except those of deny rules. */
+  /** Files that can be read wherever they are, except for files of deny rules. */
   readonly readable?: readonly string[]
   /** Packages of this program, and what the person installed for agents: never writable, wherever they are. */
   readonly keptFolders?: readonly string[]
@@ -101,11 +101,11 @@ export function describe(options: DescribeOptions): DescribedSandbox {
     ...made.map(({ path }): Place => ({ path, kind: 'file' })),
     ...editDenied,
   ].filter(isInsideAny(writable))
-  // Visible even if they are in a folder that is replaced for the command, such as /tmp.
+  // These paths are visible even if they are in a folder that is replaced for the command, such as /tmp.
   const own = [...(access === 'read-only' ? options.directories : []), ...(options.readable ?? [])]
   const opened = places([...own, ...settings.allowRead])
   const closed = [...places([...secrets.map((name) => join(home, name)), ...systemSecrets])].filter(
-    // Places that were opened by name remain open, and these never close a project.
+    // Places that a setting opened by name remain open, and these places never close a project.
     ({ path }) => ![...opened, ...writable].some((open) => isInside(path, open.path)),
   )
   return {

@@ -7,8 +7,8 @@ export interface Place {
 }
 
 /**
- * What a command in the sandbox may reach, independent of the system that enforces it. All paths are real paths. Everything else can be read but not
- * written. For nested places the inner one applies, except for `denied`.
+ * What a command in the sandbox may reach, independent of the system that enforces it. All paths are real paths. Places
+ * that no field names can be read but not written. Of nested places the inner one applies, except for `denied`.
  */
 export interface SandboxDescription {
   /** Files and folders that can be written. */

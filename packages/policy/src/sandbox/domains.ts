@@ -108,7 +108,7 @@ const reserved6 = [
   ['3fff::', 20],
 ] as const
 
-/** Created when the first address is checked: no start needs it. */
+/** Created when the first address is checked, as starting the program does not need it. */
 function addressLists(): { readonly reserved: BlockList; readonly global6: BlockList } {
   if (blockLists !== undefined) return blockLists
   const [reserved, global6] = [new BlockList(), new BlockList()]

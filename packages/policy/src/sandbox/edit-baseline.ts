@@ -7,7 +7,7 @@ import { inPinnedFolder } from './pinned-folder.ts'
 import { removeTree } from './remove-tree.ts'
 import { ignoreErrors } from './on-disk.ts'
 
-/** The state before a confined command starts: control files that appear later are created by it. Plain data, as it is stored. */
+/** The state before a confined command starts: control files that appear later were created by the command. Plain data, as it is stored. */
 export interface Baseline {
   /** The directories that the command can write. */
   readonly directories: readonly string[]
@@ -17,9 +17,9 @@ export interface Baseline {
   readonly ends: readonly (readonly [path: string, node: string | undefined])[]
   /** Folders that are repositories themselves, by device and inode. */
   readonly bare: readonly string[]
-  /** Paths that did not exist, and must not exist afterwards. */
+  /** Paths that did not exist, and must not exist after the command. */
   readonly missing: readonly string[]
-  /** Folders whose names are not UTF-8. */
+  /** Folders that contain names that are not UTF-8. */
   readonly odd: readonly string[]
   /** Whether every folder was read. */
   readonly isComplete: boolean
@@ -56,7 +56,7 @@ function findIntruders(baseline: Baseline, scan: FolderScan): readonly Intruder[
   const isInWorkspace = (path: string): boolean => baseline.directories.some((folder) => isInside(path, folder))
   const obeyed = [...scan.controlFiles].flatMap(([path, identity]): readonly Intruder[] => {
     const isKnown = known.has(keyOf(path, identity))
-    // An existing file may have moved with its folder; it was read-only all the time.
+    // A control file that already existed may have moved with its folder; it was read-only the whole time.
     if (!isKnown) return [{ path }]
     if (identity.kind !== 'link' || !before.has(path) || ends.get(path) === endOf(path)) return []
     const end = realPath(path)
@@ -122,10 +122,10 @@ export function moveIntrudersAside(
   return { takenBack: moved, scan }
 }
 
-/** Tolerance for the coarse clock of files. */
+/** Tolerance for the coarse clock of file times, in milliseconds. */
 const clockMs = 20
 
-/** For folders that were not read before the command: files older than the command existed before. */
+/** For folders that were not read before the command: files older than the command existed before it. */
 function isNewerThan({ atMs }: Baseline, { path, bytes }: Intruder): boolean {
   const stats = lstatSync(bytes ?? path, { throwIfNoEntry: false })
   return stats !== undefined && stats.birthtimeMs >= atMs - clockMs

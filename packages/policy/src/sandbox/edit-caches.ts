@@ -38,7 +38,8 @@ const noCaches: EnteredCaches = { mounts: [], env: {} }
 /**
  * The caches of tools for the confined commands of one project. Commands read the caches of the person. Their writes are stored per project, and
  * only confined commands of that project read them.
- * ¶ C1: the caches of the person are never written.
+ *
+ * C1: the caches of the person are never written.
  * C2: no two concurrent commands write to one upper folder: each takes its own slot.
  * C3: without overlays the same holds, but commands see less of the person's caches.
  */
@@ -60,7 +61,7 @@ export class ToolCaches implements ProjectCaches {
     this.#options = options
   }
 
-  /** Never throws: a command without working caches has none. */
+  /** Never throws: if caches do not work, the command runs without them. */
   enter(env: Environment): EnteredCaches {
     try {
       const folder = this.#prepared()
@@ -71,7 +72,7 @@ export class ToolCaches implements ProjectCaches {
       if (means.kind !== 'overlay') return this.#plain(folder, places)
       const perlVariables = Object.entries(env).filter(([name]) => isPerlVariable(name))
       const key = JSON.stringify(perlVariables)
-      // Prepared once, as long as the places do not change.
+      // The caches are prepared once, as long as their paths do not change.
       if (this.#entered?.places !== places || this.#entered.key !== key)
         this.#entered = { places, key, caches: this.#overlaid({ folder, perl: means.perl, env, places }) }
       return this.#entered.caches
@@ -88,7 +89,7 @@ export class ToolCaches implements ProjectCaches {
     return this.#means
   }
 
-  /** Undefined if a command could reach the folder. */
+  /** The folder of the project. Undefined if a command could reach it. */
   #prepared(): string | undefined {
     const { folder: parent, project, directories } = this.#options
     if (this.#folder === undefined) {
@@ -140,7 +141,7 @@ export class ToolCaches implements ProjectCaches {
     )
     const others = places.filter(({ path }) => !covered.some((place) => place.path === path))
     return {
-      // Without the program, which the caller appends.
+      // The launcher without the program to start, which the caller appends.
       launcher: { file: command.file, args: command.args.slice(0, -1) },
       mounts: [
         ...covered.flatMap(({ path, source }) => ['--bind', source, path]),
@@ -179,7 +180,10 @@ export class ToolCaches implements ProjectCaches {
     }
   }
 
-  /** Without overlays a folder cannot be read with writes going elsewhere: some caches are writable and empty at first, the others are read-only. */
+  /**
+   * Mounts without overlays: reads and writes of a folder cannot be separated, so some caches are writable and empty at
+   * first, and the others are read-only.
+   */
   #plain(folder: string, places: readonly CachePlace[]): EnteredCaches {
     const mounts = places.flatMap(({ path, real, isThere, parts }) => {
       if (parts === undefined) return isThere ? ['--ro-bind', real, path] : []

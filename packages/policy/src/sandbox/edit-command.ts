@@ -30,7 +30,7 @@ export interface EditCommand extends SandboxedCommand {
 export interface ProjectCaches {
   /**
    * Prepares the caches for one command. If that is impossible, it has none.
-   * ¶ @param env The environment of the command, whose variables may name caches.
+   * @param env The environment of the command, whose variables may name caches.
    */
   enter(env: Environment): EnteredCaches
 }

@@ -52,7 +52,7 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
   return off(`commands cannot be confined to this folder (${reason})`)
 }
 
-/** What is missing, from the error of bubblewrap. If a limit is reached, it names the file in /proc with the limit. */
+/** What is missing, from the error of bubblewrap. If a limit was reached, bubblewrap names the file in /proc with the limit. */
 function missingPartIn(error: string): 'namespaces' | 'proc' | undefined {
   if (/new namespace|max_\S*_namespaces|uid map/i.test(error)) return 'namespaces'
   if (/proc/i.test(error)) return 'proc'
@@ -96,7 +96,7 @@ function isNested(): boolean {
   }
 }
 
-/** Whether further namespaces can be forbidden, if that worked for these directories. */
+/** Whether further namespaces can be forbidden, from a stored result for these directories. */
 function rememberedAnswer(memory: string | undefined, directories: readonly string[]): boolean | undefined {
   const { canDisableUserNamespaces, directories: works } = readMemory(memory) ?? {}
   if (typeof canDisableUserNamespaces !== 'boolean' || !Array.isArray(works)) return undefined

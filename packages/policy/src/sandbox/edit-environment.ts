@@ -22,7 +22,7 @@ export function editEnvironment(env: Environment): Environment {
  */
 export function withoutGitMaintenance(env: Environment): Environment {
   const count = Number(env['GIT_CONFIG_COUNT'] ?? '0')
-  // git rejects such a value.
+  // git rejects a value that is not an integer.
   if (!Number.isInteger(count) || count < 0) return {}
   const settings = ['maintenance.auto', 'gc.auto'].flatMap((name, index) => [
     [`GIT_CONFIG_KEY_${count + index}`, name],
@@ -34,7 +34,7 @@ export function withoutGitMaintenance(env: Environment): Environment {
 /** A directory of the session is a separate mount, and the repository may start above it. */
 const acrossMounts = { GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' }
 
-/** Programs that would retry fail at once. */
+/** Makes programs fail at once that would otherwise retry. */
 function withoutNetwork(env: Environment): Environment {
   return {
     npm_config_fetch_retries: '0',
@@ -54,7 +54,7 @@ function withoutNetwork(env: Environment): Environment {
     COMPOSER_DISABLE_NETWORK: '1',
     HOMEBREW_NO_AUTO_UPDATE: '1',
     DOTNET_CLI_TELEMETRY_OPTOUT: '1',
-    // Values of the person come first: these are options of whole programs.
+    // The person's values come first, because these variables contain command-line options.
     MAVEN_ARGS: [env['MAVEN_ARGS'], '-Daether.connector.http.retryHandler.count=0'].filter(Boolean).join(' '),
   }
 }

@@ -5,7 +5,7 @@ import type { Baseline } from './edit-baseline.ts'
 import type { EnteredTemporary } from './edit-temporary.ts'
 import { namesIn, ignoreErrors } from './on-disk.ts'
 
-/** Stored while a confined command runs, so that a later process can finish its cleanup. */
+/** An entry that is stored while a confined command runs, so that a later process can finish the cleanup. */
 export interface OpenCommand {
   readonly processId: number
   /** Start time of that process in ticks since boot: process ids are reused. */
@@ -58,7 +58,7 @@ export class EditJournal {
     for (const folder of [this.folder, dirname(this.folder)]) ignoreErrors(() => rmdirSync(folder))
   }
 
-  /** Another process may remove the empty folder in between. If nothing can be written, no later process can clean up. */
+  /** Writes an entry. Another process may remove the empty folder in between. If nothing can be written, no later process can clean up. */
   #write(file: string, text: string): void {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       try {
@@ -81,7 +81,7 @@ export class EditJournal {
     return names.flatMap((name) => {
       const file = join(this.folder, name)
       try {
-        // True: only this program writes this file, in a folder of the person.
+        // This cast is safe: only this program writes this file, in a personal folder.
         const open = JSON.parse(readFileSync(file, 'utf8')) as OpenCommand
         const { mtimeMs, birthtimeMs } = statSync(file)
         if (startedTicks(open.processId) === open.startedTicks) return []

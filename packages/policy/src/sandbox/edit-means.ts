@@ -11,12 +11,12 @@ export type EditMeans =
       /** Whether it can forbid further user namespaces. */
       readonly canDisableUserNamespaces: boolean
     }
-  /** Nothing: such commands ask, as in the mode `default`. */
+  /** Nothing confines them: such commands need approval, as in the mode `default`. */
   | {
       readonly kind: 'off'
-      /** Why, as the end of a sentence. */
+      /** Why nothing can, as the end of a sentence. */
       readonly why: string
-      /** What a person can do about it, in a sentence; absent if they, a setting or the system intend it. */
+      /** What a person can do about it, in a sentence; absent if the person, a setting or the system turned it off on purpose. */
       readonly todo?: string
     }
 

@@ -92,7 +92,7 @@ function readOnlyMount([path = '']: readonly string[], at: string = path): reado
   return ['--ro-bind-try', path, at]
 }
 
-/** Further readable places. A rule that opens the whole home folder opens nothing here: too much of it is secret or listens. */
+/** Further readable places. A rule that opens the whole home folder is ignored here, because the home folder contains too many secrets and sockets. */
 function furtherMounts({ readable, directories, visible, home }: EditMounts): readonly string[] {
   const roots = directories.map(realPath)
   const isCovered = (path: string): boolean =>

@@ -25,7 +25,7 @@ export interface ProtectedTree {
   readonly masked: readonly { readonly path: string; readonly isFolder: boolean }[]
   /** Paths that do not exist, and must not exist when the command has ended. */
   readonly missing: readonly string[]
-  /** What exists in git folders while the command runs. */
+  /** Files and folders that are created in git folders while the command runs. */
   readonly placeholders: { readonly folders: readonly string[]; readonly files: readonly MadeFile[] }
   /** Git folders from which `commondir` is removed when the command has ended. */
   readonly withoutCommon: readonly string[]
@@ -100,7 +100,7 @@ function isProtectedByPlace({ glob: [first, ...rest] }: PlacePattern): boolean {
   return first !== 'any' || rest.filter((part) => part !== 'any').length > 1
 }
 
-/** If one of these were moved, the next command could access the path. */
+/** Folders above a protected path: if a command moved one, the next command could access the path. */
 function foldersAbove(paths: readonly string[], roots: readonly string[]): readonly string[] {
   const above = paths.flatMap((path) =>
     roots.flatMap((root) => (isInside(path, root) ? foldersBetween(root, path) : [])),

@@ -23,7 +23,7 @@ import { namesIn, ignoreErrors } from './on-disk.ts'
 /** The temporary folder of the machine. */
 export const realTmp = '/tmp'
 
-/** An entry that exists only as a mount point. */
+/** An entry that is created only as a mount point. */
 interface Stub {
   readonly name: string
   readonly node: string
@@ -42,7 +42,7 @@ export interface EnteredTemporary {
 const maxShown = 20
 /** In a larger folder (about a thousand entries), a command sees only the entries that it names. */
 const maxBytes = 40_000
-/** Maximum number of folders that are searched for sockets and pipes: in an entry that the command names, and in all others together. */
+/** Maximum number of folders that are searched for sockets and pipes: first in each entry that the command names, then in all other entries together. */
 const [searchedOfNamed, searchedOfOthers, searchedOfOwn] = [2_000, 60, 60]
 
 /**
@@ -61,9 +61,9 @@ const foldersOfOthers = new RegExp(
 /** The `/tmp` of the confined commands of one session. Between commands, their files are in the real one. */
 export class EditTemporary {
   readonly #folder: string
-  /** What confined commands created and is in the real `/tmp` now. */
+  /** Entries that confined commands created and that are in the real `/tmp` now, by name. */
   readonly #own = new Map<string, string>()
-  /** What they created and is set aside, by name. */
+  /** Entries that they created and that are set aside, by name. */
   readonly #aside = new Map<string, { readonly path: string; readonly isTaken: boolean }>()
   /** Empty folders of ended commands: removing one and creating another takes milliseconds on some systems. */
   readonly #free: string[] = []
@@ -115,7 +115,7 @@ export class EditTemporary {
       if (stats === undefined) continue
       if (isStub.get(name) === nodeOf(stats))
         ignoreErrors(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
-      // No process listens there any more.
+      // No process listens on this socket any more.
       else if (stats.isSocket()) ignoreErrors(() => unlinkSync(path))
       else {
         if (stats.isDirectory()) unlinkSockets(path, { left: searchedOfOwn })
@@ -126,7 +126,7 @@ export class EditTemporary {
     else ignoreErrors(() => rmdirSync(folder))
   }
 
-  /** Removes the folder of the session. Files whose place is taken get a free name. */
+  /** Removes the folder of the session. A file is renamed if its name already exists. */
   dispose(): void {
     for (const [name, { path, isTaken }] of this.#aside) {
       let free = join(realTmp, `${name}.confined`)
@@ -200,7 +200,7 @@ function tryMove(path: string, to: string, stats: Stats): boolean {
   }
 }
 
-/** What the command names, and the newest entries of this user, without sockets, pipes and folders with such. */
+/** What the command names, and the newest entries of this user, without sockets, pipes and folders that contain these. */
 function visibleNames(text: string): readonly string[] {
   const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
   const own = process.getuid?.()

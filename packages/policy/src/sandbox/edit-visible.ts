@@ -39,7 +39,7 @@ const secretsOfTools = (
 /** Settings of git: programs that read a repository fail without them. */
 const gitSettings = '.gitconfig .config/git/config .config/git/ignore .config/git/attributes'.split(' ')
 
-/** Downloads that programs look for first. */
+/** Folders in which programs look for downloads before they download. */
 const downloadFolders = (
   'go/pkg/mod .cargo/registry .cargo/git .m2/repository .m2/wrapper .gradle/wrapper .nuget/packages .pub-cache/hosted .ivy2/cache .cache/coursier ' +
   '.cache/ms-playwright .cache/puppeteer .cache/Cypress .cache/bazelisk .cache/node/corepack'
@@ -63,7 +63,7 @@ let visibleCache: { readonly key: string; readonly places: VisiblePlaces; readon
 
 /**
  * Searches for tools at most every ten seconds.
- * ¶ @param directories The directories that commands write: a link from them to the outside is not a tool of the person.
+ * @param directories The directories that commands write: a link from them to the outside is not a tool of the person.
  */
 export function visiblePlaces(home: string, env: Environment, directories: readonly string[]): VisiblePlaces {
   const key = JSON.stringify([home, env['PATH'], installationVariables.map((name) => env[name]), directories])
@@ -110,7 +110,7 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
   }
 }
 
-/** Variables with paths, without paths that commands control. */
+/** Variables that contain paths, without the paths that commands control. */
 function withoutOutsideLinks(env: Environment, isOwn: (path: string) => boolean): Environment {
   const isUsable = (value: string): boolean => !isAbsolute(value) || isOwn(value)
   return Object.fromEntries(
@@ -195,7 +195,7 @@ export class CopiedSettings {
 
   /**
    * The folder with the copies, in the layout of `/etc`.
-   * ¶ @param mounted Folders in `/etc` that are mounted over it.
+   * @param mounted Folders in `/etc` that are mounted over it.
    */
   folderFor(paths: readonly string[], mounted: readonly string[]): string {
     const key = [...paths, ...mounted]

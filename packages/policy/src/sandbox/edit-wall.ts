@@ -49,7 +49,8 @@ export interface EditWallOptions {
 /**
  * Confines commands to the workspace. They can write there except for control files, have no network, and see the system, the workspace and the
  * tools of the person.
- * ¶ E1: a command that cannot be confined does not run.
+ *
+ * E1: a command that cannot be confined does not run.
  * E2: the processes of a confined command are confined too, and end with it.
  * E3: control files that a command created are moved aside when it has ended, and nothing is lost.
  * E4: files that existed before are never moved.
@@ -59,7 +60,7 @@ export class EditWall {
   readonly #scanner = new FolderScanner()
   readonly #placeholders = new Placeholders()
   readonly #withoutCommon = new Set<string>()
-  /** Sockets that confined commands left: no process listens there. */
+  /** Sockets that confined commands left behind: no process listens on them. */
   readonly #ownSockets = new Map<string, string | undefined>()
   readonly #journals = new Map<string, EditJournal>()
   #temporary: EditTemporary | undefined
@@ -191,7 +192,7 @@ export class EditWall {
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
     const { takenBack } = moveIntrudersAside(baseline, this.#scanner, { first: [], folder, mayMove })
-    // For a command that wrote to a repository.
+    // Removes `commondir` after a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')
       if (textAt(common) === '.\n') rmSync(common, { force: true })

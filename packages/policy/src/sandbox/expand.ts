@@ -50,7 +50,7 @@ export function expandPlaces(patterns: readonly PlacePattern[]): readonly string
     const state = matchStateBelow(wanted.glob, segments)
     const key = `${state}:${real}`
     if (state === undefined || seen.has(key)) return
-    // Two folders may have the same text if it is not their exact name.
+    // Two folders may have the same text if the text is not their exact name.
     if (isExactPath(real)) seen.add(key)
     look(folder, segments, wanted)
   }
@@ -79,7 +79,7 @@ function wantedPatterns({ glob, foldedGlob }: Omit<PlacePattern, 'anchors'>): re
   return foldedGlob === undefined ? [written] : [written, { glob: foldedGlob, nameOf: foldedName }]
 }
 
-/** With its bytes if these are not UTF-8. */
+/** A folder, also as bytes if its path is not UTF-8. */
 interface Folder {
   readonly path: string
   readonly bytes?: Buffer
@@ -105,7 +105,7 @@ function entriesOf({ path, bytes }: Folder): readonly Entry[] {
       ...(!isExactPath(found.path) && { bytes: found.bytes }),
     }))
   } catch {
-    // What this user may not list, a command of this user may not list either.
+    // A command runs as this user, so a folder that this user cannot list is not listable for a command either.
     return []
   }
 }
@@ -114,7 +114,7 @@ function kindOf(entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>): Pick<Ent
   return { isFolder: entry.isDirectory(), isLink: entry.isSymbolicLink() }
 }
 
-/** The path that is protected. A link may have a target that a string can name. */
+/** The path to protect. A link may have a target that is not valid UTF-8. */
 function placeOf(entry: Entry): string {
   if (entry.bytes === undefined) return entry.path
   const real = realPathOf(entry)

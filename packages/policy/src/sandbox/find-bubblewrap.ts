@@ -4,7 +4,7 @@ import { isInside, realPath } from '../files/paths.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /**
- * Finds bwrap. It is resolved once, and never to a folder that commands can write: a command could replace it for the next one. `npx` and npm
+ * Finds bwrap. The path is resolved once, and never in a folder that commands can write: a command could replace bwrap for the next command. `npx` and npm
  * scripts add a folder of the project to the search path.
  * @throws SandboxError
  */

@@ -6,7 +6,7 @@ import { inPinnedFolder } from './pinned-folder.ts'
 import { foldersByBytes, listOrEmpty, ignoreErrors } from './on-disk.ts'
 import { controlFileIndexes, controlFileGroups, readOnlyInSandbox } from '../control-files.ts'
 
-/** Read-only as a whole for confined commands: a partial change breaks a repository. */
+/** Folders that are read-only as a whole for confined commands, because a partial change breaks a repository. */
 export const versionControlFolders: readonly string[] = ['.git', '.hg', '.jj', '.sl', '.svn', '.bzr']
 
 const wholeFolders: ReadonlySet<string> = new Set(versionControlFolders)
@@ -18,7 +18,7 @@ const controlNames: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Control files at the root of a repository only. */
+/** Control files only if they are at the root of a repository. */
 const rootOnly: ReadonlySet<string> = new Set(
   [controlFileGroups.folders, controlFileGroups.files].flatMap((groups) =>
     (groups['CI'] ?? '').toLowerCase().split(' '),
@@ -27,7 +27,7 @@ const rootOnly: ReadonlySet<string> = new Set(
 
 /**
  * Whether this name, in a folder with that name, is a control file.
- * ¶ @param depth Depth of the folder below a directory of the session, which has depth 0. Files of CI services count at the root only.
+ * @param depth Depth of the folder below a directory of the session, which has depth 0. Files of CI services count at the root only.
  */
 function isControlFileName(name: string, folder: string, depth: number): boolean {
   const lower = name.toLowerCase()
@@ -76,7 +76,7 @@ interface Listing {
   readonly sockets: readonly string[]
   readonly packages: readonly string[]
   readonly isBare: boolean
-  /** Whether names in it are not UTF-8. */
+  /** Whether the folder contains names that are not UTF-8. */
   readonly hasUnnameable: boolean
 }
 
@@ -118,7 +118,7 @@ export class FolderScanner {
     return this.#unchanged(roots, first) ?? this.#scanAll(roots, first, sinceMs)
   }
 
-  /** The last scan, if it read all folders and none of them has changed: a new scan would be equal. */
+  /** The last scan, if it read all folders and none of them has changed; a new scan would have the same result. */
   #unchanged(roots: readonly string[], first: readonly string[]): FolderScan | undefined {
     const last = this.#last
     if (last === undefined || last.roots.length !== roots.length) return undefined
@@ -184,7 +184,7 @@ export class FolderScanner {
       this.#known.set(folder, listing)
       return listing
     } catch {
-      // It was removed, or this user may not read it; then neither may a command of this user.
+      // The folder was removed, or is not readable for this user and therefore not for a command.
       return undefined
     }
   }
@@ -206,7 +206,7 @@ function restoreReadAccess(folder: string, roots: readonly string[], sinceMs: nu
   })
 }
 
-/** 0 for a directory of the session, 1 directly inside, and 2 for everything deeper. */
+/** Depth of a folder: 0 for a directory of the session, 1 directly inside it, and 2 for everything deeper. */
 function depthIn(roots: readonly string[], folder: string): number {
   if (roots.includes(folder)) return 0
   return roots.includes(dirname(folder)) ? 1 : 2

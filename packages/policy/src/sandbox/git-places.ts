@@ -61,7 +61,7 @@ function partsOf(git: string, root: string): GitPlaces {
       (set) => set.section === section && set.key === name && !/^(?:false|no|off|0?)$/i.test(set.value ?? 'true'),
     )
   const hasOwnCommon = !isMissing('commondir')
-  // With such a setting git uses `commondir` in another way. In a submodule both ways lead to the same folder.
+  // With such a setting git uses `commondir` differently. In a submodule both uses lead to the same folder.
   const heedsCommon = (has('core', 'bare') || has('core', 'worktree')) && !git.includes('/modules/')
   const perWorktree = has('extensions', 'worktreeconfig') ? ['config.worktree'] : []
   const trees = foldersIn(at('worktrees'), refuseUnnameable).map((name) => at(`worktrees/${name}`))
@@ -86,7 +86,7 @@ function partsOf(git: string, root: string): GitPlaces {
   ])
 }
 
-/** Only what the settings of a git folder name outside of it: hooks and further settings in the project. */
+/** Only the places outside a git folder that its settings name: hooks and further settings in the project. */
 export function placesNamedInSettings(git: string, root: string): GitPlaces {
   const files = ['config', 'config.worktree'].map((name) => join(git, name))
   return namedPaths(files.flatMap(settingsIn), git, root)

@@ -5,7 +5,7 @@ import { exists } from './on-disk.ts'
 /** Folders of packages whose files are hard links into a store outside: writing one would change the store. */
 export interface LinkedPackages {
   readonly readOnly: readonly string[]
-  /** Folders in them that tools write. */
+  /** Folders in these packages that tools write. */
   readonly writable: readonly string[]
 }
 
@@ -16,8 +16,8 @@ const linkedCache = new Map<string, { readonly changedMs: number; readonly found
 const noPackages: LinkedPackages = { readOnly: [], writable: [] }
 
 /**
- * The package folders (`node_modules`, `.venv`) that pnpm, bun or uv filled with hard links to their store. One file is enough to detect it, as they
- * link all or none.
+ * The package folders (`node_modules`, `.venv`) that pnpm, bun or uv filled with hard links to their store. Checking one
+ * file is enough, as these tools link either all files or none.
  */
 export function linkedPackages(folders: readonly string[]): LinkedPackages {
   const all = folders.map((folder) => {

@@ -12,7 +12,7 @@ const skipped: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv'])
 
 /**
  * Other hard links in the directories of the session to files of deny rules. Searches only if one of the files has several names.
- * ¶ @param places The files and folders that the rules name.
+ * @param places The files and folders that the rules name.
  * @throws SandboxError for a name that is not UTF-8: nothing can be mounted over it.
  */
 export function otherHardLinks(places: readonly string[], roots: readonly string[]): readonly string[] {

@@ -5,9 +5,9 @@ import { machineNumbers } from './system-calls.ts'
 import { notConfinedCode, notConfinedMark } from './wall-means.ts'
 
 export interface LandlockPlaces {
-  /** Readable with everything below. */
+  /** Places that can be read, with everything below them. */
   readonly readable: readonly Place[]
-  /** Can be listed. */
+  /** Folders that can be listed. */
   readonly listed: readonly string[]
   readonly writable: readonly string[]
   readonly devices: readonly string[]

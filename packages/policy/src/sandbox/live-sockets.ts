@@ -22,7 +22,7 @@ function isSocket(path: string): boolean {
 
 /**
  * Whether a folder contains sockets, pipes or devices, which a read-only mount does not block. True if there is too much to check.
- * ¶ @param budget Number of folders that may still be read; counted down.
+ * @param budget Number of folders that may still be read; each read decrements it.
  */
 export function holdsSpecialFiles(folder: string, budget: { left: number }): boolean {
   budget.left -= 1

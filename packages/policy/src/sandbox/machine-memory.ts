@@ -15,7 +15,10 @@ export function readMemory(memory: string | undefined): JsonObject | undefined {
   }
 }
 
-/** Writes only if the person has a folder of this program; it is not created for this. Without it the next start takes a few milliseconds more. */
+/**
+ * Writes only if the person has a settings folder of this program; the folder is not created for this file. Without it
+ * the next start takes a few milliseconds more.
+ */
 export function writeMemory(memory: string | undefined, found: object): void {
   if (memory === undefined) return
   try {

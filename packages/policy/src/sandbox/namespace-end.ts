@@ -31,7 +31,7 @@ export function waitForNamespaceEndSync(info: number): void {
   while (isFirstProcess(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
 }
 
-/** Undefined if bubblewrap failed before it started a process. */
+/** The first process of the namespace. Undefined if bubblewrap failed before it started a process. */
 function firstProcessIn(info: number): number | undefined {
   const buffer = Buffer.alloc(4_096)
   const text = buffer.toString('latin1', 0, readSync(info, buffer, 0, buffer.length, 0))
@@ -39,7 +39,10 @@ function firstProcessIn(info: number): number | undefined {
   return id === undefined ? undefined : Number(id)
 }
 
-/** Whether it runs and is the first process of a namespace, as the id may belong to another process by now. A zombie has left no processes behind. */
+/**
+ * Whether the process with this id runs and is the first process of a namespace; another process may have received the
+ * id. If the process is a zombie, its namespace has no other processes.
+ */
 function isFirstProcess(id: number): boolean {
   try {
     const status = readFileSync(`/proc/${id}/status`, 'latin1')

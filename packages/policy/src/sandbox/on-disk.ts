@@ -35,12 +35,12 @@ export function namesIn(folder: string): readonly string[] {
   return listOrEmpty(() => readdirSync(folder))
 }
 
-/** For files that may be gone already, or belong to somebody else. */
+/** Ignores errors, for files that may no longer exist or that belong to another user. */
 export function ignoreErrors(work: () => unknown): void {
   try {
     work()
   } catch {
-    // It remains unchanged.
+    // The file remains unchanged.
   }
 }
 

@@ -5,8 +5,8 @@ import { isInside, realPath } from '../files/paths.ts'
 const maxLinks = 40
 
 /**
- * Whether a path leads outside of all directories through a link inside one of them. Commands can write these directories, so they control where
- * such a path leads, not the person who named it.
+ * Whether a path leads outside of all directories through a link inside one of them. Commands can write these
+ * directories, so the commands, and not the person who named the path, control where it leads.
  */
 export function leadsOutside(path: string, directories: readonly string[]): boolean {
   const end = realPath(path)

@@ -9,7 +9,10 @@ import { findPerl, notConfinedCode, notConfinedMark } from './wall-means.ts'
 
 /** An overlay mount: it shows the lower folders and redirects writes to the upper folder. All paths are absolute paths of folders. */
 export interface Overlay {
-  /** The folders shown where nothing else was written; if several have a name, the first one wins. Never written. */
+  /**
+   * The folders whose content is shown unless a write replaced it; of entries with the same name, that of the first
+   * folder is shown. These folders are never written.
+   */
   readonly lower: readonly string[]
   /** Receives the writes. Created if missing, with the mode of the lower folder. Needs a suitable file system (`detectOverlays`). */
   readonly upper: string
@@ -21,7 +24,7 @@ export interface Overlay {
   readonly hidden?: readonly string[]
   /** Paths in the first lower folder: nothing else of their folders is shown. */
   readonly shown?: readonly string[]
-  /** Paths in the overlay at which missing folders are created. The command does not start if a link leads there. */
+  /** Paths in the overlay at which missing folders are created. The command does not start if the path contains a link. */
   readonly folders?: readonly string[]
 }
 
@@ -33,7 +36,7 @@ export interface OverlayOptions {
    * that remains. The command must be bubblewrap. If the command could not start, a file named `failed` is created there.
    */
   readonly slots?: string
-  /** Boot time in seconds since the epoch: what was written shortly before may be damaged, and is set aside. */
+  /** Boot time in seconds since the epoch: data that was written shortly before the boot may be damaged, and is set aside. */
   readonly bootSeconds?: number
 }
 
@@ -61,7 +64,7 @@ export function overlayCommand(
   return perlCommand(command, { perl, program: launcher, words })
 }
 
-/** One argument for each folder, from the outside in. A name with a line end is not shown. */
+/** One argument for each folder, from the outside in. A name that contains a line end is not shown. */
 function shownArguments(shown: readonly string[]): readonly string[] {
   const folders = new Map<string, string[]>()
   for (const path of shown) {
@@ -119,7 +122,7 @@ export function detectOverlays(options: DetectOverlaysOptions): OverlayMeans {
     if (works && !isKnown) writeMemory(memory, { overlays })
     if (works) return { kind: 'overlay', perl }
   } catch {
-    // The result below says so.
+    // The result below reports this failure.
   }
   return { kind: 'none', why: `overlays cannot be mounted with an upper folder in ${folder}` }
 }
@@ -167,25 +170,28 @@ function tryOverlay({ folder, bubblewrap }: DetectOverlaysOptions, perl: string)
 /** Maximum number of concurrent commands. */
 const maxSlots = 64
 /**
- * The sandbox of an ended command lives a moment longer, and holds the lock of its slot. The next command waits for it, to find its cache. After
- * this many attempts a new slot is created.
+ * The sandbox of an ended command ends slightly later and holds the lock of its slot until then. The next command waits
+ * for the lock, to reuse the cache in the slot. After this many attempts a new slot is created.
  */
 const slotAttempts = 25
 const slotWaitSeconds = 0.02
-/** Writes within this time before a crash may not have reached the disk, as nothing waits for them. In seconds. */
+/** Number of seconds before a crash in which writes may not have reached the disk, as nothing flushes them. */
 const doubtfulSeconds = 600
 
 // Decision 0096.
 /**
  * A perl program that mounts overlays in new user and mount namespaces and then becomes the command, which is bubblewrap. Bubblewrap 0.8 cannot
  * mount them itself.
- * ¶ Its arguments: the numbers of unshare, mount and mknodat on this architecture; then one argument per item: `b`, the boot time; `k`, the folder
+ *
+ * Its arguments: the numbers of unshare, mount and mknodat on this architecture; then one argument per item: `b`, the boot time; `k`, the folder
  * of slots; for each overlay `l`, a lower folder, `h`, a hidden path, `s`, a folder and all visible names in it, one per line, `m`, a folder to
  * create, `u` and `w`, the upper and work folders, and `a`, the mount point, last; `e`, an environment variable that perl itself must not see; `--`;
  * the command.
- * ¶ Folders are passed to the kernel by descriptor. So names with commas, colons and backslashes need no escaping, options do not become too long,
+ *
+ * Folders are passed to the kernel by descriptor. So names with commas, colons and backslashes need no escaping, options do not become too long,
  * and the mounts that the command reads name no outside paths.
- * ¶ Hidden paths are covered by a further layer of whiteouts. `volatile`: otherwise the kernel flushes the whole file system when a command ends,
+ *
+ * Hidden paths are covered by a further layer of whiteouts. `volatile`: otherwise the kernel flushes the whole file system when a command ends,
  * and the command waits for it. It leaves a mark that must be removed before the next one. The lock of a slot belongs to the first process of the
  * sandbox and ends with it.
  * L1: if a step fails, the command does not start. The exit code is 126.

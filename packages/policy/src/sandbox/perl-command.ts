@@ -26,7 +26,7 @@ export function perlCommand(
   return {
     file: perl,
     args: ['-e', program, '--', ...words, ...variables, '--', command.file, ...command.args],
-    // Loading another locale takes time, and perl warns about missing ones. The perl programs remove it again.
+    // Loading another locale takes time, and perl warns about missing ones. The perl programs remove this variable again.
     env: { ...command.env, ...without, LC_ALL: 'C' },
   }
 }

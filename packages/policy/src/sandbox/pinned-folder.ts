@@ -19,7 +19,7 @@ export function inPinnedFolder<T>(
   try {
     const pinned = `/proc/self/fd/${descriptor}`
     const end = readlinkSync(pinned)
-    // A removed folder has no path any more, and nothing can be in it.
+    // A removed folder has no path, and nothing can be in it.
     if (!isAbsolute(end) || !directories.some((directory) => isInside(end, directory))) return undefined
     return work(pinned)
   } finally {

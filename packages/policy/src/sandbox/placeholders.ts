@@ -13,7 +13,7 @@ export class Placeholders {
   /** @throws SandboxError if one cannot be created: the command could create something else there. */
   create(folders: readonly string[], files: readonly MadeFile[]): void {
     try {
-      // A folder occupies the path: git ignores an empty one, and nobody takes it for a settings file.
+      // A folder occupies the path: git ignores an empty one, and no program reads it as a settings file.
       for (const path of folders) if (!this.#folders.has(path)) this.#makeFolder(path)
       for (const { path, text } of files) {
         // Another session may have created it since the check of this one.
@@ -28,7 +28,7 @@ export class Placeholders {
 
   remove(): void {
     for (const [path, text] of this.#files) ignoreErrors(() => textAt(path) === text && unlinkSync(path))
-    // If somebody outside put something into it, it is theirs and remains.
+    // If another program put something into a placeholder, its content is not ours and remains.
     for (const path of [...this.#folders].toReversed()) ignoreErrors(() => rmdirSync(path))
     this.#files.clear()
     this.#folders.clear()

@@ -20,7 +20,8 @@ const headTimeMs = 30_000
 
 /**
  * The network access of the sandbox: HTTP CONNECT and plain HTTP requests to allowed domains.
- * ¶ X1: the name is resolved here, and the connection uses the address that was checked.
+ *
+ * X1: the name is resolved here, and the connection uses the address that was checked.
  * X2: never connects to addresses of this machine or of a private network, whatever the name.
  */
 export function serveProxy(server: Server, options: ProxyOptions): void {
@@ -102,7 +103,7 @@ function targetOf(head: string): Target | undefined {
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
     return validTarget({ host: normalizeHost(host), port: Number(port), preface: '', isTunnel: true })
   }
-  // Some servers take a continued line, or one that ends early, for another host.
+  // Some servers interpret a continued line, or a line that ends early, as another host.
   // oxlint-disable-next-line no-control-regex -- they are what is refused
   if (!fields.every((field) => /^[\w!#$%&'*+.^`|~-]+:[^\0-\x08\x0A-\x1F\x7F]*$/.test(field))) return undefined
   try {
@@ -128,7 +129,7 @@ function targetOf(head: string): Target | undefined {
   }
 }
 
-/** The target if it is valid: connecting to another one throws. */
+/** The target if it is valid: connecting to an invalid one throws. */
 function validTarget(target: Target): Target | undefined {
   return isExactHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
 }

@@ -11,7 +11,7 @@ const systemFolders = (
   '/sys/devices /sys/class /sys/bus /sys/block /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg /var/lib/rpm /var/lib/pacman /var/cache/man'
 ).split(' ')
 
-/** Names and settings in `/etc` that programs read, without passwords and keys. */
+/** Names of files and folders in `/etc` that programs read, without those with passwords and keys. */
 const etcNames = (
   'alternatives bash.bashrc bash_completion.d bashrc ca-certificates centos-release crypto-policies debian_version default/locale ' +
   'dircolors fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc ' +
@@ -36,7 +36,7 @@ const personalNames = (
 const namingVariables =
   'BASH_ENV RIPGREP_CONFIG_PATH GIT_CONFIG_GLOBAL TERMINFO TZDIR LOCPATH SSL_CERT_FILE SSL_CERT_DIR'.split(' ')
 
-/** Ignore files for searches; programs look for them in every folder above. */
+/** Ignore files for searches; programs look for them in every parent folder. */
 const ignoreNames = ['.gitignore', '.ignore', '.rgignore', '.fdignore']
 
 /** Whether a path and its real path are places of the system that confined commands may read. */
@@ -70,7 +70,7 @@ function etcPlaces(folder: string): readonly string[] {
 }
 
 export interface ReadableOptions {
-  /** Directories of the session, and further places that a command may read. */
+  /** Directories of the session, and further paths that a command may read. */
   readonly directories: readonly string[]
   readonly home: string
   readonly env: Environment
@@ -99,7 +99,7 @@ function basePlaces(path: string, home: string): readonly Place[] {
   return baseCache.places
 }
 
-/** A link may lead to a folder with any content. */
+/** Whether the path is a regular file and not a link. A link may lead to a folder with any content. */
 function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
@@ -109,7 +109,7 @@ function placeAt(path: string): readonly Place[] {
   return stats === undefined ? [] : [{ path, kind: stats.isDirectory() ? 'folder' : 'file' }]
 }
 
-/** Removes places inside of other ones. */
+/** Removes places inside other ones. */
 function outermost(places: readonly Place[]): readonly Place[] {
   const folders = new Set(places.flatMap(({ path, kind }) => (kind === 'folder' ? [path] : [])))
   const unique = [...new Map(places.map((place) => [place.path, place])).values()]
@@ -124,7 +124,7 @@ function programPlaces(path: string, home: string): readonly string[] {
     if (isInside(home, folder)) return []
     // npm programs are links to their packages next to `.bin`.
     if (basename(folder) === '.bin') return [above]
-    // Any other folder may contain anything: its programs can run, but the folder is not readable.
+    // A folder with another name may contain anything: its programs can run, but the folder around it is not readable.
     if (!/^(?:s?bin|shims)$/.test(basename(folder))) return []
     if (isInside(home, above)) return [folder]
     return besidePrograms.map((name) => join(above, name))

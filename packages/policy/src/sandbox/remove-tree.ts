@@ -27,6 +27,6 @@ function unlockFolder(folder: Buffer): void {
     for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
       if (entry.isDirectory()) unlockFolder(Buffer.concat([folder, Buffer.from('/'), entry.name]))
   } catch {
-    // It belongs to another user and remains.
+    // The folder belongs to another user and remains.
   }
 }

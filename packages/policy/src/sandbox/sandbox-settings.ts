@@ -64,8 +64,8 @@ export function explicitAutoAllow(given: readonly JsonObject[]): boolean | undef
 }
 
 /**
- * The parts of the setting that a project may set without trust, as they only restrict. If only the project enables the sandbox, its commands still
- * ask: otherwise they would run without a question because of the project.
+ * The parts of the setting that a project may set without trust, as they only restrict. If only the project enables the
+ * sandbox, commands in it still need approval: otherwise the project alone could make commands run without approval.
  */
 export function restrictionsOf(sandbox: JsonObject, isWantedAnyway: boolean): JsonObject {
   const { enabled, network, filesystem } = sandbox
@@ -130,7 +130,7 @@ export interface EditsChoice {
   readonly isDefault: boolean
 }
 
-/** Why such commands ask although they could be confined, as the end of a sentence; undefined if they run confined. */
+/** Why such commands need approval although they could be confined, as the end of a sentence; undefined if they run confined. */
 export function editsOffReason({ sandbox = [], isDefault }: EditsChoice): string | undefined {
   const explicit = explicitAutoAllow(sandbox)
   if (explicit === false) return 'sandbox.autoAllowBashIfSandboxed is false'

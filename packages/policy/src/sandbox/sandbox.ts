@@ -45,7 +45,7 @@ export interface SandboxOptions {
   readonly denied?: (rights?: CallerRights) => DeniedPatterns
   /** Domains that are blocked now, in addition to those of the settings. */
   readonly deniedDomains?: () => readonly string[]
-  /** Called with a control file that was created while commands ran. */
+  /** Called with the path of a control file that was created while commands ran. */
   readonly onMade?: (path: string) => void
   /** For tests: how names are resolved and connections are opened. */
   readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
@@ -75,7 +75,8 @@ export interface SandboxCommand extends PlainCommand {
 
 /**
  * Confines commands, by bubblewrap on Linux and sandbox-exec on macOS.
- * ¶ H1: a command that cannot be confined does not run; it never falls back to running unconfined.
+ *
+ * H1: a command that cannot be confined does not run; it never falls back to running unconfined.
  * H2: all processes of a command end with it.
  * H3: placeholders that prevent the creation of a path are removed when no command runs.
  */
@@ -133,7 +134,7 @@ function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] 
   return settings.allowWrite.map((path) => pathOf(path, { cwd, home }))
 }
 
-/** `0.8.0` as 0.008. */
+/** The version as a number: `0.8.0` as 0.008. */
 async function bubblewrapVersion(file: string): Promise<number> {
   try {
     const { stdout } = await runFile(file, ['--version'], { timeout: tryMs })
@@ -339,7 +340,7 @@ class SystemSandbox implements Sandbox {
   #tellMade(): void {
     for (const path of this.#unkept) {
       if (!exists(path)) continue
-      // From now on it exists and is read-only.
+      // From now on the file exists and is read-only.
       this.#unkept.delete(path)
       this.#options.onMade?.(path)
     }
@@ -391,7 +392,7 @@ function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
   child.on('error', () => undefined)
 }
 
-/** The port of the proxy in the sandbox. The sandbox has its own loopback interface, so the port is always free. */
+/** The port of the proxy inside the sandbox. The sandbox has its own loopback interface, so the port is always free. */
 const proxyPort = 3128
 
 /**

@@ -37,7 +37,7 @@ export function seatbeltProfile(description: SandboxDescription, proxyPort?: num
   ].join('\n')
 }
 
-/** One rule per place, inner places after outer ones; places of deny rules at the very end. */
+/** One rule per place: rules for inner places follow those for outer ones, and rules for denied places are last. */
 function placeRules(description: SandboxDescription): readonly string[] {
   const { writable, readOnly, pinned, missing, masked, readable, denied } = description
   const folder = (path: string): Place => ({ path, kind: 'folder' })

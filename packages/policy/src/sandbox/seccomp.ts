@@ -151,7 +151,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 }
 
-/** Additional calls in the read profile: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
+/** Additional calls that the read profile refuses: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
 const refusedToReaders = [452, 463, 466, 469, 443]
 const pidfdSendSignal = 424
 const openat2 = 437
@@ -233,7 +233,7 @@ function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruc
     ...[...modes, [fchmodat2, 2] as const].flatMap(([number, mode]) =>
       inspected(number, argumentAt(mode), refusedMode),
     ),
-    // Without these flags the argument is not a mode.
+    // Without these flags, the call has no mode argument.
     ...creates.flatMap(([number, flags, mode]) =>
       inspected(number, argumentAt(flags), [
         [jumpAnyBit, 1, 0, openCreate],
@@ -242,7 +242,7 @@ function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruc
         ...refusedMode,
       ]),
     ),
-    // Its flags and mode are in memory, which a filter cannot see.
+    // The flags and the mode of openat2 are in memory, which a filter cannot read.
     ...refuseCall(openat2, noSuchCall),
   ]
 }
@@ -306,7 +306,7 @@ function onlyThese(values: readonly number[], otherwise: number): readonly Instr
   return [...values.flatMap((value) => refuseCall(value, allowCall)), [returnValue, 0, 0, otherwise]]
 }
 
-/** Instructions for one call, which end it; the call number remains loaded for the following ones. */
+/** Instructions that decide one call completely; for other calls the call number remains loaded. */
 function inspected(number: number, argument: number, body: readonly Instruction[]): readonly Instruction[] {
   return [[jumpEqual, 0, body.length + 1, number], [load, 0, 0, argument], ...body]
 }

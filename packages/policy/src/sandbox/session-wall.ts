@@ -42,9 +42,9 @@ export class SessionWall {
   readonly stateFolder: string
   /** Created by the caller that starts the first confined command, and disposed of with the workspace. */
   readWall: Wall | undefined
-  /** The same for commands that may change the workspace. */
+  /** Like `readWall`, for commands that may change the workspace. */
   editWall: EditWall | undefined
-  /** The same for commands that are tried. */
+  /** Like `readWall`, for commands that are tried. */
   trialWall: TrialWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
@@ -92,7 +92,7 @@ export class SessionWall {
 
   /**
    * Options of the tool caches for commands that may change the workspace.
-   * ¶ @param bubblewrap Path of bubblewrap.
+   * @param bubblewrap Path of bubblewrap.
    */
   cacheOptions(bubblewrap: string): ToolCachesOptions {
     const { home, path, writable } = this.#options
@@ -109,7 +109,7 @@ export class SessionWall {
     return this.#trials
   }
 
-  /** Why single commands are not confined; undefined if that depends on the machine. */
+  /** Why no command is confined; undefined if that depends on the machine. */
   #off(): { readonly kind: 'off'; readonly why: string } | undefined {
     const { setting, isSandboxed } = this.#options
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
@@ -121,14 +121,14 @@ export class SessionWall {
     return { path, directories: writable, home: this.home, memory: join(configFolder, 'confinement-edits.json') }
   }
 
-  /** Whether a place outside the session is read, or listed, because it belongs to the system. */
+  /** Whether commands may read, or list, a path outside the session because it belongs to the system. */
   reads(path: string, isListed: boolean): boolean {
     if (isSystemPlace(path)) return true
     // With bubblewrap these folders are replaced.
     return isListed && this.means().kind === 'landlock' && listedFolders.some((folder) => isInside(path, folder))
   }
 
-  /** Folders that commands which may change the workspace cannot change. */
+  /** Folders that must remain unchanged even for commands that may change the workspace. */
   get keptFolders(): readonly string[] {
     return this.#options.keptFolders ?? []
   }

@@ -40,7 +40,7 @@ export function spawnPiped(
   let child: PipedProcess | undefined
   try {
     const stdio = [...own, ...command.descriptors]
-    // True: the first three are pipes, which the types do not infer from a longer list.
+    // This cast is safe: the first three streams are pipes, which the types do not infer from a longer list.
     child = spawn(command.file, command.args, { cwd, detached: true, env: command.env, stdio }) as PipedProcess
     return child
   } finally {

@@ -6,7 +6,7 @@ import { detectOverlays } from './overlay-launcher.ts'
 /** What tries commands before a person is asked. */
 export type TrialMeans =
   | {
-      /** Overlays receive what they write. */
+      /** Overlays, which receive the writes of the commands. */
       readonly kind: 'overlay'
       /** What confines them. */
       readonly bubblewrap: Extract<EditMeans, { readonly kind: 'bubblewrap' }>
@@ -15,7 +15,7 @@ export type TrialMeans =
       /** A folder for written data until it is discarded. */
       readonly folder: string
     }
-  /** Nothing: a person is asked at once. */
+  /** Nothing can try commands: a person is asked at once. */
   | {
       readonly kind: 'off'
       /** Why, as the end of a sentence. */
@@ -28,7 +28,7 @@ export function detectTrials(options: EditMeansOptions): TrialMeans {
   if (bubblewrap.kind === 'off') return bubblewrap
   const { path, directories } = options
   let why = ''
-  // If temporary files are on an overlay, as in containers, memory remains.
+  // If temporary files are on an overlay, as in containers, only memory remains.
   for (const folder of [tmpdir(), '/dev/shm']) {
     const found = detectOverlays({ path, writable: directories, folder, bubblewrap: bubblewrap.file })
     if (found.kind === 'overlay') return { kind: 'overlay', bubblewrap, perl: found.perl, folder }

@@ -11,7 +11,7 @@ export interface TrialMounts {
   readonly args: readonly string[]
   /** Overlays to mount before bubblewrap starts, including those of the workspace. */
   readonly overlays: readonly Overlay[]
-  /** Those of the overlays that show the workspace: writes to them count as changes. */
+  /** The overlays that show the workspace: writes to them count as changes. */
   readonly workspace: readonly Overlay[]
   /** Folders that were empty, each with its path for the command: they contain mount points, and what the command created. */
   readonly emptied: readonly EmptiedFolder[]
@@ -19,7 +19,7 @@ export interface TrialMounts {
   readonly mountPoints: ReadonlySet<string>
   /** Folders that bubblewrap creates in the empty folders. */
   readonly madeFolders: ReadonlySet<string>
-  /** When the command was about to start, in milliseconds since the epoch. */
+  /** The time just before the command starts, in milliseconds since the epoch. */
   readonly startMs: number
 }
 
@@ -68,7 +68,7 @@ interface Operation {
   readonly before: readonly string[]
 }
 
-/** @throws SandboxError for unknown arguments: what they make writable would really be written. */
+/** @throws SandboxError for unknown arguments: they could make a path writable for real. */
 function operationsOf(args: readonly string[]): readonly Operation[] {
   const operations: Operation[] = []
   let before: readonly string[] = []
@@ -92,7 +92,7 @@ function operationsOf(args: readonly string[]): readonly Operation[] {
 /**
  * Replaces everything that a confined command could write: its root, home and `/tmp` become empty folders on disk, folders of the workspace and of
  * caches become overlays. Nothing in the workspace is protected, so that changes there are visible.
- * ¶ @param args Arguments of bubblewrap for a command that may change the workspace, before `--`.
+ * @param args Arguments of bubblewrap for a command that may change the workspace, before `--`.
  * @param folder An empty folder that is discarded later.
  * @throws SandboxError if that is impossible.
  */
@@ -119,12 +119,12 @@ export function trialMounts(args: readonly string[], directories: readonly strin
     const mode = Number.parseInt(before[before.indexOf('--perms') + 1] ?? '0755', 8)
     // A folder that nobody may enter hides something.
     if (name === '--tmpfs') return [(mode & 0o222) === 0 ? operation : emptyAt(from, mode)]
-    // Files in memory are visible, and nothing else is created next to them.
+    // Only files in memory are visible, and nothing else is created in this folder.
     if (name === '--dev') return [operation, emptyAt(`${from}/shm`, 0o1777), remountReadOnly(from)]
     if (name === '--remount-ro' && emptied.some(({ at }) => at === from)) return []
     if (name === '--bind' || name === '--bind-try') {
       if (to === '/tmp') return [emptyAt(to, 0o1777)]
-      // It is discarded anyway.
+      // The source is in the folder that is discarded anyway.
       if (isInside(from, folder)) return [operation]
       if (isDirectory(from)) overlayOf(from)
       else if (!isInsideAny(realPath(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]

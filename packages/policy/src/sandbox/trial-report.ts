@@ -38,7 +38,7 @@ const networkAttempts: ReadonlySet<string> = new Set([
   'Icmp6InDestUnreachs',
 ])
 
-/** Undefined for an incomplete report: the command killed the reporting process. */
+/** Undefined for an incomplete report, if the command killed the reporting process. */
 export function readTrialReport(text: string): TrialReport | undefined {
   const lines = text.split('\n')
   const left = /^left (-?\d+)$/.exec(lines.at(-2) ?? '')?.[1]
@@ -50,7 +50,7 @@ export function readTrialReport(text: string): TrialReport | undefined {
   }
 }
 
-/** `Ip OutNoRoutes` from a line of names and a line of counts, `Ip6OutNoRoutes` from a line of its own. */
+/** Yields `Ip OutNoRoutes` from a line of names and a line of counts, and `Ip6OutNoRoutes` from a single line. */
 function* countsIn(lines: readonly string[]): Generator<readonly [name: string, count: number]> {
   let names: readonly string[] = []
   for (const line of lines) {

@@ -52,7 +52,8 @@ export interface TrialCommand extends SandboxedCommand {
 
 /**
  * Confines commands that are tried before a person is asked: to the workspace, and everything that they write is discarded.
- * ¶ T1: a command that cannot be confined does not run.
+ *
+ * T1: a command that cannot be confined does not run.
  * T2: a command counts as having effects unless it was shown to have none.
  */
 export class TrialWall {
@@ -72,7 +73,7 @@ export class TrialWall {
   confine(command: SandboxCommand, confinement: TrialConfinement): TrialCommand {
     const folder = this.#makeFolder(confinement.directories)
     try {
-      // Checked before the start: the command may remove the file, and the process may end.
+      // Searched before the start: the command may remove the file, and the process may end.
       const mightSignal = liveProcessFile(confinement.directories)
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
@@ -146,7 +147,7 @@ export class TrialWall {
     const { home } = this.#options
     refuseOutsideLinks(directories)
     const visible = visiblePlaces(home, env, directories)
-    // Programs that clean up remove files which nobody used for days: then they are copied again.
+    // Programs that clean up remove files that were not used for days. If the copies were removed, they are made again.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
     const masked = [
@@ -183,7 +184,7 @@ export class TrialWall {
     return path === undefined ? undefined : wrotePath(path)
   }
 
-  /** A path with changed attributes, or a folder that was removed and created again. Node cannot read extended attributes. */
+  /** A path whose attributes changed, or a folder that was removed and created again. Perl compares them, as Node cannot read extended attributes. */
   #differing(same: readonly SamePlace[]): string | undefined {
     const [first] = same
     if (first === undefined) return undefined
@@ -294,7 +295,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (thrown) {
-    // A process of another user.
+    // The process belongs to another user, and runs.
     return codeOf(thrown) === 'EPERM'
   }
 }

@@ -8,7 +8,7 @@ const maxComparedBytes = 64n * 1024n * 1024n
 export interface TrialWrites {
   /** A path, as the command saw it, that it created, changed or removed. */
   readonly changed: string | undefined
-  /** Written files that are equal as far as Node can see. Attributes, and whether a folder was replaced, remain to be compared. */
+  /** Written files that are equal as far as Node can see. Their attributes, and whether a folder was replaced, must still be compared. */
   readonly same: readonly SamePlace[]
 }
 
@@ -53,7 +53,7 @@ interface Comparison {
 /** The first path that differs from the lower folder. */
 function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): string | undefined {
   const [now, before] = [statsOf(upper), statsOf(lower)]
-  // Nothing was written.
+  // The command wrote nothing here.
   if (now === undefined) return undefined
   if (path !== '' && isThrowaway(path) && now.isDirectory()) return undefined
   if (!now.isDirectory() && isThrowaway(path) && now.isFile()) return undefined
@@ -74,7 +74,7 @@ function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): str
 /** File times have the resolution of a clock tick. */
 const tickMs = 100
 
-/** A file may have been created and removed in a folder, which sets the time of the folder to that of the trial. */
+/** Detects a folder in which a file was created and removed, by the time of the folder, which is then within the trial. */
 function changedFolder(
   now: BigIntStats,
   before: BigIntStats | undefined,
@@ -141,11 +141,11 @@ function statsOf(path: string): BigIntStats | undefined {
 interface ThrowawayName {
   /** Matches a name, or the end of a path. */
   readonly fits: RegExp
-  /** What makes it. */
+  /** The tool that creates such files. */
   readonly of: string
 }
 
-/** In the workspace. */
+/** Names of throwaway files in the workspace. */
 const inWorkspace: readonly ThrowawayName[] = [
   { fits: /(?:^|\/)__pycache__$/, of: 'bytecode that Python compiles from sources' },
   { fits: /(?:^|\/)\.pytest_cache$/, of: 'which tests failed last time' },
@@ -174,7 +174,7 @@ export function isThrowaway(path: string): boolean {
   return inWorkspace.some(({ fits }) => fits.test(path))
 }
 
-/** The same for a name in `/tmp`. */
+/** Like `isThrowaway`, for a name in `/tmp`. */
 export function isThrowawayTemporary(path: string): boolean {
   return inTemporary.some(({ fits }) => fits.test(basename(path)))
 }

@@ -10,10 +10,10 @@ export function openUnnamed(folder: string): number {
   return descriptor
 }
 
-/** Opens such a file with a system call filter. Each bubblewrap reads it to its end, so each gets its own. */
+/** Opens such a file with a system call filter. Each bubblewrap process reads the file to its end, so each process needs its own. */
 export function openFilter(filter: Uint8Array, folder: string): number {
   const descriptor = openUnnamed(folder)
-  // Written at a position, so that reading starts at the beginning.
+  // The filter is written at a position, so that the file offset remains at the beginning.
   writeSync(descriptor, filter, 0, filter.length, 0)
   return descriptor
 }

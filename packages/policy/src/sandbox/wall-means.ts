@@ -118,7 +118,7 @@ export function findNamespaces(path: string, writable: readonly string[]): WallM
 
 type Bubblewrap = Extract<WallMeans, { readonly kind: 'bubblewrap' }>
 
-/** `look` sees the processes of the machine. Their memory and environments belong to another user namespace and remain inaccessible. */
+/** With `look`, commands see the processes of the machine. Memory and environments belong to another user namespace and remain inaccessible. */
 export function namespaceArguments(
   { hasOwnProc, canDisableUserNamespaces }: Pick<Bubblewrap, 'hasOwnProc' | 'canDisableUserNamespaces'>,
   kind: 'read' | 'look',

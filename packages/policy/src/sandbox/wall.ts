@@ -32,14 +32,15 @@ export interface WallOptions {
   >
   /** The person's own folder. */
   readonly home: string
-  /** The file that stores `means`; removed if it turns out to be wrong. */
+  /** The file that stores `means`; removed if `means` turns out to be wrong. */
   readonly memory?: string | undefined
 }
 
 /**
  * Confines commands to reading: they write only a temporary folder, and have no network, no sockets and no signals to other processes. Readable
  * places are listed one by one.
- * ¶ W1: a command that cannot be confined does not run.
+ *
+ * W1: a command that cannot be confined does not run.
  * W2: the processes of a confined command are confined too, and cannot undo it.
  */
 export class Wall {
@@ -133,7 +134,7 @@ export class Wall {
   }
 
   #temporary(directories: readonly string[]): string {
-    // Programs that clean up remove files which nobody used for days.
+    // Programs that clean up remove files that were not used for days.
     if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
       this.#folder = makeTemporary(directories)
       mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
@@ -156,7 +157,7 @@ function makeTemporary(directories: readonly string[]): string {
     try {
       return realpathSync(mkdtempSync(join(place, 'halting-read-')))
     } catch {
-      // Try the next one.
+      // Continue with the next folder.
     }
   }
   throw new SandboxError(
@@ -164,7 +165,7 @@ function makeTemporary(directories: readonly string[]): string {
   )
 }
 
-/** From the outside in. Links in the root remain links, so that paths resolve as they do outside. */
+/** Mounts from the outside in. Links in the root remain links, so that paths resolve as they do outside. */
 function mountsOf(readable: readonly Place[]): readonly string[] {
   const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
   const places = readable

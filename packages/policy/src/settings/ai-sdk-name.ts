@@ -44,7 +44,7 @@ export function parseAiSdkName(name: string): AiSdkName {
   return { package: packageName, model }
 }
 
-/** Whether `parseAiSdkName` accepts it. */
+/** Whether `parseAiSdkName` accepts the name. */
 export function isAiSdkNameWhole(name: string): boolean {
   try {
     parseAiSdkName(name)
@@ -54,7 +54,7 @@ export function isAiSdkNameWhole(name: string): boolean {
   }
 }
 
-/** Whether it is a plain npm package name: letters, digits, dots, dashes and underscores, with an optional scope. Never a path. */
+/** Whether the text is a plain npm package name: letters, digits, dots, dashes and underscores, with an optional scope. Never a path. */
 export function isPackageName(text: string): boolean {
   return text.length <= 214 && /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/.test(text) && text !== 'node_modules'
 }

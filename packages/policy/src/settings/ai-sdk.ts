@@ -5,7 +5,7 @@ import type { AiSdkField, AiSdkModelField, AiSdkPackageField } from './fields.ts
 import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** Where the packages of a settings file are searched, before globally installed ones. */
+/** The folders in which packages of a settings file are searched, before globally installed ones. */
 interface PackageFolders {
   /** Folders that contain a `node_modules` folder, in order of the search. */
   readonly folders: readonly string[]
@@ -35,7 +35,7 @@ export interface AiSdkSettings {
   readonly onlyNamedBy?: string
 }
 
-/** Aliases and packages of all files; for each name the one with the highest precedence. Undefined if no file has any. */
+/** Aliases and packages of all files; for each name, the entry with the highest precedence. Undefined if no file has an alias or a package. */
 export function mergeAiSdk(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): AiSdkSettings | undefined {
   const models: Record<string, AiSdkAlias> = {}
   const packages: Record<string, AiSdkPackage> = {}
@@ -50,7 +50,7 @@ export function mergeAiSdk(effective: readonly EffectiveFile[], recordOrigin: Re
     for (const [name, { folder, ...entry }] of Object.entries(aiSdk.models ?? {})) {
       if (Object.hasOwn(models, name)) continue
       models[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
-      // Options may contain keys.
+      // Shows only the name of the options, which may contain keys.
       recordOrigin(`aiSdk.models.${name}`, `ai-sdk:${entry.package}/${entry.model}`, file)
     }
     for (const [name, { folder, ...entry }] of Object.entries(aiSdk.packages ?? {})) {
@@ -70,7 +70,9 @@ export function mergeAiSdk(effective: readonly EffectiveFile[], recordOrigin: Re
   }
 }
 
-/** The folder that a file names, or else the folder of the file. Values of the command line have none, as it could be the working directory. */
+/**
+ * The folder that a file names, or else the folder of the file. Values of the command line have no such folder: it could be the working directory.
+ */
 function foldersOf(aiSdk: AiSdkField | undefined, file: ReadFile): readonly string[] {
   if (aiSdk?.folder !== undefined) return folderOf(aiSdk.folder, [], file)
   return file.level === 'flag' ? [] : [dirname(file.name)]

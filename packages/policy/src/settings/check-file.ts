@@ -11,7 +11,7 @@ import { fieldTable, hookGroupSchema, hookKeys, knownHookEvents, sandboxKeys } f
 export interface SettingsText {
   readonly level: SettingsLevel
   readonly name: string
-  /** The base of `/` in its rules. */
+  /** The base folder of `/` in rules of this file. */
   readonly projectDirectory: string
   readonly content: JsonObject
   /** The text of the file. */
@@ -40,7 +40,7 @@ export interface CheckedFile {
 
 /** Modes of other agents in the person's own file: the program starts anyway. */
 const foreignModes: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
-/** Not settings, but for editors. */
+/** Keys that are not settings but are meant for editors. */
 const forEditors: ReadonlySet<string> = new Set(['$schema'])
 const groups: ReadonlySet<string> = new Set(['permissions', 'hooks'])
 const permissionPrefix = 'permissions.'
@@ -95,7 +95,7 @@ class FileCheck {
 
   readonly #add: AddProblem = (problem) => void this.#problems.push(problem)
 
-  /** An unknown key that is probably a misspelled guard stops the program. Of the others, the first `maxUnknown` are reported. */
+  /** Collects unknown keys. A key that is probably a misspelled guard stops the program. Of the other keys, the first `maxUnknown` are reported. */
   readonly #reportUnknown: ReportUnknown = (path, known) => {
     const isReported = ++this.#unknownKeys <= maxUnknown
     const key = String(path.at(-1) ?? '')
@@ -146,7 +146,7 @@ class FileCheck {
       return
     }
     const result = field.schema.safeParse(value)
-    // In a list of what may run, one wrong value makes the whole list invalid: nobody checked the file.
+    // In a list of what may run, one wrong value makes the whole list invalid, because the file was evidently not checked.
     if (result.success) this.#values[path.at(-1) ?? name] = result.data
     else this.#add(problemOf(file, name, path, value, result.error.issues[0], field.whenWrong === 'stop'))
   }
@@ -169,7 +169,7 @@ class FileCheck {
     const [allow, deny, ask] = [this.#validRules('allow'), this.#validRules('deny'), this.#validRules('ask')]
     const { allow: _allow, deny: _deny, ask: _ask, env, disableBypassPermissionsMode, ...single } = this.#values
     return {
-      // True: every value passed the schema of its field.
+      // This cast is safe: every value passed the schema of its field.
       ...(single as Omit<Fields, 'others'>),
       ...(allow && { allow }),
       ...(deny && { deny }),
@@ -240,7 +240,7 @@ function checkHooks(
       if (isJsonObject(group)) reportUnknownInHook(['hooks', event, index], group, reportUnknown)
       const result = hookGroupSchema.safeParse(withoutForeignTypes(file, event, index, group, add))
       if (result.success) {
-        // True: the schema is that of a group.
+        // This cast is safe: the schema is that of a group.
         good.push(result.data as HookGroup)
         continue
       }
@@ -254,7 +254,7 @@ function checkHooks(
   return checked.length === 0 ? undefined : Object.fromEntries(checked)
 }
 
-/** Events whose hooks can prevent something; without the hook it would happen. */
+/** Events whose hooks can prevent an action; without the hook, the action would happen. */
 const guardedEvents: ReadonlySet<string> = new Set([
   'PreToolUse',
   'PermissionRequest',
@@ -316,7 +316,7 @@ function problemOf(
 interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Keys that the object must not have. */
+  /** Keys that the object must not contain. */
   readonly keys?: readonly string[]
 }
 
@@ -420,7 +420,7 @@ const longest = 60
 
 /** A value in a message: short, on one line, and without control characters. */
 function displayValue(value: unknown): string {
-  // A number that is too large for JSON.parse.
+  // `JSON.parse` reads a number that is too large as infinity.
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   const json = (JSON.stringify(value) ?? 'missing').replace(
     /[\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g,

@@ -1,7 +1,7 @@
 import type { Fields } from './fields.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** A file, and the fields of it that take effect. */
+/** A file, and those of its fields that take effect. */
 export interface EffectiveFile {
   readonly file: ReadFile
   readonly fields: Fields

@@ -3,7 +3,7 @@ import type { BudgetTerms } from '@halting/core/adapters'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { HookSettings } from './hook-settings.ts'
 
-/** How a terminal notifies a person who is looking elsewhere, with the names of Claude Code. */
+/** How the program notifies a person whose terminal is not in focus, with the names that Claude Code uses. */
 export const notificationChannels = [
   'auto',
   'terminal_bell',
@@ -16,7 +16,10 @@ export const notificationChannels = [
 /** One of `notificationChannels`. */
 export type NotificationChannel = (typeof notificationChannels)[number]
 
-/** Which tools a model is offered, and how they are described: all; `apply_patch` for Edit and Write; few and short. */
+/**
+ * Which tools a model is offered and how they are described. `default`: all tools. The others: `apply_patch` instead of
+ * Edit and Write; few tools with short descriptions.
+ */
 export const toolProfiles = ['default', 'codex', 'small'] as const
 /** One of `toolProfiles`. */
 export type ToolProfile = (typeof toolProfiles)[number]
@@ -58,7 +61,7 @@ export type LimitSettings = {
 export interface DefaultLimit {
   /** The limit, in its unit. */
   readonly value: number
-  /** What sets it, for display. */
+  /** The setting, flag or default that sets the limit, for display. */
   readonly from: string
 }
 
@@ -83,8 +86,8 @@ export interface StatusLineSettings {
 }
 
 /**
- * Who searches the web for `WebSearch`. `auto`: the service of the model, if it is known to support that. `service`: also the service behind
- * `ANTHROPIC_BASE_URL`. `mcp`: a tool of an MCP server, as `server/tool`.
+ * What performs web searches for `WebSearch`. `auto`: the service of the model, if it is known to support that.
+ * `service`: also the service behind `ANTHROPIC_BASE_URL`. `mcp`: a tool of an MCP server, as `server/tool`.
  */
 export type WebSearchSetting = 'auto' | 'service' | 'off' | { readonly mcp: string }
 
@@ -180,7 +183,7 @@ export interface Fields {
   readonly pauseFor?: string
   /** A duration, or `none`. */
   readonly waitForLimits?: string
-  /** Their folders begin with `/` or `~/`. */
+  /** Folders in budgets begin with `/` or `~/`. */
   readonly budgets?: readonly BudgetTerms[]
   /** Keys that are known but have no effect in this version. */
   readonly others: readonly string[]

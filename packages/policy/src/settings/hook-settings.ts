@@ -6,9 +6,9 @@ export type HookHandler =
       readonly command: string
       /** Timeout in seconds. */
       readonly timeout?: number
-      /** Run it in the background and ignore its result. Default: false. */
+      /** Whether it runs in the background, so that its result is ignored. Default: false. */
       readonly async?: boolean
-      /** Run it once per session. Default: false. */
+      /** Whether it runs only once per session. Default: false. */
       readonly once?: boolean
       /** Text that is shown while it runs. */
       readonly statusMessage?: string
@@ -21,7 +21,7 @@ export type HookHandler =
       readonly headers?: Readonly<Record<string, string>>
       /** Timeout in seconds. */
       readonly timeout?: number
-      /** Call it once per session. Default: false. */
+      /** Whether it is called only once per session. Default: false. */
       readonly once?: boolean
     }
   | {
@@ -32,7 +32,7 @@ export type HookHandler =
       readonly model?: string
       /** Timeout in seconds. */
       readonly timeout?: number
-      /** Ask it once per session. Default: false. */
+      /** Whether the model is called only once per session. Default: false. */
       readonly once?: boolean
     }
 
@@ -47,7 +47,7 @@ export interface HookGroup {
 /** The `hooks` of all effective settings files, by event, the highest precedence first. */
 export type HookSettings = Readonly<Record<string, readonly HookGroup[]>>
 
-/** Events at which hooks of the settings are called. */
+/** Events for which hooks of the settings are called. */
 export const hookEvents = [
   'SessionStart',
   'UserPromptSubmit',

@@ -11,14 +11,14 @@ export function withValue(text: string, path: readonly string[], value: Json): s
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
   if (text.trim() === '') return `${renderValue(nestValue(path, value), '', { unit, newline })}${newline}`
   const changed = replaceAt(text, path, value, { unit, newline })
-  // Parse the result, so that an unintended change is never written.
+  // Parses the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
 }
 
 /**
- * Removes the elements that equal this text from the list at this path, and preserves the rest as written. Returns the text unchanged if there are
- * none. The text must be JSON with an object at the top, or empty.
+ * Removes the elements that equal this text from the list at this path, and preserves the rest as written. Returns the
+ * text unchanged if the list has no such element. The text must be JSON with an object at the top, or empty.
  */
 export function withoutText(text: string, path: readonly string[], element: string): string {
   if (text.trim() === '') return text
@@ -29,7 +29,7 @@ export function withoutText(text: string, path: readonly string[], element: stri
   const lastKept = gone.lastIndexOf(false)
   const lastElement = elements[lastKept]
   if (!gone.includes(true)) return text
-  // Each element is removed with the comma after it, the last ones with the comma before them.
+  // Each element is removed with the comma after it; elements at the end of the list with the comma before them.
   const cuts = elements.flatMap(({ start }, index): readonly Span[] => {
     const next = elements[index + 1]
     return gone[index] === true && index < lastKept && next !== undefined ? [{ start, end: next.start }] : []
@@ -46,12 +46,12 @@ export function withoutText(text: string, path: readonly string[], element: stri
     from = cut.end
   }
   changed += text.slice(from)
-  // Parse the result, so that an unintended change is never written.
+  // Parses the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
 }
 
-/** The value at a path: of a key that is given twice the last one counts, as for `JSON.parse`. */
+/** The value at a path: of a repeated key, the last occurrence counts, as for `JSON.parse`. */
 function nodeAt(text: string, path: readonly string[]): Node | undefined {
   return path.reduce<Node | undefined>((node, key) => node && memberOf(node, key), jsonTree(text))
 }
@@ -80,7 +80,7 @@ function replaceAt(text: string, path: readonly string[], value: Json, style: St
   }
 }
 
-/** A part of a text, by indexes: from its first character to behind its last. */
+/** A part of a text, by indexes: from its first character to the position after its last. */
 interface Span {
   readonly start: number
   readonly end: number
@@ -144,7 +144,7 @@ export function jsonTree(text: string): Node {
   throw new ConfigurationError('The text does not contain a JSON object.')
 }
 
-/** The value of a member of an object: of a key that is given twice the last one counts, as for `JSON.parse`. */
+/** The value of a member of an object: of a repeated key, the last occurrence counts, as for `JSON.parse`. */
 function memberOf(object: Node, key: string): Node | undefined {
   if (object.type !== 'object') return undefined
   return object.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1]

@@ -2,7 +2,7 @@
 export interface JsonLines {
   /** The line of the value at this path, or of the closest value around it; counted from 1. */
   lineOf(path: readonly (string | number)[]): number
-  /** Keys that an object has twice: readers see one, and `JSON.parse` takes the last. */
+  /** Keys that occur more than once in an object: a reader may notice one occurrence, while `JSON.parse` uses the last one. */
   readonly repeated: readonly { readonly key: string; readonly line: number }[]
   readonly isTooDeep: boolean
 }
@@ -10,7 +10,7 @@ export interface JsonLines {
 /** Settings are flat: deeper nesting is an attack on parsers. */
 const maxDepth = 64
 
-/** One node per value instead of a path as text: with a long key, paths would take quadratic space. */
+/** The position of a value. One node per value replaces a path as text, because with a long key, paths would take quadratic space. */
 class Place {
   line: number
   #inner: Map<string, Place> | undefined
@@ -41,10 +41,10 @@ interface Level {
   index: number
 }
 
-/** More of them would not help the reader. */
+/** Maximum number of repeated keys in the result: more of them would not help the reader. */
 const maxRepeated = 20
 
-/** Scans a text that `JSON.parse` accepted, without recursion, as settings files come from anybody. */
+/** Scans a text that `JSON.parse` accepted, without recursion, as settings files may come from untrusted people. */
 export function jsonLines(text: string): JsonLines {
   const whole = new Place(1)
   const repeated: { key: string; line: number }[] = []
@@ -84,7 +84,7 @@ export function jsonLines(text: string): JsonLines {
         const end = endOfText(text, at)
         const level = levels.at(-1)
         if (awaitsKey && level !== undefined) {
-          // True: JSON.parse accepted the text, so this is a string.
+          // This cast is safe: `JSON.parse` accepted the text, so this is a string.
           level.next = JSON.parse(text.slice(at, end + 1)) as string
           if (level.keys.has(level.next) && repeated.length < maxRepeated) repeated.push({ key: level.next, line })
           level.keys.add(level.next)

@@ -23,7 +23,7 @@ interface FileLimit {
 /** The result of merging one limit. */
 interface MergedLimit {
   readonly inForce: FileLimit | undefined
-  /** The limit of an administrator. */
+  /** The value of the administrator. */
   readonly managed: FileLimit | undefined
   readonly ignored: readonly { readonly limit: FileLimit; readonly why: string; readonly isSilent?: boolean }[]
 }
@@ -122,7 +122,7 @@ function defaultOf(limit: DefaultLimit | undefined): FileLimit | undefined {
 function waitsIn(effective: readonly EffectiveFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
   return effective.flatMap(({ file, fields: { waitForLimits: written } }) => {
     if (written === undefined || !levels.includes(file.level)) return []
-    // True: the schema has checked it.
+    // This cast is safe: the schema has checked the value.
     return [{ written, value: parseWaitMs(written) ?? 0, from: file.name }]
   })
 }
@@ -146,7 +146,7 @@ function formatLimit({ written }: FileLimit): string {
   return written === null ? 'none' : String(written)
 }
 
-/** JSON has no infinity. */
+/** Null for infinity, which JSON does not have. */
 function orNull(value: number): number | null {
   return value === Infinity ? null : value
 }

@@ -24,7 +24,7 @@ export interface LoadedSettings {
 
 /** An existing settings file, or the value of `--settings`. */
 export interface FoundFile {
-  /** Whose file it is. */
+  /** The level of the file: whose file it is. */
   readonly level: SettingsLevel
   /** Path of the file, or what replaces it. */
   readonly name: string
@@ -46,13 +46,13 @@ export interface Ignored {
   readonly why: string
   /** Whether trusting the folder would make it effective. */
   readonly forTrust: boolean
-  /** Whether trust for one run is not enough: `halting trust` must have named it. */
+  /** Whether trust for one run is not enough: `halting trust` must have shown this setting by name. */
   readonly onlyByName?: boolean
 }
 
 /** Options of `loadSettings`. */
 export interface LoadOptions extends ReadOptions {
-  /** What trusts the folder for this run, such as `--trust`. Default: the stored records decide. False: nothing does. */
+  /** What trusts the folder for this run, such as `--trust`. Default: the stored records decide. False: the folder is not trusted. */
   readonly trustedBy?: string | false | undefined
   /** Limits that apply if no file sets one: a project cannot raise them. */
   readonly defaultLimits?: DefaultLimits

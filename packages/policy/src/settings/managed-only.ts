@@ -13,10 +13,10 @@ interface Lock {
   readonly name: string
   readonly what: string
   isSet(fields: Fields): boolean | undefined
-  /** What is ignored in a file, as it is reported; no texts if the file has none. */
+  /** The part that is ignored in a file, in the form in which it is reported; no texts if the file has no such part. */
   removed(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
   without(fields: Fields): Fields
-  /** Without the setting itself, which has no effect in other files. */
+  /** The fields without the setting itself, which has no effect in other files. */
   unlocked(fields: Fields): Fields
 }
 
@@ -85,7 +85,7 @@ function sandboxLock(group: 'network' | 'filesystem', name: string, list: string
   return {
     name: `sandbox.${group}.${name}`,
     what,
-    // True: the schema has checked both.
+    // This cast is safe: the schema has checked both values.
     isSet: (fields) => groupOf(fields)[name] as boolean | undefined,
     removed: (fields) => ({
       setting: `sandbox.${group}.${list}`,
@@ -133,7 +133,7 @@ export function applyManagedLocks<File extends SettingsText>(
   })
 }
 
-/** One line for any number of files, as it is printed in every run. */
+/** One line for any number of files, because the line is printed in every run. */
 function lockWarning(what: string, by: string, files: number, warnings: string[]): void {
   if (files === 0) return
   const origin = files === 1 ? 'another file' : `${files} other files`

@@ -45,7 +45,10 @@ export async function changeMcpServers(
   }
 }
 
-/** Everybody with access to the project reads it. A link may lead to a personal file, whose content would be copied into the project. */
+/**
+ * The file mode of a project file, which everybody with access to the project may read. A link may lead
+ * to a personal file, whose content would be copied into the project.
+ */
 async function modeOfProjectFile(path: string): Promise<number> {
   const found = await lstat(path).catch(() => undefined)
   if (found?.isSymbolicLink() === true)
@@ -81,7 +84,7 @@ async function contentOf(path: string): Promise<JsonObject> {
     const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     if (isJsonObject(content)) return content
   } catch {
-    // Reported below: the message of V8 would quote the file.
+    // The error below reports this: the message of V8 would quote the file.
   }
   throw new ConfigurationError(`${path} does not contain a JSON object. Fix or delete the file.`)
 }

@@ -4,15 +4,15 @@ import type { JsonObject } from '@halting/core'
 import { configFolder, realPath } from '@halting/journal/files'
 import type { PlacesOptions, SettingsLevel } from './places.ts'
 
-/** A place of MCP servers besides the settings. */
+/** A file with MCP servers, other than the settings files. */
 export interface McpPlace {
   readonly path: string
   readonly level: SettingsLevel
-  /** The server objects in it, the highest precedence first. */
+  /** The server objects in the file, the highest precedence first. */
   readonly serversIn: (content: JsonObject) => readonly unknown[]
 }
 
-/** `.mcp.json` of the project, which belongs to the authors of the project. */
+/** `.mcp.json` of the project, which the authors of the project control. */
 export function projectMcpFile(cwd: string): string {
   return join(cwd, '.mcp.json')
 }
@@ -22,7 +22,7 @@ export function ownMcpFile(owner: PlacesOptions): string {
   return join(configFolder('halting', owner), 'mcp.json')
 }
 
-/** The folder of the person's sign-ins at servers: in their settings, never in a project. */
+/** The folder in which the person's sign-ins at servers are stored: next to their settings, never in a project. */
 export function signInsFolder(owner: Pick<PlacesOptions, 'cwd' | 'home' | 'env'>): string {
   return join(configFolder('halting', owner), 'mcp-sign-ins')
 }

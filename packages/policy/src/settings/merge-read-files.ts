@@ -21,7 +21,7 @@ export async function mergeReadFiles(files: readonly ReadFile[], options: LoadOp
   const ignored: Ignored[] = []
   const checked = applyManagedLocks(checkedFiles(files, options.nearest), ignored, warnings)
   const trust = await trustOf(checked, options)
-  // Personal settings only: the project's wish does not count.
+  // Personal settings decide whether the sandbox is on; the value of the project is ignored.
   const isSandboxed = checked.some(
     ({ file, result }) => !isOfProject(file) && result.fields.sandbox?.['enabled'] === true,
   )
@@ -82,7 +82,7 @@ function unique(offers: readonly Offer[]): readonly Offer[] {
   return [...new Map(offers.map((offer) => [offer.id, offer])).values()]
 }
 
-/** The record is read only if something depends on it. */
+/** Whether the folder is trusted. The trust record is read only if the result depends on it. */
 async function trustOf(checked: readonly Checked[], options: LoadOptions): Promise<FolderTrust | undefined> {
   const isNeeded = checked.some(
     ({ file, result }) =>

@@ -25,7 +25,7 @@ export interface Settings {
   readonly apiKeyHelper?: string
   /** Prices by model id, of each file, the highest precedence first. Not validated yet. */
   readonly modelPrices?: readonly JsonObject[]
-  /** Sessions are removed after this many days without use. Default: 30. */
+  /** Sessions that were not used for this many days are removed. Default: 30. */
   readonly cleanupPeriodDays?: number
   /** Where sessions are stored: `sqlite:PATH`, `postgres://…` or `files`. It may contain a password. */
   readonly sessionStore?: string
@@ -39,7 +39,7 @@ export interface Settings {
   readonly hookSummaryEnabled?: boolean
   /** The model for tasks after a run. Default: the model of the session. */
   readonly smallModel?: string
-  /** Who searches the web for `WebSearch`. Default: `auto`. */
+  /** What performs web searches for `WebSearch`. Default: `auto`. */
   readonly webSearch?: WebSearchSetting
   /** Whether notes of earlier sessions are read, and notes are stored after a run. Default: false. */
   readonly autoMemoryEnabled?: boolean
@@ -61,7 +61,7 @@ export interface Settings {
   readonly toolProfile?: ToolProfile
   /** Name of the color theme. */
   readonly theme?: string
-  /** How a terminal notifies a person who is looking elsewhere. Default: `auto` (bell and notification). */
+  /** How the program notifies a person whose terminal is not in focus. Default: `auto` (bell and notification). */
   readonly preferredNotifChannel?: NotificationChannel
   /** Environment variables of the run and of its tools. */
   readonly env?: Readonly<Record<string, string>>
@@ -71,7 +71,7 @@ export interface Settings {
   readonly permissions?: PermissionSettings
   /** Whether only an administrator's rules allow calls: those of flags and answers are ignored. */
   readonly allowManagedPermissionRulesOnly?: boolean
-  /** If only an administrator defines what the sandbox reaches: the domains of their allow rules. */
+  /** The domains of the administrator's allow rules, if only an administrator defines which domains the sandbox can reach. */
   readonly managedDomains?: readonly string[]
   /** Hooks of all files. */
   readonly hooks?: HookSettings
@@ -203,7 +203,7 @@ export function mergeFiles(
   const hasFixedRules = effective.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const managedDomains = domainsOfManaged(effective)
   for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
-    // A project may turn it off, whatever other files say.
+    // A project may turn this setting off, whatever other files say.
     const off = effective.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
     const by = off ?? effective.find(({ fields }) => fields[name] !== undefined)
     if (by === undefined) continue
@@ -211,7 +211,7 @@ export function mergeFiles(
     recordOrigin(name, by.fields[name], by.file)
   }
   const redact = effective.find(({ fields }) => fields.redactSecrets !== undefined)
-  // A project may turn it on, whatever other files say.
+  // A project may turn this setting on, whatever other files say.
   const asks = effective.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
   const redaction = asks ?? redact
   if (redaction !== undefined) recordOrigin('redactSecrets', redaction.fields.redactSecrets, redaction.file)
@@ -243,7 +243,7 @@ export function mergeFiles(
   const hooks = mergeHooks(effective, recordOrigin)
   return {
     settings: {
-      // True: each was taken from the field of this name.
+      // This cast is safe: each value was read from the field of this name.
       ...(single as Pick<Settings, (typeof singleFields)[number] | 'autoMemoryEnabled' | 'autoDreamEnabled'>),
       ...(redaction?.fields.redactSecrets !== undefined && { redactSecrets: redaction.fields.redactSecrets }),
       ...(env.size > 0 && { env: Object.fromEntries(env) }),
@@ -298,7 +298,7 @@ function recordManagedOnly(effective: readonly EffectiveFile[], recordOrigin: Re
   }
 }
 
-/** Settings that accumulate over all files: no file removes what another one sets. */
+/** Settings that accumulate over all files: no file removes values that another file sets. */
 function mergeLists(
   effective: readonly EffectiveFile[],
   recordOrigin: RecordOrigin,
@@ -390,7 +390,7 @@ function mergePermissions(
 function directoryProblem(path: string, file: ReadFile): string | undefined {
   const { projectDirectory } = file
   if (!isDirectory(absolutePath(path, projectDirectory))) return 'is not a directory'
-  // Trust covers a name. A link with that name could lead elsewhere after the next pull.
+  // Trust applies to a path. A link at that path could lead elsewhere after the next `git pull`.
   const real = absolutePath(path, realPath(projectDirectory))
   return isOfProject(file) && realPath(real) !== real ? 'is reached through a link' : undefined
 }

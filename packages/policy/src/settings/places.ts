@@ -58,7 +58,7 @@ function settingsPlace(level: SettingsLevel, folder: string, name: string): Sett
   return { level, path: join(folder, name) }
 }
 
-/** The file and a folder of further files. The last file by name has the highest precedence, and all of them precede the file. */
+/** The administrator's file, and a folder of further files. The last file by name has the highest precedence, and all of them precede the file. */
 function managedPlaces(folder: string): readonly SettingsPlace[] {
   const dropIns = join(folder, 'managed-settings.d')
   const names = filesIn(dropIns).filter((name) => name.endsWith('.json') && !name.startsWith('.'))

@@ -62,7 +62,7 @@ export async function saveProjectLimits(
   if (path === undefined)
     throw new ConfigurationError('Your home folder is not a project. Set the limits in your own settings.')
   checkInProject(path, options.cwd)
-  // Loaded on demand.
+  // Loaded on demand, because zod is large.
   const { checkFile: check } = await import('./check-file.ts')
   // Problems of this file are reported first, as for every change of settings.
   await settingsFileText(path)
@@ -82,7 +82,7 @@ export async function saveProjectLimits(
     checkIsLoadable(next, path, options.cwd, check)
     return next
   }
-  // The file is personal and not part of the person's commits.
+  // The settings file is personal and must not be part of the person's commits.
   if (isAny) await excludeFromGit(path)
   if (isAny) await changeSettingsFile(path, changed)
   return {

@@ -18,7 +18,7 @@ import {
 export interface ReadOptions extends PlacesOptions {
   /** The value of `--settings`: a file, or JSON. */
   readonly given?: string | undefined
-  /** Settings of a separate flag: they precede `given`. */
+  /** The settings of another flag; they precede `given`. */
   readonly chosen?:
     | {
         /** The flag that sets them, for messages. */
@@ -85,14 +85,14 @@ async function readMcpFiles(
       if (file === undefined) return []
       const common = { level, name: path, projectDirectory: options.cwd, json: file.json }
       if (file.problem !== undefined) return isFirst ? [{ ...common, content: {}, problem: file.problem }] : []
-      // True: values of a JSON object are JSON.
+      // This cast is safe: values of a JSON object are JSON.
       const servers = serversIn(file.content).filter((value) => value !== undefined) as Json[]
       return servers.filter(hasServers).map((mcpServers) => ({ ...common, content: { mcpServers } }))
     })
   return (await Promise.all(files)).flat()
 }
 
-/** Another program stores an empty one for every project that it knows. */
+/** Whether there is at least one server. Another program stores an empty object for every project that it knows. */
 function hasServers(servers: Json): boolean {
   return !isJsonObject(servers) || Object.keys(servers).length > 0
 }
@@ -126,9 +126,9 @@ async function readGiven(given: string, cwd: string): Promise<ReadFile> {
   return { level: 'flag', name: given, projectDirectory: cwd, ...parse(text, given) }
 }
 
-/** Larger files are not written by hand. */
+/** Maximum size of a settings file. Larger files are not written by hand. */
 export const largestSettingsBytes: number = 1024 * 1024
-/** Another program stores data about every project in the same file. */
+/** Maximum size of another program's file, which also contains data about every project. */
 const largestOfOthers = 16 * 1024 * 1024
 
 async function readIfThere(
@@ -201,7 +201,7 @@ function withoutText(message: string): string {
   return message.replace(/, (?:\.\.\.)?"[\s\S]*"(?:\.\.\.)? is not valid JSON$/, '')
 }
 
-/** Some messages of V8 contain the line, some the position, and some neither. */
+/** The position of a JSON error. Some messages of V8 contain the line, some the offset, and some neither. */
 function placeOf(thrown: unknown, json: string): string {
   const message = messageOf(thrown)
   if (/\(line \d+/.test(message)) return ''
@@ -213,7 +213,7 @@ function positionOf(message: string): number | undefined {
   return position === undefined ? undefined : Number(position)
 }
 
-/** The length of the longest prefix that could be the beginning of JSON. Up to there a text is only incomplete. */
+/** The length of the longest prefix that could be the beginning of JSON. Up to this index the text is merely incomplete, not invalid. */
 function firstInvalidIndex(json: string): number {
   let [right, wrong] = [0, json.length + 1]
   while (wrong - right > 1) {

@@ -8,7 +8,7 @@ import { hookEvents } from './hook-settings.ts'
 
 // What a settings file may contain. Loaded only for files that need a check, as zod is large.
 
-/** The message of a schema says what is expected. */
+/** The message of a schema, which describes the expected value. */
 function message(expected: string): { readonly error: string } {
   return { error: expected }
 }
@@ -125,7 +125,7 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** No program can be started with other names and values. */
+/** Whether these variables can be set: no program can be started with any other names and values. */
 function canBeSet(env: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(env).every(([name, value]) => /^[^=\0]+$/.test(name) && !String(value).includes('\0'))
 }
@@ -142,7 +142,7 @@ export const knownHookEvents: readonly string[] = hookEvents
 
 interface Field {
   readonly schema: z.ZodType
-  /** What a wrong value does. `stop`: nothing runs without a restriction, a limit or a setting that preserves data. */
+  /** The effect of a wrong value. `stop`: nothing runs without a restriction, a limit or a setting that preserves data. */
   readonly whenWrong: 'stop' | 'pass over'
 }
 
@@ -161,7 +161,7 @@ const money = `a number of US dollars above 0${noLimit}`
 const dollars = z.number(message(money)).positive(message(money)).nullable().optional()
 const time = `a duration of at most 24 days, such as 90s, 10m or 1h30m${noLimit}`
 
-/** Unknown names in it are checked before. */
+/** Unknown names in `limits` are checked before this schema. */
 const limits = z.looseObject(
   {
     maxTurns: wholeLimit,
@@ -336,7 +336,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   model: passOver(nonEmptyText('the name of a model')),
   openaiApi: passOver(z.enum(openAiApis, message(`one of ${openAiApis.join(', ')}`))),
   toolProfile: stop(z.enum(toolProfiles, message(`one of ${toolProfiles.join(', ')}`))),
-  // Other programs have themes with other names.
+  // Other programs have themes with other names, so an unknown name is ignored.
   theme: passOver(nonEmptyText('dark, light or none')),
   preferredNotifChannel: passOver(z.enum(notificationChannels, message(`one of ${notificationChannels.join(', ')}`))),
   statusLine: passOver(

@@ -10,7 +10,7 @@ import type { PlacesOptions } from './places.ts'
 
 /** A settings file before a change; no text if it does not exist. */
 export interface SettingsFileText {
-  /** Its real path: a link to a personal file remains a link. */
+  /** The real path of the file: writing to it preserves a link to a personal file. */
   readonly real: string
   /** The text of the file. */
   readonly text: string
@@ -23,7 +23,7 @@ export function ownSettingsFile(owner: PlacesOptions): string {
   return join(configFolder('halting', owner), 'settings.json')
 }
 
-/** Larger files are not written by hand, and are rejected. */
+/** Maximum size of a settings file. Larger files are not written by hand, and are rejected. */
 const largestBytes = 1024 * 1024
 
 /**
@@ -99,7 +99,7 @@ function checkJson(text: string, path: string): void {
   try {
     if (isJsonObject(JSON.parse(text))) return
   } catch {
-    // Reported below: the message of V8 would quote the file.
+    // The error below reports this: the message of V8 would quote the file.
   }
   const hint = /^\s*(?:\/\/|\/\*)/m.test(text) ? ' (comments are not allowed)' : ''
   throw new ConfigurationError(
@@ -110,7 +110,7 @@ function checkJson(text: string, path: string): void {
 /** Settings whose texts are not secret and may be shown. */
 const shownSettings: ReadonlySet<string> = new Set(['$schema', 'model', 'smallModel', 'modelPrices', 'permissions'])
 
-/** The text for display: for values that may contain a key, such as variables, headers and commands, only the names. */
+/** The text for display. Of values that may contain a key, such as variables, headers and commands, only the names are shown. */
 export function shownSettingsText(text: string): string {
   if (text.trim() === '') return ''
   let shown = text

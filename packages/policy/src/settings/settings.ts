@@ -15,7 +15,7 @@ import { largestSettingsBytes, readSettingsFiles, type ReadOptions } from './rea
  */
 export async function loadSettings(options: LoadOptions): Promise<LoadedSettings> {
   const files = await readSettingsFiles(options)
-  // Most runs have no settings files, and load nothing more.
+  // Most runs have no settings files, and therefore load no further code.
   if (files.length === 0) return { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
   const { mergeReadFiles } = await import('./merge-read-files.ts')
   return mergeReadFiles(files, options)
@@ -36,7 +36,7 @@ export async function mentionsSetting(name: string, options: ReadOptions): Promi
   return found.some((text) => text.includes(name))
 }
 
-/** Empty if the file cannot be read: loading the settings reports that. A pipe from the shell can be read only once, and is left for that. */
+/** Empty if the file cannot be read: loading the settings reports that. A pipe from the shell is not read here, because it can be read only once. */
 async function textOfFile(path: string): Promise<string> {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true

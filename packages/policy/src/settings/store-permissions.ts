@@ -93,7 +93,7 @@ async function storeIn(
   await nameOffers(updates, options)
 }
 
-/** The existing file, ours before those of other agents. Without an existing file, ours. */
+/** The existing file at the destination: our own file has precedence over files of other agents. If no file exists, the path of our own. */
 async function fileFor(destination: StoredDestination, options: SettingsWriterOptions): Promise<string> {
   const paths = settingsPlaces(options).flatMap(({ level, path }) => (level === levels[destination] ? [path] : []))
   for (const path of paths) if ((await stat(path).catch(() => undefined)) !== undefined) return path
@@ -128,7 +128,7 @@ export function checkInProject(path: string, cwd: string): void {
     throw new ConfigurationError(`${path} is a link to a file outside the project. Nothing was changed.`)
 }
 
-/** What a person has just allowed needs no second question: it is recorded as trusted by name. */
+/** Records what a person has just allowed as trusted by name, so that the trust question does not ask again. */
 async function nameOffers(updates: readonly PermissionUpdate[], options: SettingsWriterOptions): Promise<void> {
   const updateKeys = new Set(updates.flatMap(offersAddedBy))
   const added = (await projectOffers(options)).filter(({ setting, text }) => updateKeys.has(`${setting} ${text}`))
@@ -197,7 +197,7 @@ function withList(text: string, name: string, change: (list: readonly Entry[]) =
     throw new ConfigurationError(
       `permissions.${name} in the settings file is not a list. Nothing was changed; fix it first.`,
     )
-  // True: entries of JSON.
+  // This cast is safe: the entries come from JSON.
   const list = (found ?? []) as readonly Entry[]
   const next = change(list)
   if (next.length === list.length && next.every((entry, index) => entry === list[index])) return text

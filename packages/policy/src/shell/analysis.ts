@@ -10,7 +10,7 @@ import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { maxRunnerWords, runsItsArguments } from './wrappers.ts'
 import { controlCharacters, parenthesesTooDeep, scriptsTooDeep, tooLong, tooManyWords } from './shell-texts.ts'
 
-/** What a command line will do, as far as that is known without running it. */
+/** The effects of a command line, as far as they are known without running it. */
 export interface ShellAnalysis {
   /** Every simple command in it, at any depth: in lists, pipes, groups, substitutions, and in scripts given as text. */
   readonly commands: readonly SimpleCommand[]
@@ -19,17 +19,17 @@ export interface ShellAnalysis {
   readonly patterns: readonly ShellWord[]
   /** Why rules for single commands cannot vouch for the line; empty if they can. */
   readonly opaque: readonly string[]
-  /** What it does besides running commands, which may change the meaning of later commands. */
+  /** What the line does in addition to running commands, if that may change the meaning of later commands. */
   readonly features: ReadonlySet<'function' | 'background' | 'coproc'>
-  /** Variables that it sets for later commands, including loop variables; not those for one command only. */
+  /** Variables that the line sets for later commands, including loop variables, but not those that apply to one command only. */
   readonly variables: readonly string[]
 }
 
 export interface SimpleCommand {
-  /** Name and arguments; empty if there are only assignments or redirects. */
+  /** The name and the arguments of the command; empty if there are only assignments or redirects. */
   readonly words: readonly ShellWord[]
   readonly assignments: readonly ShellWord[]
-  /** Whether it reads from a pipe, a file or a text. */
+  /** Whether the command reads from a pipe, a file or a text. */
   readonly hasInput: boolean
 }
 
@@ -48,22 +48,22 @@ class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const controlCharacter = /[\u0000-\u0008\u000B-\u001F\u007F]/
 
-/** The last result: rules of each kind, the tool and the mode ask about the same command in succession. */
+/** The last result: the checks of each kind of rule, of the tool and of the mode analyze the same command in succession. */
 let lastAnalysis: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
 
 /** Earlier results, as the same lines are used repeatedly. */
 const recentAnalyses = new RecentTexts<ShellAnalysis>(256, 500)
 
 /**
- * A1: every command that bash would run is in `commands`, or `opaque` is not empty.
- * A2: it takes bounded time for any input: text beyond the bounds is opaque.
+ * A1: every command that bash would run is in `commands`, or `opaque` is not empty. A2: the analysis takes bounded time
+ * for any input: text beyond the bounds is opaque.
  */
 export function analyseShell(command: string): ShellAnalysis {
   if (lastAnalysis?.command !== command) lastAnalysis = { command, analysis: recentAnalysis(command) }
   return lastAnalysis.analysis
 }
 
-/** The meaning of non-ASCII characters depends on the environment; escapes may produce them too. */
+/** The cached result. The meaning of non-ASCII characters depends on the environment, and escapes may produce such characters too. */
 function recentAnalysis(command: string): ShellAnalysis {
   const key = otherCharacters.test(command) ? `${localeNow() ?? ''}\n${command}` : command
   const before = recentAnalyses.get(key)
@@ -93,7 +93,7 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
   if (depth > deepest) return { ...found, opaque: [scriptsTooDeep] }
   if (command.length > longestCommand) return { ...found, opaque: [tooLong] }
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: [parenthesesTooDeep] }
-  // Above all carriage returns: parser and bash disagree about the end of such a line.
+  // Checked mainly for carriage returns: parser and bash disagree about the end of a line with one.
   if (controlCharacter.test(command)) found.opaque.push(controlCharacters)
   const plain = readPlainLine(command)
   let isAny = isAnySet
@@ -196,7 +196,7 @@ class Collector {
   constructor(found: Found, assigned: AssignedVariables) {
     this.#found = found
     this.#assigned = assigned
-    // The entry with an empty name means that no variable is known, not even those of the shell.
+    // An entry with an empty name means that no variable is known, not even the variables of the shell.
     this.#scope = new Map(assigned.isAny ? [['', { source: '', value: '', kind: 'dynamic' }]] : [])
   }
 
@@ -274,7 +274,7 @@ class Collector {
   }
 
   #noteRedirect({ target, operator }: Redirect): void {
-    // Each is looked up for several kinds of rules.
+    // Each redirect counts as ten words, because its target is looked up for several kinds of rules.
     this.#count(10)
     const isCopy =
       (operator === '>&' || operator === '<&') && target !== undefined && /^(?:\d+-?|-)$/.test(target.value)

@@ -1,7 +1,7 @@
 /**
- * Commands that need approval although the kernel would confine them to the workspace, as they could not do their job while confined. Commands that
- * simply fail and leave nothing behind, such as a build without a network, are not listed. A phrase is a program, or a program with its subcommand,
- * as in a rule.
+ * Commands that need approval although the kernel would confine them to the workspace, because they cannot do their job
+ * while confined. Commands that simply fail and leave nothing behind, such as a build without a network, are not listed.
+ * A phrase is a program, or a program with its subcommand, as in a rule.
  */
 const network = {
   transfers: 'curl wget aria2c http https xh httpie ssh scp sftp sshpass mosh autossh ftp lftp rclone',
@@ -66,7 +66,7 @@ const networkPhrases = (): readonly string[] => [
   'composer install',
 ]
 
-/** Permissions, services, processes, personal settings, system packages: a confined command sees others, or none. */
+/** Permissions, services, processes, personal settings, system packages: a confined command sees different ones, or none. */
 const outside = {
   rights: 'sudo doas su pkexec runuser',
   'packages of the system':
@@ -116,7 +116,7 @@ export const programsThatAsk: Readonly<Record<AskReason, ReadonlySet<string>>> =
 
 const phrasesByProgram = new Map<AskReason, ReadonlyMap<string, readonly string[]>>()
 
-/** Programs with a subcommand, by program name. Created when a command is first judged, as many runs judge none. */
+/** Programs with a subcommand, by program name. The map is created when a command is first judged, as many runs judge none. */
 export function phrasesThatAsk(kind: AskReason): ReadonlyMap<string, readonly string[]> {
   const known = phrasesByProgram.get(kind) ?? byProgram(kind === 'network' ? networkPhrases() : outsidePhrases())
   phrasesByProgram.set(kind, known)

@@ -1,5 +1,5 @@
 const maxWords = 100
-/** Longer texts are not expanded: each pair of braces scans the rest of the text again. */
+/** Maximum length of a text that is expanded: each pair of braces scans the rest of the text again. */
 const longest = 2000
 
 /**
@@ -45,7 +45,7 @@ function choicesOf(inside: string): readonly string[] | undefined {
     if (character === ',' && depth === 0) parts.push('')
     else parts[parts.length - 1] += character
   }
-  // A pair without a comma remains as it is, or is a form that is not supported here.
+  // A pair without a comma remains unchanged, or has a form that is not supported here.
   if (parts.length === 1) return undefined
   const all = parts.map(bracesOf)
   return all.includes(undefined) ? undefined : all.flatMap((part) => part ?? [])

@@ -13,7 +13,7 @@ import { memoizeByWords } from './memoize.ts'
 import type { ShellWord } from './words.ts'
 import { commandNameUnknown, notDescribed } from './shell-texts.ts'
 
-/** The grammars of all described commands, by name. Any other command asks. */
+/** The grammars of all described commands, by name. Any other command needs approval. */
 export const grammars: Readonly<Record<string, Grammar>> = { ...files, ...search, ...system, ...viewers, ...changes }
 
 type Describe = (args: readonly ShellWord[]) => readonly Effect[]
@@ -34,7 +34,7 @@ const specialPrograms: Readonly<Record<string, Describe>> = {
   ),
 }
 
-/** What a command does, without its wrappers. No words have no effect. */
+/** The effects of a command, without its wrappers. An empty list of words has no effect. */
 export const effectsOf: (words: readonly ShellWord[]) => readonly Effect[] = memoizeByWords(findEffectsOf)
 
 function findEffectsOf(words: readonly ShellWord[]): readonly Effect[] {

@@ -28,9 +28,9 @@ export interface CommandStep {
   readonly through: readonly (readonly string[])[]
   /** Its folder relative to the start of the line, by the preceding `cd`s; '' for the start, undefined if only the shell knows it. */
   readonly folder: string | undefined
-  /** Files that its redirects write, as they are written. */
+  /** Files that the redirects of the command write, as they are written in the line. */
   readonly writes: readonly string[]
-  /** The text of a here-document that it reads; '' without one. */
+  /** The text of a here-document that the command reads; '' without one. */
   readonly input: string
 }
 
@@ -62,7 +62,7 @@ export function commandSteps(command: string): readonly CommandStep[] {
   return walk.steps.map((step, at) => shownLater(step, walk.steps.slice(at + 1)))
 }
 
-/** A file that a later command prints counts as shown. */
+/** Output to a file that a later command prints counts as shown. */
 function shownLater(step: CommandStep, later: readonly CommandStep[]): CommandStep {
   if (step.isShown || step.writes.every((path) => path.startsWith('/dev/'))) return step
   const reader = later.find(
@@ -78,16 +78,16 @@ const printers: ReadonlySet<string> = new Set(['cat', 'tail', 'head', 'grep', 'e
 class Walk {
   readonly steps: CommandStep[] = []
   #folder: string | undefined = ''
-  /** `set -e`. */
+  /** Whether `set -e` is in effect. */
   #stopsAtFailure = false
-  /** `set -o pipefail`. */
+  /** Whether `set -o pipefail` is in effect. */
   #pipesFail = false
   /** Whether the shell ignores `set -e` here: in the conditions of `&&`, `||` and `!`. */
   #isTested = false
   /** Whether the shell may already have ended with exit code 0. */
   #mayHaveEnded = false
   #variables = new Map<string, ShellWord>()
-  /** Functions and aliases of the line, which replace programs, and whether they may end the shell. */
+  /** Functions and aliases of the line, which replace programs, each with whether it may end the shell. */
   readonly #own = new Map<string, boolean>()
 
   script(command: string, around: StepContext, depth: number): void {
@@ -197,7 +197,7 @@ class Walk {
     this.#isTested = before
   }
 
-  /** Changes of the shell are undone afterwards. */
+  /** Runs `work` as in a subshell: changes of shell options are undone afterwards. */
   #inSubshell(work: () => void): void {
     const [folder, stops, pipes, variables] = [this.#folder, this.#stopsAtFailure, this.#pipesFail, this.#variables]
     const mayHaveEnded = this.#mayHaveEnded
@@ -210,7 +210,7 @@ class Walk {
     this.#mayHaveEnded = mayHaveEnded
   }
 
-  /** A new shell, which inherits no options. */
+  /** Runs `work` as in a new shell, which inherits no options. */
   #inNewShell(work: () => void): void {
     const isTested = this.#isTested
     this.#inSubshell(() => {
@@ -291,7 +291,7 @@ class Walk {
       const isOn = !isConditional && !(/^[-+]/.test(word) ? word : (args[at - 1] ?? '')).startsWith('+')
       if (/^[-+][a-z]*e/.test(word) || word === 'errexit') this.#stopsAtFailure = isOn
       if (word === 'pipefail') this.#pipesFail = isOn
-      // From here on nothing runs.
+      // After `set -n`, the shell runs no further commands.
       if (/^-[a-z]*n/.test(word) || word === 'noexec') this.#mayHaveEnded = true
     }
   }
@@ -336,7 +336,7 @@ function wordsOfNode(node: SyntaxNode): readonly string[] {
   return (formsOf(all).at(-1) ?? all).map((word) => textOf(word) ?? '')
 }
 
-/** `exit 1`, `false`, `return 1`, also at the end of a group. */
+/** Whether the statement ends in a failure: `exit 1`, `false`, `return 1`, also at the end of a group. */
 function endsInFailure(node: SyntaxNode | undefined, names: readonly string[] = ['exit', 'return', 'false']): boolean {
   if (node === undefined) return false
   if (node.type === 'BraceGroup') return endsInFailure(node.body.commands.at(-1)?.command, names)
@@ -387,7 +387,7 @@ function printedBy(next: Statement | undefined, node: SyntaxNode, around: StepCo
   const texts = args.map(({ text }) => text.replaceAll(/["']/g, '')).filter((text) => !/^-[neE]+$/.test(text))
   const [, before, variable] = /^(.*?)\$(\?|\{\?\}|\{PIPESTATUS\[0\]\})/s.exec(texts.join(' ')) ?? []
   const behind = before?.split(/\\n|\n/).at(-1)
-  // The shell runs the content of `$(...)` first.
+  // The shell runs the content of `$(...)` first, which changes the exit code.
   if (before === undefined || behind === undefined || variable === undefined || /\$\(|`/.test(before)) return apart
   if (!variable.includes('PIPE')) return { ...apart, status: 'printed', printedBehind: behind }
   return node.type === 'Pipeline'

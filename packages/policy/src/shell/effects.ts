@@ -7,12 +7,12 @@ export type ShownSettings = { readonly name: string } | 'addresses' | 'all'
 export type Effect =
   /** Content of the file is shown; `tree` includes everything below it, `through links` also the targets of links below it. */
   | { readonly kind: 'read' | 'read tree' | 'read through links'; readonly word: ShellWord }
-  /** Names and attributes, no content. */
+  /** Names and attributes are shown, but no content. */
   | { readonly kind: 'list'; readonly word: ShellWord }
   | { readonly kind: 'write' | 'write tree'; readonly word: ShellWord }
-  /** It is moved unchanged, so that relative links in it change their target. */
+  /** The file is moved unchanged, so relative links in it change their target. */
   | { readonly kind: 'relocate'; readonly word: ShellWord }
-  /** A git repository is used from a folder; `history` if content of tracked files is shown. */
+  /** A git repository is used from a folder; `history`: content of tracked files is shown. */
   | {
       readonly kind: 'git'
       readonly folder: ShellWord
@@ -24,8 +24,8 @@ export type Effect =
       readonly shows?: ShownSettings
     }
   /**
-   * Files of these names, here or in a folder above, may choose the program: those of `by` unless they contain plain versions only, those of
-   * `neverBy` in any case.
+   * Files of these names, here or in a folder above, may select which program runs: files of `by` unless they contain
+   * plain versions only, files of `neverBy` in any case.
    */
   | {
       readonly kind: 'chosen'
@@ -44,8 +44,8 @@ export type Effect =
   | { readonly kind: 'unknown'; readonly why: string }
 
 /**
- * Where a program loads code and settings from. All of it must be outside of the session's folders, where it cannot have been written for the
- * session.
+ * Where a program loads code and settings from. All of these locations must be outside the session's folders, so that
+ * the session's commands cannot have written them.
  */
 export interface Outside {
   /** Programs found through PATH. */
@@ -69,32 +69,33 @@ export function unknownEffect(why: string): readonly Effect[] {
 export type ValueKind = 'text' | 'number' | 'read' | 'read through links' | 'list' | 'write' | 'write tree'
 
 /**
- * The grammar of one command. Options are a text, separated by spaces: `-abc` are letters without a value, `-n:text` is a letter with one, `--all`
- * takes none, `--lines:text` one, `--color?text` one after `=` or none. Any option that is not listed asks, including abbreviations.
+ * The grammar of one command. Options are a text, separated by spaces: `-abc` are letters without a value, `-n:text` is
+ * a letter with one, `--all` takes none, `--lines:text` one, `--color?text` one after `=` or none. Any option that is
+ * not listed needs approval, including abbreviations.
  */
 export interface Grammar {
   readonly options: string
-  /** Options that the program has and that ask, as they write, run, or read unknown files. */
+  /** Options that the program has and that need approval, because they write, run a program, or read unknown files. */
   readonly refused?: string
   /** The operands in order; the last kind applies to all further ones. Empty: no operands are accepted. */
   readonly operands: readonly ValueKind[]
-  /** Without operands it works on the current folder. */
+  /** Whether the command works on the current folder if it has no operands. */
   readonly defaultsToFolder?: true
-  /** Options that make it read or list whole trees. */
+  /** Options that make the command read or list whole trees. */
   readonly tree?: readonly string[]
-  /** Options that make it follow links inside a tree. */
+  /** Options that make the command follow links inside a tree. */
   readonly follows?: readonly string[]
-  /** `-5` is a number. */
+  /** Whether `-5` is a number. */
   readonly numbers?: true
-  /** Options come before the first operand only. */
+  /** Whether options are recognized before the first operand only. */
   readonly optionsFirst?: true
   /** Every implementation accepts options after operands, independent of POSIXLY_CORRECT. */
   readonly optionsAnywhere?: true
-  /** The value of a letter is the next word; characters after the letter are further letters. */
+  /** Whether the value of a letter is always the next word; characters after the letter are further letters. */
   readonly valuesApart?: true
-  /** Any options and operands are harmless, so words that only the shell knows are accepted. */
+  /** Whether any options and operands are harmless, so that words that only the shell knows are accepted too. */
   readonly anything?: true
-  /** Every word is an operand, even with a leading dash. */
+  /** Whether every word is an operand, even with a leading dash. */
   readonly noOptions?: true
   /** Options that replace the first operand, a text. */
   readonly replacesFirst?: readonly string[]
@@ -118,6 +119,6 @@ export interface ParsedArguments {
 export interface ParsedOption {
   readonly name: string
   readonly value: ShellWord | undefined
-  /** Whether an operand precedes it. */
+  /** Whether an operand precedes the option. */
   readonly isLate: boolean
 }

@@ -6,8 +6,8 @@ import { formsOf } from './wrappers.ts'
 const longestCommand = 50_000
 
 /**
- * The meaning of exit code 1 of a command line if it is an answer and not a failure, as for grep, diff and test. Only for one command, or the last
- * one of a single pipe: after a list it is unclear whose exit code it is.
+ * The meaning of exit code 1 of a command line if it is an answer and not a failure, as for grep, diff and test. Only
+ * for one command, or the last one of a single pipe: after a list it is unclear which command returned the exit code.
  */
 export function answerOfExitOne(command: string): string | undefined {
   if (command.length > longestCommand) return undefined
@@ -58,7 +58,7 @@ function cannotFail(redirect: Redirection): boolean {
 function namesOf({ name, args }: Command): readonly string[] {
   const words = name === undefined ? [] : [name, ...args].flatMap((part) => shellWords(part))
   const inner = formsOf(words).at(-1) ?? []
-  // Its exit codes summarize those of several commands.
+  // The exit code summarizes those of several commands.
   if (words[0]?.kind !== 'literal' || inner[0]?.kind !== 'literal' || words.some(({ value }) => value === 'xargs'))
     return []
   return inner.map(({ value }) => value)

@@ -13,7 +13,7 @@ const unusual = hereDocumentDelimiter
 export function readDelimiter(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
   const pos = reader.position
   const quote = /['"\\]/.test(reader.peek()) ? reader.take() : ''
-  // After a backslash no lines are joined.
+  // After a backslash, bash does not join lines.
   if (quote === '\\' && !/\w/.test(reader.peekRaw())) throw new Unreadable(unusual)
   if (quote === "'") while (/[\w .+:,@%/-]/.test(reader.peekRaw())) reader.takeRaw()
   else reader.takeWhile(quote === '"' ? /[\w .+:,@%/-]/ : /[\w.+:,@%/-]/)

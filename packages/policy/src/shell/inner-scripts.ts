@@ -11,7 +11,7 @@ export type InnerScript =
   | { readonly kind: 'words'; readonly words: readonly ShellWord[] }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** Shells with another language. What looks like a bash command in it counts as one. */
+/** Shells with another language. Text in that language that looks like a bash command counts as one. */
 export const otherShells: ReadonlySet<string> = new Set(['fish', 'csh', 'tcsh'])
 export const shells: ReadonlySet<string> = new Set([
   'bash',
@@ -31,7 +31,7 @@ export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScri
   const words = formsOf(command).at(-1) ?? []
   const name = words[0]
   if (name === undefined || runsOnFound(words)) return scriptsOf(words)
-  // `exec bash -c ...`, `sudo -u x bash -c ...`: some later words are run. For an unknown program they may be.
+  // `exec bash -c ...`, `sudo -u x bash -c ...`: the program runs some of its later words. An unknown program may do so too.
   const isRunner = runsItsArguments(words)
   if (!isRunner && (isDescribed(nameOf(name.value)) || shells.has(nameOf(name.value)))) return scriptsOf(words)
   const inner = words
@@ -77,8 +77,8 @@ const longOptions: ReadonlySet<string> = new Set(
 )
 
 /**
- * The script of `-c` of a shell: the first word that is neither an option nor the value of `-o` or `-O`. Undefined without `-c`: after the first
- * operand it is an argument of the script.
+ * The script of `-c` of a shell: the first word that is neither an option nor the value of `-o` or `-O`. Undefined
+ * without `-c`; a `-c` after the first operand is an argument of the script.
  */
 export function scriptOfShell(args: readonly ShellWord[]): ShellWord | 'unknown' | undefined {
   let hasScript = false

@@ -27,7 +27,7 @@ export interface LexedWord {
 export interface Findings {
   /** The text without line continuations; all positions refer to it. */
   readonly text: string
-  /** Words, quotes, expansions, substitutions, redirects, here-documents and names of commands. */
+  /** The kinds and positions of words, quotes, expansions, substitutions, redirects, here-documents and names of commands. */
   readonly facts: ReadonlySet<string>
   /** Values of words without quotes, by position; only of words that do not depend on variables or commands. */
   readonly values: ReadonlyMap<number, string>
@@ -183,8 +183,8 @@ export class WordLexer {
   }
 
   /**
-   * Bash removes backslashes between them before it reads the commands, so none is accepted. In double quotes it expands braces as if a quote
-   * between the backticks closed the outer quote.
+   * Text between backticks. Bash removes backslashes in it before it reads the commands, so no backslash is accepted. In
+   * double quotes it expands braces as if a quote between the backticks closed the outer quote.
    */
   #backticks(place: Place): void {
     const reader = this.#reader
@@ -274,7 +274,7 @@ export class WordLexer {
     if (this.#reader.peekSecond() === "'" || this.#dollar(place)) throw new Unreadable(dollarExpandsNothing)
   }
 
-  /** Bash removes quotes within quotes and then reads their content together with the surrounding text. */
+  /** Quotes inside `${…}`. Bash removes these quotes and then reads their content together with the surrounding text. */
   #quotesInBraces(place: Exclude<Place, 'here-document'>): void {
     if (place === 'plain') return this.#doubleQuotes()
     const reader = this.#reader

@@ -56,7 +56,7 @@ type Next =
   | 'rest of pattern'
   | 'function name'
 
-/** State of the list of commands between two parentheses, or of the whole text. */
+/** State of reading a list of commands, between two parentheses or in the whole text. */
 interface Frame {
   readonly close: ')' | '`' | ''
   /** A here-document of the surrounding command begins at the next line end. */
@@ -136,7 +136,7 @@ class CommandLexer {
     if (frame.cases > 0) throw new Unreadable(caseWithoutEnd)
   }
 
-  /** False at the end of the list. */
+  /** Reads one token of a list of commands. False at the end of the list. */
   #token(frame: Frame): boolean {
     const reader = this.#reader
     if (this.#facts.size > maxFacts) throw new TooMuch(tooManyWords)
@@ -331,7 +331,7 @@ class CommandLexer {
     }
   }
 
-  /** `2` of `2>` and `{fd}` of `{fd}>`. */
+  /** Whether a word is the `2` of `2>` or the `{fd}` of `{fd}>`. */
   #isDescriptor({ text, pos }: LexedWord): boolean {
     if (!/[<>]/.test(this.#reader.peek())) return false
     if (/^\{.*\}$/s.test(text) && !/^\{[A-Za-z_]\w*\}$/.test(text)) throw new Unreadable(subscriptRuns)
@@ -380,7 +380,7 @@ class CommandLexer {
     frame.next = text === 'in' ? 'argument' : 'command'
   }
 
-  /** `()` after the name of a function. */
+  /** The `()` after the name of a function. */
   #emptyParentheses(): boolean {
     const reader = this.#reader
     reader.takeWhile(/[ \t]/)

@@ -4,7 +4,7 @@ import type { ShellWord } from './words.ts'
 
 type Words = readonly ShellWord[]
 
-/** Memoizes a function of an immutable object. The results are garbage collected with the object. */
+/** Memoizes a function of an immutable object. A result is garbage collected with its object. */
 export function memoizeByObject<A extends object, R>(find: (about: A) => R): (about: A) => R {
   const known = new WeakMap<A, { readonly is: R }>()
   return (about) => {
@@ -16,7 +16,7 @@ export function memoizeByObject<A extends object, R>(find: (about: A) => R): (ab
   }
 }
 
-/** The same for two objects. */
+/** Like `memoizeByObject`, for two objects. */
 export function memoizeByPair<A extends object, B extends object, R>(
   find: (about: A, by: B) => R,
 ): (about: A, by: B) => R {
@@ -24,7 +24,7 @@ export function memoizeByPair<A extends object, B extends object, R>(
   return (about, by) => answersOf(about)(by)
 }
 
-/** The same for words, unless one of them is `ps`, whose meaning depends on environment variables. */
+/** Like `memoizeByObject`, for words, unless one of them is `ps`, whose meaning depends on environment variables. */
 export function memoizeByWords<R>(find: (words: Words) => R): (words: Words) => R {
   const known = new WeakMap<Words, { readonly is: R }>()
   return (words) => {
@@ -37,7 +37,7 @@ export function memoizeByWords<R>(find: (words: Words) => R): (words: Words) => 
 }
 
 interface Place {
-  /** The tails by their first index; undefined for indexes that nobody asked for. */
+  /** The tails by their first index; undefined for indexes that were not requested yet. */
   readonly tails: (Words | undefined)[]
   readonly at: number
 }
@@ -59,7 +59,7 @@ export function tailOf(words: Words, index: number): Words {
   return tail
 }
 
-/** A cache of results for texts. It removes the oldest entry when it is full, and does not store longer texts. */
+/** A cache of results for texts. It removes the oldest entry when it is full, and does not store results for texts above a maximum length. */
 export class RecentTexts<R> {
   readonly #known = new Map<string, R>()
   readonly #most: number

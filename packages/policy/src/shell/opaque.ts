@@ -70,7 +70,7 @@ function isArithmetic(node: SyntaxNode): boolean {
   return node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor'
 }
 
-/** `$((x + 1))` if all its variables are known to be numbers: evaluating again gives that number. */
+/** `$((x + 1))` if all its variables are known to be numbers: evaluating a number gives that number. */
 function holdsNumbers(node: SyntaxNode, isKnownNumber: (name: string) => boolean): boolean {
   if (node.type !== 'ArithmeticExpansion' || !setsNothing(node.text)) return false
   return (node.text.match(/[A-Za-z_]\w*/g) ?? []).every(isKnownNumber)
@@ -82,7 +82,7 @@ export function setsNothing(text: string): boolean {
 }
 
 function expansionReason({ prefix, index, operation, text }: ParameterExpansionPart): string | undefined {
-  // In double quotes and here-documents, single quotes inside braces do not quote: their content runs.
+  // In double quotes and here-documents, single quotes inside braces do not quote: substitutions between them run.
   if (text.includes("'") && /[`$]/.test(text.slice(2))) return expansionQuotesMayQuoteNothing
   if (prefix === '!') return indirectExpansionRuns
   if (index !== undefined && !isLiteralSubscript(index)) return subscript
@@ -118,7 +118,7 @@ function isLiteralSubscript(word: Word): boolean {
   return word.text === '@' || word.text === '*' || isNumber(word)
 }
 
-/** Numbers and operators only. */
+/** Whether the expression contains numbers and operators only. */
 function isPlainArithmetic(node: SyntaxNode): boolean {
   let isPlain = node.type !== 'ArithmeticWord' || /^\d+$/.test(node.value)
   forEachChild(node, (child) => {

@@ -7,9 +7,9 @@ import { definesWhatItRuns } from './shell-texts.ts'
 
 /** A word of a command line. */
 export interface OutlineWord {
-  /** Its value; for a pattern the pattern, for a word that only the shell knows its source. */
+  /** The value of the word; for a pattern, the pattern; for a word that only the shell knows, its source. */
   readonly text: string
-  /** Whether its value is known, is a pattern, or is known only to the shell. */
+  /** Whether the value is known, is a pattern, or is known only to the shell. */
   readonly kind: 'literal' | 'pattern' | 'unknown'
 }
 
@@ -33,9 +33,9 @@ export interface CommandOutline {
   readonly readsFrom: readonly OutlineWord[]
   /** Files that it is known to write. */
   readonly writes: readonly OutlineWord[]
-  /** Why it is not fully understood; undefined if it is. */
+  /** Why the line is not fully understood; undefined if it is. */
   readonly unclear: string | undefined
-  /** Whether all of it is known to be read-only. */
+  /** Whether the whole line is known to be read-only. */
   readonly isReadOnly: boolean
 }
 

@@ -85,7 +85,7 @@ export function isHarmlessVariable(name: string): boolean {
   return harmlessVariables.has(name) || /^LC_[A-Z]+$/.test(name)
 }
 
-/** Whether the variable reaches no other program: names in the environment have capital letters, or are listed here. */
+/** Whether the variable is not passed to any program: names in the environment have capital letters, or are listed here. */
 export function isShellLocal(name: string): boolean {
   const isLocal = /^[a-z][a-z0-9_]*$/.test(name) && !/_proxy$|^npm_|^histchars$/.test(name)
   return (isLocal || scratchNames.has(name)) && process.env[name] === undefined

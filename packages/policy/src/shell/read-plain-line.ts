@@ -65,7 +65,7 @@ function isSpecial(source: string): boolean {
   return /["'=]/.test(source) || reservedWords.has(source)
 }
 
-/** Undefined for a word that sets a variable, or may do so. */
+/** The word for a source text. Undefined for a word that sets a variable, or may do so. */
 function wordOf(source: string): ShellWord | undefined {
   const isQuoted = source.includes("'") || source.includes('"')
   const value = isQuoted ? source.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2') : source

@@ -55,7 +55,7 @@ function dependsOnEncoding(text: string): boolean {
   return /\b(?:LC_[A-Z]|LANG)/.test(text) || (locale !== undefined && !/^(?:C|POSIX)$|utf-?8/i.test(locale))
 }
 
-/** The locale by which bash reads characters, as far as the environment of this program shows it. */
+/** The locale in which bash reads characters, as far as the environment of this program shows it. */
 export function localeNow(): string | undefined {
   const { LC_ALL, LC_CTYPE, LANG } = process.env
   return LC_ALL || LC_CTYPE || LANG || undefined
@@ -93,8 +93,8 @@ function isSmall(script: SyntaxNode): boolean {
 }
 
 /**
- * Whether the parser took for plain text what the shell may read as an operator, a quote or an expansion. Visits every node of any type. In double
- * quotes and here-documents only `$` and backticks are special.
+ * Whether the parser read as plain text what the shell may read as an operator, a quote or an expansion. Visits every
+ * node of any type. In double quotes and here-documents only `$` and backticks are special.
  */
 function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
   if (node.type === 'ExtendedGlob') return true
@@ -115,7 +115,7 @@ function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
 const specialCharacter = /[<>()|&;`$'"]/
 const expansion = /`|\$[\w({[@*#?$!-]/
 
-/** The text of a node outside of its parts. */
+/** The text of a node outside of its child nodes. */
 function bareTexts(node: SyntaxNode): readonly string[] {
   switch (node.type) {
     case 'Word':

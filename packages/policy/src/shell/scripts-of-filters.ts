@@ -4,13 +4,13 @@ import type { ShellWord } from './words.ts'
 
 /** The options of a program that filters text by a script. Any other option, or an abbreviation, may give it another script. */
 interface FilterOptions {
-  /** Letters without a value. */
+  /** Option letters without a value. */
   readonly letters: string
-  /** Letters whose value is the rest of the word or the next word. */
+  /** Option letters whose value is the rest of the word or the next word. */
   readonly lettersWithValue: string
-  /** A letter whose value is the rest of the word, or nothing. */
+  /** An option letter whose value is the rest of the word, or nothing. */
   readonly letterWithRest: string
-  /** A letter whose value is a script. */
+  /** An option letter whose value is a script. */
   readonly letterOfScript: string
   readonly long: RegExp
   readonly longOfScript: string

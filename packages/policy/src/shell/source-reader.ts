@@ -16,12 +16,13 @@ const maxNested = 100
 /**
  * Reads a shell text one character at a time and removes line continuations (a backslash before a line end) as bash does, before anything else is
  * read. Methods with `Raw` or `Literal` are for places where bash removes none: single quotes, comments and quoted here-documents.
- * ¶ S1: `position` counts characters of the joined text.
+ *
+ * S1: `position` counts characters of the joined text.
  * S2: each character is consumed once, so reading takes linear time.
  */
 export class SourceReader {
   readonly #raw: string
-  /** The consumed text if lines are joined; otherwise it is the beginning of the text. */
+  /** The consumed text if lines are joined. Otherwise the consumed text is the beginning of the raw text. */
   readonly #joined: string[] | undefined
   #at = 0
   #end: number

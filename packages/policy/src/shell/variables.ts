@@ -60,7 +60,7 @@ export function findAssignments(script: SyntaxNode, hasLines: boolean): Assigned
       )
         assigned.isAny = true
       const print = words.indexOf('printf')
-      // The next word may be -v, and any word the format.
+      // The next word may be -v, and any word may be the format.
       const following = print === -1 ? undefined : words[print + 1]
       if (following !== undefined && /^-v|^[^']*[$`{*?[~]/.test(following)) assigned.isAny = true
       if (print !== -1 && node.args.some((arg) => arg.type === 'Assignment' || assignsByFormat(arg.value)))
@@ -170,7 +170,7 @@ function mayFailToExpand({ parameter, index, operation }: ParameterExpansionPart
 
 const longest = 200
 
-/** Operands and operators alternate, no number has a leading zero, and every divisor is a non-zero number. */
+/** Whether operands and operators alternate, no number has a leading zero, and every divisor is a non-zero number. */
 function isValidArithmetic(text: string): boolean {
   const inside = text.slice(3, -2)
   if (inside.length > longest || !setsNothing(text) || /\*\*|\b0\w|\b[1-9]\d*[A-Za-z_]|\d{18}/.test(inside))

@@ -5,9 +5,9 @@ import { bracesOf } from './braces.ts'
 
 /** One word of a command, and how much of it is known before the command runs. */
 export interface ShellWord {
-  /** As it is written. */
+  /** The source text of the word. */
   readonly source: string
-  /** Without quotes and with known variables inserted; for a glob, a pattern in which quoted characters are escaped. */
+  /** The word without quotes and with known variables inserted; for a glob, a pattern in which quoted characters are escaped. */
   readonly value: string
   /**
    * `literal`: it is its value. `glob`: it expands to file names. `dynamic`: it contains something that only the shell knows (a variable, the output
@@ -33,7 +33,7 @@ export type Scope = ReadonlyMap<string, ShellWord>
 
 const nothingKnown: Scope = new Map()
 
-/** The words that one becomes: braces make several. */
+/** The words to which one word expands: braces produce several. */
 export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): readonly ShellWord[] {
   if (node.type === 'Assignment') return [assignmentWord(node, scope)]
   if (!couldHaveBraces(node)) return [shellWord(node, scope)]
@@ -48,12 +48,12 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
   }))
 }
 
-/** Whether a word begins with the home directory, and that is known: not after something that may set HOME. */
+/** Whether a word begins with the home directory, and that directory is known: it is unknown after a command that may set HOME. */
 function isHome(text: string, scope: Scope): boolean {
   return /^~(?:\/|$)/.test(text) && !scope.has('')
 }
 
-/** The shell expands braces that the parser reads as text: `{a},b}`. */
+/** Whether the shell may expand braces that the parser reads as text: `{a},b}`. */
 function couldHaveBraces({ text, parts }: Word): boolean {
   const bare =
     parts?.map((part) => (isBare(part) ? part.text : part.type === 'BraceExpansion' ? '{,}' : 'x')).join('') ?? text
@@ -117,7 +117,7 @@ function namesRevision(parts: readonly (WordPart | DoubleQuotedChild)[], scope: 
   return hasIds && isSafe
 }
 
-/** No path, pattern or list. */
+/** Whether a part contains no path, pattern or list. */
 function isPlainText(part: WordPart | DoubleQuotedChild): boolean {
   return part.type === 'Literal' && /^[\w.~^-]*$/.test(part.text)
 }
@@ -127,7 +127,7 @@ function isPipe({ parts = [] }: Word): boolean {
   return parts.length === 1 && part?.type === 'ProcessSubstitution' && part.operator === '<'
 }
 
-/** Names that a line cannot set without approval, and that contain no pattern. */
+/** Values that a line cannot set without approval, and that contain no pattern. */
 const plainVariable =
   /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
 
@@ -165,7 +165,7 @@ function partsOf(node: SyntaxNode): readonly SyntaxNode[] {
   return parts
 }
 
-/** Its value is known, and it is not a pattern. */
+/** Whether the value of a part is known and is not a pattern. */
 function isPlainPart(part: SyntaxNode): boolean {
   return plainNodeTypes.has(part.type) && (part.type !== 'AnsiCQuoted' || ansiValue(part.text) !== undefined)
 }
@@ -268,7 +268,7 @@ function startsWithSlash(part: WordPart): boolean {
   return (part.type === 'Literal' || part.type === 'SingleQuoted') && part.value.startsWith('/')
 }
 
-/** All unknown parts are in double quotes, and are not lists. */
+/** Whether all unknown parts are in double quotes, and none of them is a list. */
 function isOneWord(word: Word): boolean {
   return (word.parts ?? []).every((part) => {
     if (plainNodeTypes.has(part.type) && part.type !== 'DoubleQuoted') return true

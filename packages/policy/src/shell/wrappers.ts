@@ -24,7 +24,8 @@ const wrappers: Readonly<Record<string, Skip>> = {
   // With -v or -V it only prints what it would run.
   command: (args) => optionsOf(args, /^-p$/),
   builtin: (args) => optionsOf(args, /^$/),
-  // How many words are used per run, and how they are split. -a reads them from a file, and -I inserts them anywhere.
+  // These options set how many words are used per run, and how they are split. Not listed: -a reads words from a file,
+  // and -I inserts them anywhere.
   xargs: (args) =>
     optionsOf(
       args,
@@ -33,7 +34,7 @@ const wrappers: Readonly<Record<string, Skip>> = {
     ),
 }
 
-/** Skips known options, including `--`; undefined at an unknown option. `withValue` options take the next word. */
+/** Skips known options, including `--`; undefined at an unknown option. Options in `withValue` take the next word. */
 function optionsOf(args: readonly string[], known: RegExp, withValue?: RegExp): number | undefined {
   let at = 0
   for (; at < args.length; at += 1) {
@@ -57,7 +58,7 @@ function findForms(words: Words, left: number): readonly Words[] {
   if (skip === undefined || left === 0) return [words]
   const skipped = skip(args.map((word) => word.value))
   if (skipped === undefined || skipped >= args.length) return [words]
-  // The skipped words must be known: a variable there could be an option, or the command itself.
+  // The skipped words must be known: a variable among them could be an option, or the command itself.
   if (args.slice(0, skipped).some((word) => word.kind !== 'literal')) return [words]
   return [words, ...findForms(args.slice(skipped), left - 1)]
 }
@@ -75,12 +76,12 @@ export function runsItsArguments(words: Words): boolean {
   return runners.has(nameOf(words[0]?.value ?? ''))
 }
 
-/** Longer ones are not searched: each word could begin a command. */
+/** Maximum number of words of a runner that are searched: each word could begin a command. */
 export const maxRunnerWords = 200
 
 /**
- * Every command that may run inside this one, as far as names show; the first is the command itself. Used for deny and ask rules only, where an
- * overestimate is safe.
+ * Every command that may run inside this one, as far as names reveal; the first is the command itself. Used for deny and
+ * ask rules only, where an overestimate is safe.
  */
 export const possibleCommands: (words: Words) => readonly Words[] = memoizeByObject((words) => {
   if (!runsItsArguments(words)) return [words]
@@ -88,13 +89,13 @@ export const possibleCommands: (words: Words) => readonly Words[] = memoizeByObj
   return words.slice(0, maxRunnerWords).flatMap((word, index) => {
     const before = words[index - 1]?.value ?? ''
     if (index > 0 && isFind && !/^(?:-(?:exec|ok)|-[a-zA-Z]*[xX]$|--exec)/.test(before)) return []
-    // The current folder, if no builtin is run.
+    // A lone `.` is the current folder, unless it is the builtin that runs a file.
     if (index > 0 && word.value === '.' && !/^(?:command|builtin|time|coproc|-p|--)$/.test(before)) return []
     return [tailOf(words, index)]
   })
 })
 
-/** Whether the program runs a command for what it finds, and only after an option. */
+/** Whether the program runs a command for each path that it finds, and only after an option. */
 export function runsOnFound(words: Words): boolean {
   return /^(?:find|fd|fdfind)$/.test(nameOf(words[0]?.value ?? ''))
 }

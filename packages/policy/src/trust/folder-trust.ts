@@ -9,9 +9,9 @@ export interface FolderTrust {
   readonly folder: string
   /** Whether the folder is trusted. */
   readonly trusted: boolean
-  /** Who trusts it, or why it is not trusted. */
+  /** What makes the folder trusted, or why it is not trusted. */
   readonly because: string
-  /** Whether one thing that the folder offers may take effect. */
+  /** Whether an offer of the folder may take effect. */
   lets(offer: Offer): boolean
   /** A problem of the stored records, for the person. */
   readonly problem?: string
@@ -19,13 +19,14 @@ export interface FolderTrust {
 
 /** The folder in question, and whether it is trusted for this run only. */
 export interface TrustQuestion extends TrustOwner {
-  /** What trusts it for this run, such as `--trust`. False: it is not trusted in this run, whatever the records say. */
+  /** What makes the folder trusted for this run, such as `--trust`. False: it is not trusted in this run, whatever the records say. */
   readonly once?: string | false | undefined
 }
 
 /**
- * Whether the folder is trusted, by its real path only. It reads nothing in the folder, so no file in it and no `.git` that points elsewhere has an
- * influence. The record of the closest folder above applies; for the same folder our record precedes that of Claude Code.
+ * Whether the folder is trusted, by its real path only. Reads nothing in the folder, so no file in it and no `.git` that
+ * points elsewhere can influence the result. The record of the closest folder above applies; for the same folder our
+ * record precedes that of Claude Code.
  */
 export async function folderTrust(question: TrustQuestion): Promise<FolderTrust> {
   const folder = realPath(question.cwd)

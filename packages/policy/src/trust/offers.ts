@@ -15,9 +15,9 @@ export interface Offer {
   readonly setting: string
   /** What would run or be allowed, as shown in the question. */
   readonly text: string
-  /** Whether it takes effect only after a question that named it. */
+  /** Whether the offer takes effect only after a trust question that named it. */
   readonly needsNaming: boolean
-  /** Equal for equal content only: a later change by the project is not trusted. */
+  /** A hash that is equal for equal content only: a later change by the project is not trusted. */
   readonly id: string
   /** The name of the server, if it is one. */
   readonly server?: string
@@ -40,10 +40,10 @@ const singleSettings = [
 /** Settings that a project can never set: they could cost the person work, money or secrets, or outlive a run. */
 export const ownOnly = [
   'modelPrices',
-  // A package runs inside this program, with access to its keys and outside any sandbox.
+  // The setting loads a package that runs inside this program, with access to its keys and outside any sandbox.
   'aiSdk',
   'cleanupPeriodDays',
-  // It sends every session to the place that it names.
+  // The setting sends every session to the place that it names.
   'sessionStore',
   'fileCheckpointingEnabled',
   'promptSuggestionEnabled',
@@ -87,7 +87,7 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
   ]
 }
 
-/** Restrictions of the sandbox need no trust. Whether the person has enabled one elsewhere does not change what a project offers. */
+/** Restrictions of the sandbox need no trust. Whether the person has enabled a sandbox in other settings does not change what a project offers. */
 function isOffered(name: (typeof singleSettings)[number], fields: Fields): boolean {
   const { sandbox } = fields
   if (name !== 'sandbox' || sandbox === undefined) return fields[name] !== undefined
@@ -135,7 +135,7 @@ export function trustedFields(
   return {
     ...(deny && { deny }),
     ...(ask && { ask }),
-    // True restricts; false would loosen.
+    // The value `true` restricts; `false` would loosen.
     ...(redactSecrets === true && { redactSecrets }),
     ...(autoMemoryEnabled === false && { autoMemoryEnabled }),
     ...(autoDreamEnabled === false && { autoDreamEnabled }),
@@ -163,7 +163,8 @@ export function trustedFields(
 
 function offer(setting: string, value: unknown): Offer {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // These remove all questions or confinement, or load a package, so a trust that did not show them does not cover them.
+  // Settings that remove all permission requests or confinement, or load a package. Trust in a folder covers them only
+  // if the trust question showed them.
   const needsNaming =
     setting === 'sandbox' || value === 'bypassPermissions' || (setting === 'model' && isAiSdkName(text))
   return { setting, text, needsNaming, id: idOf([setting, value]) }
@@ -184,7 +185,7 @@ function singleOffer(name: (typeof singleSettings)[number], fields: Fields, proj
   return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, apiKeyHelper]) }
 }
 
-/** The content of scripts is part of what was trusted. Without scripts the id is that of the command. */
+/** The id of a command together with the content of its scripts, which is part of what is trusted. Without scripts, the id is that of the command. */
 function withScripts(
   text: string,
   scripts: readonly NamedScript[],

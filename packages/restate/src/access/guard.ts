@@ -21,7 +21,7 @@ function proofInterceptor(tokens: readonly string[], inner: readonly string[]): 
     if (inner.includes(handler)) return {}
     return {
       interceptor: {
-        // Runs before the input is read, and in every attempt with the same result.
+        // The guard runs before the input is read, and in every attempt with the same result.
         handler(next) {
           if (tokens.length === 0) return isFromWebPage(headers, body) ? Promise.reject(webPageRefusal()) : next()
           const proof = headers.get(proofHeader)

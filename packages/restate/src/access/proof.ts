@@ -15,8 +15,8 @@ export interface ProofSubject {
 export const minTokenLength = 16
 
 /**
- * Proves that the caller knows the token. The engine stores the headers of a call, so the token itself is not among them. A proof is valid for one call: a reader of it can
- * repeat that call and nothing else.
+ * Proves that the caller knows the token. The engine stores the headers of a call, so the token itself is not among
+ * them. A proof is valid for one call: somebody who reads the proof can only repeat that call.
  */
 function proofOf(token: string, { target, body }: ProofSubject): string {
   return createHmac('sha256', token).update(`${target}\n`).update(body).digest('hex')

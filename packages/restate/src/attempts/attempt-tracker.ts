@@ -13,9 +13,9 @@ import { Isolation, type IsolationSlot } from './isolation.ts'
 import { attemptsObject, SetAsideError, setAsideReason } from './set-aside.ts'
 import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 
-/** Retries without end. If no worker has registered the object, nobody counts attempts, so this does not wait for one. */
+/** Retries without end. If no worker has registered the object, attempts are not counted, so this policy does not wait for a worker. */
 const retryPolicy: RetryPolicy = { maxTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
-/** How long the end of an attempt waits until it is recorded as orderly. */
+/** Maximum time, in milliseconds, that the end of an attempt waits until it is recorded as orderly. */
 const maxReportMs = 1_000
 
 export interface TrackedWork {
@@ -63,11 +63,11 @@ export class ProcessAttempts {
 }
 
 /**
- * Tracks one attempt to work at a session in this process.
- * N1: the attempt is recorded before its work begins. The first attempt of a turn is recorded with the first batch, which costs no call; every other one is recorded in the
- * object of the session's attempts.
- * N2: while this process lives, the end of an attempt is reported however it ends, except at a rest, which is already on record.
- * N3: a session that is suspected of killing workers works alone in this process until it has made progress.
+ * Tracks one attempt to work at a session in this process. N1: the attempt is recorded before its work begins. The first
+ * attempt of a turn is recorded with the first batch, which costs no call; every other one is recorded in the object of
+ * the session's attempts. N2: while this process lives, every end of an attempt is reported, except an end at a rest,
+ * which is already on record. N3: a session that is suspected of killing workers works alone in this process until it
+ * has made progress.
  */
 export class AttemptTracker {
   readonly #process: ProcessAttempts
@@ -95,12 +95,12 @@ export class AttemptTracker {
     departure?.soon.addEventListener('abort', () => void this.#excuse(), { signal: this.#over.signal })
   }
 
-  /** Sets the function that makes the attempt release its work and begin it anew. */
+  /** Sets the function that makes the attempt release its work and start the work again. */
   onYieldRequest(requestYield: () => void): void {
     this.#requestYield = requestYield
   }
 
-  /** Whether the attempt gives up its slot at a rest: a session that must be alone blocks all others. */
+  /** Whether the attempt gives up its slot at a rest, because a session that must be alone blocks all others. */
   get leavesAtRest(): boolean {
     return this.#slot?.isAlone === true
   }
@@ -165,7 +165,7 @@ export class AttemptTracker {
     if (!place.isAlone) return
     const last = verdict?.deaths.at(-1)
     if (last === undefined || verdict?.type !== 'go') return place.share()
-    // It asks again when it returns from a rest.
+    // The attempt requests permission again when it returns from a rest.
     this.#isRecorded = false
     this.#provenAtIteration = last.laps + iterationsOfProgress
     const timer = setTimeout(() => void this.#accompany(place), verdict.aloneMs)
@@ -173,7 +173,7 @@ export class AttemptTracker {
     gone.addEventListener('abort', () => clearTimeout(timer))
   }
 
-  /** If the attempt is already over, leaves the slot at once, because nobody else would. */
+  /** If the attempt is already over, leaves the slot at once, because no other code would. */
   #takeSlot(place: IsolationSlot, gone: AbortSignal): IsolationSlot {
     if (gone.aborted || this.#over.signal.aborted) {
       place.leave()
@@ -183,7 +183,10 @@ export class AttemptTracker {
     return place
   }
 
-  /** The attempt stays alive and will begin its work anew. While it waits for its turn it is not at work. */
+  /**
+   * Called when the attempt released its work but stays alive. The attempt will start the work again, and until its turn
+   * it does not work at the session.
+   */
   #onReleased(): void {
     this.#leaveSlot()
     if (!this.#isYielding) return
@@ -202,7 +205,7 @@ export class AttemptTracker {
     void this.#end(false)
   }
 
-  /** The attempt is over here, and the engine is about to learn of it. */
+  /** Called when the attempt is over here, before the engine is notified. */
   failed(): Promise<void> {
     return this.#end(true)
   }
@@ -234,7 +237,7 @@ export class AttemptTracker {
     this.#slot?.share()
   }
 
-  /** It is unknown what the session does, so other sessions do not wait for it forever. */
+  /** The activity of the session is unknown, so other sessions do not wait for it forever. */
   async #accompany(place: IsolationSlot): Promise<void> {
     if ((await this.#call('accompany')) === true) place.share()
   }
@@ -251,11 +254,11 @@ export class AttemptTracker {
     }
     this.#hasAsked = true
     const verdict = await this.#call('begin', request, signal)
-    // This is what the object answers.
+    // This cast is safe: the object returns this type.
     return isJsonObject(verdict) ? (verdict as unknown as AttemptVerdict) : undefined
   }
 
-  /** Undefined if the engine refuses: then nobody counts attempts. Rejects when it is aborted. */
+  /** Undefined if the engine refuses: then attempts are not counted. Rejects when the signal is aborted. */
   async #call(handler: string, input?: Json, signal?: AbortSignal): Promise<Json | undefined> {
     const { url, token, fetch: ask = fetch } = this.#process.options.ingress
     const { turn, sessionId } = this.#tracked

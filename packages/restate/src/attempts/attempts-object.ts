@@ -35,13 +35,13 @@ type AttemptOfTurn = { readonly turn: number; readonly attempt: string }
 
 export type AttemptsObject = {
   readonly begin: (context: ObjectContext, asked: BeginAttempt) => Promise<AttemptVerdict>
-  /** The process of this attempt released the session in order. */
+  /** Records that the process of this attempt released the session in order. */
   readonly excuse: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<void>
-  /** This attempt has made progress. */
+  /** Records that this attempt has made progress. */
   readonly prove: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<void>
-  /** From here on, other sessions work in the same process. */
+  /** Records that from now on other sessions work in the same process. */
   readonly accompany: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<boolean>
-  /** A person wants the session to be retried. Returns false if it is not set aside. */
+  /** Called when a person wants the session to be retried. Returns false if it is not set aside. */
   readonly release: (context: ObjectContext) => Promise<boolean>
   /** Null if the session is not set aside. */
   readonly setAside: (context: ObjectSharedContext) => Promise<SetAsideState | null>
@@ -74,7 +74,7 @@ export function attemptsDefinition({
       prove: async (context: ObjectContext, input: AttemptOfTurn): Promise<void> => {
         const previous = await readAttempts(context)
         const attempts = confirmProgress(previous, checkAttempt(input).attempt)
-        // Nothing is stored again for a session that was removed.
+        // Nothing is stored for a session that was removed in the meantime.
         if (attempts !== previous) writeAttempts(context, attempts)
       },
       accompany: async (context: ObjectContext, input: AttemptOfTurn): Promise<boolean> => {
@@ -124,7 +124,10 @@ function checkAttempt(input: unknown): AttemptOfTurn {
   throw badInput('Give { turn, attempt }.')
 }
 
-/** Input from the ingress may be anything, and a handler that throws on it would be retried forever. @throws TerminalError 400 */
+/**
+ * Input from the ingress may have any type, and a handler that throws because of it would be retried forever.
+ * @throws TerminalError 400
+ */
 function checkBegin(input: unknown): BeginAttempt {
   const { turn, attempt, laps, isAtRest, first = null, isAlone } = isJsonObject(input) ? input : {}
   const [current, previous] = [parseAttempt(attempt), first === null ? null : parseAttempt(first)]

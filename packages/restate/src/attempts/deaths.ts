@@ -10,7 +10,7 @@ export type AttemptRecord = {
 
 /** A process that died while it worked at the session. */
 export type Death = AttemptRecord & {
-  /** Iterations of the session on record when the death was detected. */
+  /** Number of iterations of the session on record when the death was detected. */
   readonly laps: number
 }
 
@@ -18,18 +18,21 @@ export type Death = AttemptRecord & {
 export interface Attempts {
   /** Number of the first request of the turn. */
   readonly turn: number
-  /** The attempt that is believed to be at work; null for none. Absent until an attempt has asked: then it follows from the records of the run. */
+  /**
+   * The attempt that is believed to be at work; null for none. Absent until an attempt has requested to begin; until
+   * then it follows from the records of the run.
+   */
   readonly atWork?: AttemptAtWork | null
   /** Ids of attempts whose process released the session in order, the newest last. */
   readonly excused: readonly string[]
   /** Deaths without progress in between, the oldest first. */
   readonly deaths: readonly Death[]
-  /** How often a process died while a session that had to be alone no longer was. */
+  /** How often a process died after other sessions had joined a session that had to be alone. */
   readonly undecided?: number
 }
 
 type AttemptAtWork = AttemptRecord & {
-  /** It had to be alone for a time, and other sessions have joined since. */
+  /** Whether the session had to be alone for a time and other sessions have joined since. */
   readonly isAccompanied?: true
 }
 
@@ -37,13 +40,13 @@ type AttemptAtWork = AttemptRecord & {
 export type BeginAttempt = {
   readonly turn: number
   readonly attempt: AttemptRecord
-  /** Iterations of the session on record. */
+  /** Number of iterations of the session on record. */
   readonly laps: number
-  /** The records show that the session rests, so a process that died then was not working at it. */
+  /** Whether the records show that the session rests, so that a process that died then was not working at it. */
   readonly isAtRest: boolean
   /** The first attempt of the turn according to its records; null if they do not contain it. */
   readonly first: AttemptRecord | null
-  /** No other session is at work in its process. */
+  /** Whether no other session is at work in its process. */
   readonly isAlone: boolean
 }
 
@@ -55,7 +58,7 @@ export type AttemptVerdict =
       /** How long a session that must be alone stays alone, unless it makes progress before, in milliseconds. */
       readonly aloneMs: number
     }
-  /** It may begin once nothing else is at work in its process. The attempt is not stored yet. */
+  /** The attempt may begin once no other session is at work in its process. The attempt is not stored yet. */
   | { readonly type: 'alone'; readonly deaths: readonly Death[] }
   | { readonly type: 'set_aside'; readonly deaths: readonly Death[] }
 
@@ -122,7 +125,7 @@ function hasProgressed(deaths: readonly Death[], laps: number): boolean {
   return last !== undefined && laps - last.laps >= iterationsOfProgress
 }
 
-/** The process of an attempt is alive and releases the session in order. Removes a death that was attributed to the attempt. */
+/** Excuses an attempt whose process is alive and releases the session in order. Removes a death that was attributed to the attempt. */
 export function excuseAttempt(before: Attempts, turn: number, attempt: string): Attempts {
   if (turn < before.turn) return before
   const known = atTurn(before, turn)
@@ -135,18 +138,18 @@ export function excuseAttempt(before: Attempts, turn: number, attempt: string): 
   }
 }
 
-/** The running attempt has made progress: earlier deaths no longer count. */
+/** Records that the running attempt has made progress, so that earlier deaths no longer count. */
 export function confirmProgress(before: Attempts, attempt: string): Attempts {
   return before.atWork?.attempt === attempt ? { ...before, deaths: [], undecided: 0 } : before
 }
 
-/** The attempt has been alone for its time: from here on other sessions may join it. */
+/** Records that the attempt has been alone for its time, so that other sessions may now join it. */
 export function accompanyAttempt(before: Attempts, attempt: string): Attempts {
   const { atWork } = before
   return atWork?.attempt === attempt ? { ...before, atWork: { ...atWork, isAccompanied: true } } : before
 }
 
-/** A person wants the session to be retried: earlier deaths no longer count. */
+/** Records that a person wants the session to be retried, so that earlier deaths no longer count. */
 export function releaseAttempts(before: Attempts): Attempts {
   return { ...before, atWork: null, deaths: [], undecided: 0 }
 }

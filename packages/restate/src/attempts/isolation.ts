@@ -2,13 +2,13 @@ import { sharedAbort } from '@halting/core/adapters'
 
 /** Permission for one session to work in this process. */
 export interface IsolationSlot {
-  /** No other session is at work in this process. */
+  /** Whether no other session is at work in this process. */
   readonly isAlone: boolean
   /** Aborted when another session waits to be alone. The owner should leave the slot as soon as it can do so in order. */
   readonly yieldRequested: AbortSignal
-  /** The session need no longer be alone. */
+  /** Call this when the session need no longer be alone. */
   share(): void
-  /** Calling it again has no effect. */
+  /** Leaves the slot. Calling it again has no effect. */
   leave(): void
 }
 
@@ -20,17 +20,16 @@ interface Waiter {
 const shiftMs = 60_000
 
 /**
- * Decides which sessions work in this process together.
- * I1: a session that must be alone enters when no other is at work, and no other enters while it works.
- * I2: while a session waits to be alone, no other enters, and those at work are asked to yield. If they do not yield, the process alternates between keeping others out and
- * letting them in.
- * I3: sessions enter in the order in which they asked.
+ * Decides which sessions work in this process together. I1: a session that must be alone enters when no other is at
+ * work, and no other enters while it works. I2: while a session waits to be alone, no other enters, and sessions at work
+ * are asked to yield. If they do not yield, the process alternates between refusing and admitting other sessions. I3:
+ * sessions enter in the order of their requests.
  */
 export class Isolation {
   readonly #occupants = new Set<{ isAlone: boolean; readonly askToLeave: () => void }>()
   #waitingAlone: readonly Waiter[] = []
   #others: readonly Waiter[] = []
-  /** Runs while a session waits to be alone. */
+  /** Timer that runs while a session waits to be alone. */
   #shift: NodeJS.Timeout | undefined
   #letsOthersIn = false
 
@@ -58,7 +57,7 @@ export class Isolation {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#remove(waiter)
-        // The reason of the abort says why.
+        // The reason of the abort is the cause of the rejection.
         reject(signal.reason as Error)
         this.#next()
       }

@@ -51,7 +51,7 @@ export interface ClusterClient {
       readonly signal?: AbortSignal
     },
   ): Promise<FullStatus>
-  /** Long poll: returns the status as soon as it differs from `since`, or when the wait is over. Without `since`, returns at once. */
+  /** Long poll: returns the status as soon as its version differs from `since`, or when the wait is over. Without `since`, returns at once. */
   changed(sessionId: string, options?: ChangedOptions): Promise<FullStatus>
   /** All records from this number on. */
   records(sessionId: string, since?: number): Promise<readonly StepRecord[]>
@@ -84,7 +84,7 @@ export interface ClusterClient {
 export interface ChangedOptions {
   /** The `version` of the status that the caller has. */
   readonly since?: string
-  /** Name of the caller: the engine keeps only its newest call. Default: a new name. */
+  /** Name of the caller: the engine retains only the newest call of each name. Default: a new name. */
   readonly by?: string
   /** Maximum wait, in milliseconds. Default: 50 s, which is also the longest. */
   readonly waitMs?: number
@@ -96,6 +96,6 @@ export interface ChangedOptions {
 export interface RemoteSessionOptions {
   /** Number of the record from which to emit events. Default: only what happens after the session is opened. */
   readonly since?: number
-  /** Id of the current or last run at that moment, as in the status. */
+  /** Id of the run that was current or last when the session was opened, as in the status. */
   readonly runId?: string
 }

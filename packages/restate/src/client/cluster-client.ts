@@ -91,7 +91,7 @@ interface LongCall {
   readonly signal: AbortSignal | undefined
 }
 
-/** Waits for an answer however long it takes: one call to the engine, over as many connections as needed. */
+/** Waits for an answer without a time limit: one call to the engine, over as many connections as needed. */
 async function callWithReconnects(
   ingress: IngressClient,
   { sessionId, input, signal }: LongCall,
@@ -123,7 +123,7 @@ async function isEngineHealthy(ask: typeof fetch, url: string): Promise<boolean>
 
 const healthMs = 2_000
 
-/** How long a call is retried before the caller learns that nobody answers. */
+/** How long a call is retried before the caller is notified that the cluster does not answer. */
 const retryPolicy: RetryPolicy = { maxTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
 
 interface HandlerCall {
@@ -160,7 +160,7 @@ class IngressClient {
     })
     switch (outcome.type) {
       case 'answer':
-        // The type of the handler says what it returns.
+        // This cast is safe: the type of the handler defines what it returns.
         return outcome.value as T
       case 'nobody':
         signal?.throwIfAborted()
@@ -198,6 +198,6 @@ function withoutTimeouts(): Dispatcher | undefined {
   if (usual === undefined) return undefined
   const dispatch: Dispatch = (options, handler) =>
     usual.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler)
-  // `fetch` uses nothing else of it.
+  // This cast is safe: `fetch` uses no other member of it.
   return { dispatch } as unknown as Dispatcher
 }

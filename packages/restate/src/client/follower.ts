@@ -23,7 +23,7 @@ export function troubleText(trouble: ConnectionTrouble, isEngineUp: boolean): st
 /** Message for people when the cluster responds again. */
 export const troubleOverText = 'The cluster responds again.'
 
-/** Why the state of the session is unknown at the moment. The follower keeps asking. */
+/** Why the state of the session is currently unknown. The follower continues to request it. */
 export type ConnectionTrouble =
   | { readonly type: 'failed'; readonly error: unknown }
   /** The call is still open and may yet be answered. */
@@ -35,17 +35,17 @@ export interface FollowerOptions {
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
   readonly eventLog: SessionEventLog
-  /** Number of the record from which on records are emitted. Default: those that exist at the beginning are skipped. */
+  /** Number of the first record that is emitted. Default: records that exist at the beginning are skipped. */
   readonly since?: number | undefined
   readonly onStatus: (status: FullStatus) => void
   readonly onSnapshot: (snapshot: SessionSnapshot) => void
-  /** A worker is at work, and its live events cannot be read from here. */
+  /** Called when a worker is at work whose live events cannot be read from here. */
   readonly onUnread: (status: FullStatus) => Promise<void>
-  /** No worker is at work. The ending of the last run has not been emitted yet. */
+  /** Called when no worker is at work and the ending of the last run has not been emitted yet. */
   readonly onLeft: () => Promise<void>
-  /** No worker is at work, and everything on record has been emitted. */
+  /** Called when no worker is at work and everything on record has been emitted. */
   readonly onIdle: () => Promise<void>
-  /** The cluster does not answer. The follower keeps asking. */
+  /** Called when the cluster does not answer. The follower continues its requests. */
   readonly onTrouble: (trouble: ConnectionTrouble) => void
   /** How long a call may be overdue before it is reported as trouble, in milliseconds. Default: 10 s. */
   readonly silentMs?: number
@@ -56,38 +56,38 @@ const defaultSilentMs = 10_000
 const maxSilencesPerCall = 6
 /** Pause between two status requests, however often the session changes. */
 const minPauseMs = 25
-/** Longest pause: for workers of older versions, which wake nobody, and while the cluster does not answer. */
+/** Longest pause: for workers of older versions, which do not wake callers, and while the cluster does not answer. */
 const maxPauseMs = 2_000
-/** A worker that is reachable but not yet at work will be soon: first wait, doubled each time. */
+/** First wait, in milliseconds, for a worker that is reachable but not yet at work; doubled each time. */
 const firstWaitMs = 500
 /** Wait of the first long poll after a change, doubled each time. */
 const firstQuietMs = 5_000
-/** A worker that does not accept a connection within this time is unreachable from here. */
+/** Time in milliseconds after which a worker that has not accepted a connection counts as unreachable from here. */
 const connectTimeoutMs = 3_000
 /** When an unreachable address is tried again: soon if it failed fast, as when a worker restarts. */
 const retryAfterMs = { quick: 2_000, slow: 300_000 }
 const quickFailureMs = 500
-/** A worker sends something every 15 s, so a connection that is silent for more than twice as long is lost. */
+/** Time in milliseconds after which a silent connection counts as lost. A worker sends something every 15 s. */
 const maxSilenceMs = 35_000
 
 /** Outcome of reading live events. `away`: the worker is not at work at the session. `unreachable`: it cannot be read from here. */
 type ReadOutcome = 'read' | 'away' | 'unreachable'
 
 /**
- * Follows a session across workers: reads live events of the worker that has it, and otherwise waits for changes by long polls.
- * F1: records are emitted in order, each once.
- * F2: live events of a worker are emitted after the records that the worker had when this client connected.
- * F3: every state of the session is seen, except states that follow each other immediately, by whomever it is changed and whether or not live events are readable.
+ * Follows a session across workers: reads live events of the worker that has it, and otherwise waits for changes by long
+ * polls. F1: records are emitted in order, each once. F2: live events of a worker are emitted after the records that the
+ * worker had when this client connected. F3: every state of the session is detected, except states that follow each
+ * other immediately, whoever changes the session and whether or not live events are readable.
  */
 export class Follower {
   readonly #options: FollowerOptions
   readonly #stopped = new AbortController()
-  /** Name of this follower's calls: the engine keeps the newest. */
+  /** Name of this follower's calls: the engine retains only the newest call of a name. */
   readonly #name = randomUUID()
   #position: number | undefined
   #version: string | undefined
   #pauseMs = minPauseMs
-  /** How often its worker was away or lost since the session changed. */
+  /** How often the worker was away or lost since the session changed. */
   #timesAway = 0
   /** Number of consecutive long polls that saw no change. */
   #quietCalls = 0
@@ -109,7 +109,7 @@ export class Follower {
     void this.#follow()
   }
 
-  /** A request was sent to the session: checks its status at once. */
+  /** Checks the status at once, because a request was sent to the session. */
   checkNow(): void {
     this.#pauseMs = minPauseMs
     this.#version = undefined
@@ -134,7 +134,7 @@ export class Follower {
       } catch (error) {
         this.#version = undefined
         if (!this.#isStopped) onTrouble({ type: 'failed', error })
-        // Callers that wait for it find out themselves that nobody answers.
+        // Callers that wait for the beginning then detect themselves that the cluster does not answer.
         this.#onBegun()
       }
       await this.#pause()
@@ -181,7 +181,7 @@ export class Follower {
     this.#version = version
   }
 
-  /** How long the next long poll may wait. A call to a lost worker fails only when its time is over, so the first calls after a change are short. */
+  /** How long the next long poll may wait. A call to a lost worker fails only after its timeout, so the first calls after a change are short. */
   #waitMs(): number {
     const ms = this.#timesAway === 0 ? firstQuietMs * 2 ** this.#quietCalls : firstWaitMs * 2 ** (this.#timesAway - 1)
     return Math.min(maxWaitMs, ms)
@@ -231,7 +231,7 @@ export class Follower {
   async #emitRecord(number: number, record: StepRecord): Promise<void> {
     if (number > this.#recordCount + 1) await this.#catchUp(number - 1)
     if (number <= this.#recordCount) return
-    // The result of the previous run comes before the next run begins.
+    // The result of the previous run is emitted before the next run begins.
     if (record.type === 'start' && record.scope === '') await this.#emitEnding()
     this.#options.eventLog.onRecord(record)
     this.#position = number

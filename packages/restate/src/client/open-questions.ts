@@ -5,9 +5,9 @@ import type { OpenQuestion } from '../service/status.ts'
 import type { ClusterClient } from './client.ts'
 
 interface OpenPermissionQuestion {
-  /** The question as it was emitted here. */
+  /** The question as this client emitted it. */
   readonly question: Question
-  /** Id of the question at the worker that asks now. */
+  /** Id of the question at the worker that currently asks it. */
   id: string
 }
 
@@ -35,7 +35,7 @@ export class PermissionQuestions {
     })
   }
 
-  /** From an event or a snapshot. */
+  /** Adds a question from an event or a snapshot. */
   ask(question: Question): void {
     const { callId, id } = question
     const known = this.#openByCall.get(callId)
@@ -58,7 +58,7 @@ export class PermissionQuestions {
     }
   }
 
-  /** The run is over: no question is open any more. */
+  /** Called when the run is over, so that no question is open any more. */
   end(): void {
     for (const { id } of this.#openByCall.values()) this.close(id, 'withdrawn')
     this.#answered.clear()
@@ -84,7 +84,7 @@ export class LimitQuestions {
     return this.#open ?? (fromWorker === null || this.#closed.has(fromWorker.id) ? null : fromWorker)
   }
 
-  /** From an event, a snapshot or the records. */
+  /** Adds a question from an event, a snapshot or the records. */
   ask(request: LimitRequest): void {
     if (this.#closed.has(request.id) || this.#open?.id === request.id) return
     this.close('withdrawn')
@@ -100,14 +100,14 @@ export class LimitQuestions {
     this.#emit({ type: 'limit_question_closed', id: open.id, because })
   }
 
-  /** The run is over: the question is withdrawn, and another run may reuse its id. */
+  /** Called when the run is over: the question is withdrawn, and another run may reuse its id. */
   end(): void {
     this.close('withdrawn')
     this.#closed.clear()
   }
 }
 
-/** The reply that makes a call is within this many records. */
+/** Maximum number of records that are searched for the reply that makes a call. */
 const maxRecordsSearched = 100
 
 /** Permission requests on record, for clients that cannot read them from a worker. The reply that makes the call says what each is about. */

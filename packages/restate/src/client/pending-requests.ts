@@ -7,7 +7,7 @@ export interface PendingRequestsOptions {
   readonly client: ClusterClient
   readonly sessionId: string
   readonly opening: Opening | undefined
-  /** Nothing is sent before this resolves. */
+  /** Resolves when requests may be sent. */
   readonly ready: Promise<void>
   readonly onSent: () => void
   /** Whether this client has emitted the ending of the run. */
@@ -24,7 +24,7 @@ interface PendingRequest {
 /** Requests of this client whose outcome it does not know yet. They are sent to the cluster in order. */
 export class PendingRequests {
   readonly #options: PendingRequestsOptions
-  /** Requests that begin or enter a run, until they have done so. */
+  /** Requests that begin or enter a run and have not done so yet. */
   readonly #open = new Map<string, PendingRequest>()
   #sending: Promise<void>
 
@@ -69,12 +69,15 @@ export class PendingRequests {
     this.#options.onRefused(error, queuedMessages(pending))
   }
 
-  /** These messages are in a run or were given back. */
+  /** Removes messages that are in a run or were given back. */
   forget(ids: readonly string[]): void {
     for (const id of ids) this.#open.delete(id)
   }
 
-  /** No worker is at work, so every request has an outcome or never will. A request that a run answered stays pending until the ending of that run was emitted here. */
+  /**
+   * Called when no worker is at work: then every request has its outcome, or never will have one. A request that a run
+   * answered stays pending until the ending of that run was emitted here.
+   */
   async checkOutcomes(): Promise<void> {
     const { client, sessionId, isEndReported } = this.#options
     for (const pending of this.#open.values()) {

@@ -43,7 +43,7 @@ export interface RemoteSessionParts {
   readonly runId?: string | undefined
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
-  /** Whether the engine accepts requests, whatever becomes of them. */
+  /** Whether the engine accepts requests, whether or not they are completed. */
   readonly isEngineUp: () => Promise<boolean>
 }
 
@@ -73,7 +73,7 @@ export class RemoteSession implements Session {
   #isClosed = false
   #hasTrouble = false
   #isTroubleReported = false
-  /** Emitted once for as long as it is the reason. */
+  /** The message about stalled work, emitted once as long as its reason lasts. */
   #stallMessage: string | undefined
   #hasReadOutcome = false
   /** Events since the records that the caller has, until someone listens. */
@@ -118,7 +118,7 @@ export class RemoteSession implements Session {
       client,
       sessionId,
       opening,
-      // The outcome is emitted, and for that the follower must know where to begin.
+      // Requests are sent only once the follower knows its position, so that their outcome is emitted.
       ready: this.#follower.begun,
       onSent: () => this.#follower.checkNow(),
       isEndReported: (runId) => this.#reportedEndings.has(runId),
@@ -184,7 +184,7 @@ export class RemoteSession implements Session {
     this.#status = status
   }
 
-  /** Questions of a worker are also on record. */
+  /** Emits the questions of a worker, which are also on record. */
   async #onUnreadable(status: FullStatus): Promise<void> {
     const { client, sessionId } = this.#options
     this.#onUnreadLimit(status.limitQuestion ?? null)
@@ -228,12 +228,12 @@ export class RemoteSession implements Session {
 
   async #onIdle(): Promise<void> {
     await this.#pending.checkOutcomes()
-    // A run may have begun and ended since the status was requested. Its events come first.
+    // A run may have begun and ended since the status was requested. Its events must be emitted first.
     if (this.#pending.isAsking) return this.#follower.checkNow()
     for (const settle of this.#onSettled.splice(0)) settle()
   }
 
-  /** Emitted once for as long as the trouble lasts. */
+  /** Emits trouble once, as long as it lasts. */
   async #onTrouble(trouble: ConnectionTrouble): Promise<void> {
     if (this.#hasTrouble) return
     this.#hasTrouble = true
@@ -377,7 +377,7 @@ export class RemoteSession implements Session {
   async close(): Promise<void> {
     if (this.#isClosed) return
     await this.#pending.sent()
-    // They stay open on the cluster.
+    // The questions stay open on the cluster.
     this.#questions.end()
     this.#limitQuestions.end()
     this.#listeners.emit({ type: 'closed' })

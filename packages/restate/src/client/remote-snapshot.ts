@@ -55,15 +55,15 @@ export function emptySnapshot(sessionId: string): SessionSnapshot {
 /** What this client knows in addition to the worker's snapshot. */
 export interface ClientState {
   readonly status: FullStatus | undefined
-  /** Messages of this client that, as far as it knows, no run has taken. */
+  /** Messages of this client that, as far as it knows, no run has received. */
   readonly own: readonly QueuedMessage[]
-  /** This client has requested a run, and no run is known to have begun for it. */
+  /** Whether this client has requested a run, and no run is known to have begun for the request. */
   readonly isAsking: boolean
   /** Open permission requests. */
   readonly questions: SessionSnapshot['questions']
   /** The open question at a limit. */
   readonly limitQuestion: SessionSnapshot['limitQuestion']
-  /** Messages that this client has retracted. Workers may not know it yet. */
+  /** Messages that this client has retracted. Workers may not have received the retraction yet. */
   readonly takenBack: ReadonlySet<string>
   readonly isClosed: boolean
 }
@@ -85,7 +85,7 @@ export function mergeSnapshot(fromWorker: SessionSnapshot, known: ClientState): 
     queue: fromWorker.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
     questions,
     limitQuestion,
-    // This is known when the ending is emitted, while the work may not be over yet.
+    // The client knows this when the ending is emitted, while the work may not be over yet.
     canResume: fromWorker.canResume && !isAsking && !isClosed,
   }
 }

@@ -59,7 +59,7 @@ export class RequestedSettings {
     }
   }
 
-  /** A run has ended that knew all settings. */
+  /** Called when a run has ended that had received all settings. */
   end(): void {
     this.#unconfirmed = {}
   }
@@ -84,7 +84,7 @@ function isConfirmed(fromWorker: Settings, unconfirmed: PartialSettings, name: (
 
 /** The requested limits, with their current values. */
 function confirmedLimits({ limits = {} }: PartialSettings, fromWorker: Settings): Partial<LimitsInForce> {
-  // The keys of a record over limits are the names of limits.
+  // This cast is safe: the keys of a record of limits are the names of limits.
   const set = Object.keys(limits) as readonly (keyof LimitsInForce)[]
   return Object.fromEntries(set.map((name) => [name, fromWorker.limits[name]]))
 }

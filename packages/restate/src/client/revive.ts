@@ -17,9 +17,9 @@ export function reviveSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const { last, file } = snapshot
   // Workers of earlier versions send no goals.
   const goal: SessionSnapshot['goal'] | undefined = snapshot.goal
-  // Nor a question at a limit.
+  // Workers of earlier versions do not send a question at a limit.
   const limitQuestion: SessionSnapshot['limitQuestion'] | undefined = snapshot.limitQuestion
-  // Nor waits for services.
+  // Workers of earlier versions do not send waits for services.
   const serviceWaits: SessionSnapshot['serviceWaits'] | undefined = snapshot.serviceWaits
   return {
     ...snapshot,

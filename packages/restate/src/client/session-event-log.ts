@@ -13,13 +13,13 @@ export interface UnreportedEnding {
 }
 
 /**
- * Events of a session as a client emits them, from a worker or from records, whichever comes first.
- * T1: a message is emitted once, identified by its uuid, which for messages of the conversation follows from the session and the record.
- * T2: each run emits `run_start` once, and `run_end` once and last.
- * T3: transient events, such as text deltas, are emitted as they arrive.
- * T4: an event of the loop is emitted once in its run; messages are emitted also if only records have them.
- * T5: if the beginning of a reply was missed, its deltas are not emitted; it arrives whole.
- * T6: the first message of a run is `system/init`. Records have none, so if its worker reported nothing, it is built from the snapshot.
+ * Events of a session as a client emits them, from a worker or from records, whichever arrives first. T1: a message is
+ * emitted once, identified by its uuid, which for messages of the conversation follows from the session and the record.
+ * T2: each run emits `run_start` once, and `run_end` once and last. T3: transient events, such as text deltas, are
+ * emitted as they arrive. T4: an event of the loop is emitted once in its run; messages are emitted also if only records
+ * have them. T5: if the beginning of a reply was missed, its deltas are not emitted; it arrives whole. T6: the first
+ * message of a run is `system/init`. Records have none, so if its worker reported nothing, it is built from the
+ * snapshot.
  */
 export class SessionEventLog {
   readonly #sessionId: string
@@ -142,7 +142,7 @@ export class SessionEventLog {
 
   #emitEntries(scope: string, entries: readonly Entry[], turn: number): void {
     const parent = this.#parents.get(scope)
-    // The event that says whose subagent it is came before this client connected.
+    // The event that names the parent of the subagent occurred before this client connected.
     if (scope !== '' && parent === undefined) return
     const translator = createTranslator({
       sessionId: this.#sessionId,
@@ -154,7 +154,7 @@ export class SessionEventLog {
       const event = { type: 'message', entry } as const
       const scoped: RunEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
       const messages = translator.messages(scoped)
-      // The worker emits the messages of an agent; the result of the call has its outcome.
+      // The worker emits the messages of an agent; the result of the call contains its outcome.
       if (parent === undefined) this.onEvent({ type: 'loop', event })
       for (const message of messages) this.onEvent({ type: 'message', message })
     }

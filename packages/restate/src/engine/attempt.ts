@@ -20,39 +20,39 @@ const emptyBatch = `{"format":${compatibleFormat},"records":[]}`
 
 /** The work at a session in this process. */
 export interface Work {
-  /** A message from outside, as JSON. Messages that the records show as taken are delivered again after a crash. */
+  /** Delivers an external message, as JSON. After a crash, messages that are already in the records are delivered again. */
   deliver(message: string): void
-  /** The invocation was cancelled. */
+  /** Called when the invocation was cancelled. */
   cancel(): void
-  /** All earlier messages were delivered. Runs until the work is over. */
+  /** Called when all earlier messages were delivered. Runs until the work is over. */
   run(): Promise<void>
 }
 
-/** What an attempt has when its work begins. */
+/** What an attempt receives when its work begins. */
 export interface AttemptContext {
   /** The records of this invocation. */
   readonly records: readonly StepRecord[]
-  /** Where new records go. `finish` and `fail` end the attempt. */
+  /** The log for new records. `finish` and `fail` end the attempt. */
   readonly log: ClusterLog
   /** Aborted when the engine continues the session elsewhere, or when this process releases it at rest. */
   readonly gone: AbortSignal
-  /** Whether the work only waits at this moment. If `gone` is aborted then, the session rests; otherwise it was interrupted. */
+  /** Whether the work is currently only waiting. If `gone` is aborted in that state, the session rests; otherwise it was interrupted. */
   readonly isResting: () => boolean
 }
 
 /** The turn of an attempt among those of its process. */
 export interface AttemptTurn {
-  /** `granted`: the work begins. `waits`: the wait was so long that the engine must be sent something; call it again. Rejects after `leave`. */
+  /** `granted`: the work begins. `waits`: the wait was so long that the engine needs a heartbeat; send one and call this again. Rejects after `leave`. */
   next(): Promise<'granted' | 'waits'>
-  /** A message arrived while the attempt waits. */
+  /** Called when a message arrives while the attempt waits. */
   hear(message: string): void
-  /** Someone cancels the waiting attempt. */
+  /** Called when the waiting attempt is cancelled. */
   hurry(): void
-  /** The work only waits, for example for a person. `giveUp` is called, once, when another session needs the place. */
+  /** Called when the work only waits, for example for a person. `giveUp` is called, once, when another session needs the place. */
   rests(giveUp: () => void): void
-  /** The work continues. */
+  /** Called when the work continues. */
   works(): void
-  /** The attempt waits no longer. Called before the work has begun. */
+  /** Called when the attempt no longer waits. Only called before the work has begun. */
   leave(): void
 }
 
@@ -76,20 +76,21 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   /** Other signals that deliver messages. Of several that arrive together, one is enough. */
   readonly bells?: readonly string[]
   /**
-   * Begins the work. Called once the engine has replayed earlier attempts, and again after work at rest was released: then the earlier `gone` is aborted, and the new work finds
-   * all records and receives all messages. `turn` is the turn that was granted.
+   * Begins the work. Called once the engine has replayed earlier attempts, and again after work at rest was released. In
+   * the second case the earlier `gone` is aborted, and the new work receives all records and all messages. `turn`: the
+   * turn that was granted.
    */
   readonly begin: (context: AttemptContext, turn?: Turn) => Work | Promise<Work>
-  /** Called when a batch is on record, before the loop learns of it. Every attempt gets the same batches in the same order. */
+  /** Called when a batch is on record, before the loop is notified. Every attempt gets the same batches in the same order. */
   readonly onBatch?: (batch: DecodedBatch) => void
-  /** Called when a client watches the session. `message`: as it was sent. Every attempt gets it at the same place between batches. */
+  /** Called when a client watches the session. `message`: the message as it was sent. Every attempt receives it at the same position between batches. */
   readonly onWatch?: (message: string) => void
   /**
    * Returns a note that is put on record before the first attempt begins its work. Called once for each attempt that finds nothing of the work on record; undefined for no note.
    * Default: the work begins at once.
    */
   readonly firstNote?: (() => Json | undefined) | undefined
-  /** How this process ends in order. */
+  /** How this process gives up its sessions before it ends. */
   readonly departure?: Departure | undefined
   /**
    * Receives a function that releases the work at its next iteration without an open effect, or at a rest. The attempt stays alive: it begins the work anew when it gets its turn
@@ -98,7 +99,7 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   readonly onYieldRequest?: ((makeWay: () => void) => void) | undefined
   /** Whether work at a rest is released at once, as by `onYieldRequest`. */
   readonly leavesAtRest?: (() => boolean) | undefined
-  /** Requests the turn of this attempt before its work begins; `gone` as in `AttemptContext`. Default: the work begins at once. */
+  /** Requests the turn of this attempt before its work begins; `gone` has the same meaning as in `AttemptContext`. Default: the work begins at once. */
   readonly turn?: ((gone: AbortSignal) => Turn) | undefined
 }
 
@@ -135,14 +136,14 @@ class Attempt<Turn extends AttemptTurn> {
   /** Bytes that this invocation has on record. */
   #bytes = 0
   readonly #records: StepRecord[] = []
-  /** Everything that arrived from outside. */
+  /** All external inputs that were received. */
   readonly #inputs: ((work: Work) => void)[] = []
   readonly #messages: string[] = []
   #work: Work | undefined
   #workReleased = sharedAbort()
   #gone: AbortSignal | undefined
   #hasBegun = false
-  /** Something of the work is on record, or was noted. */
+  /** Whether a part of the work is on record, or was noted. */
   #isOnRecord = false
   #turn: Turn | undefined
   #mail: EnginePromise<AttemptEvent>
@@ -195,13 +196,13 @@ class Attempt<Turn extends AttemptTurn> {
     if (departure.now.aborted) this.#leave()
   }
 
-  /** The attempt is over: the departure of the process no longer concerns it. */
+  /** Called when the attempt is over, so that the departure of the process no longer affects it. */
   release(): void {
     this.#released.abort()
     if (this.#isWaiting) this.#turn?.leave()
   }
 
-  /** The new log may hold what the invocation may still put on record. */
+  /** Creates a log with room for what the invocation may still put on record. */
   #newLog(): ClusterLog {
     const { renewAfter, store } = this.#options
     const room = renewAfter && {
@@ -211,7 +212,7 @@ class Attempt<Turn extends AttemptTurn> {
     return new ClusterLog(store, this.#texts, room)
   }
 
-  /** Waits for its turn. */
+  /** Whether the attempt waits for its turn. */
   get #isWaiting(): boolean {
     return this.#turn !== undefined && !this.#hasBegun
   }
@@ -253,7 +254,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#isResting = true
     const timers = ms === null ? [] : [this.#engine.sleep(ms).map((): AttemptEvent => ({ type: 'woke' }))]
     const turn = this.#turn
-    // The session may give up its place for another reason, and work again with another turn before it is closed here.
+    // The session may give up its place for another reason, and work again with another turn, before it is closed here.
     turn?.rests(() => {
       if (this.#turn === turn) this.#releaseWork()
     })
@@ -267,7 +268,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#isResting = false
   }
 
-  /** Releases the work: all of it is on record. */
+  /** Releases the work, all of which is on record. */
   #releaseWork(): void {
     if (this.#work === undefined) return
     this.#workReleased.abort()
@@ -386,7 +387,7 @@ class Attempt<Turn extends AttemptTurn> {
     try {
       return await this.#options.begin(context, turn)
     } catch (error) {
-      // No work has begun that would give the turn back.
+      // No work has begun that would return the turn.
       turn?.leave()
       throw error
     }

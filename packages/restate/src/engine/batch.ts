@@ -12,11 +12,11 @@ interface Batch {
   readonly atMs?: number
   /** Long texts that its records refer to and that no earlier batch had, by hash. */
   readonly texts?: Readonly<Record<string, StoredText>>
-  /** In the order in which they happened. */
+  /** Records in the order in which they happened. */
   readonly records: readonly StoredRecord[]
   /** Notes of the work in addition to its records. They refer to these or to earlier records. */
   readonly notes?: readonly Json[]
-  /** After these, nothing happens until a message arrives or this many milliseconds have passed; null for a message only. */
+  /** Set if nothing happens after these records until a message arrives or this many milliseconds have passed; null for a message only. */
   readonly restMs?: number | null
   /** The handler is over; this is what it returns. */
   readonly done?: Json
@@ -29,7 +29,10 @@ export interface DecodedBatch extends Omit<Batch, 'records'> {
   readonly stored: readonly StoredRecord[]
 }
 
-/** Maximum size of a batch, and so of each record in it. The engine refuses a value of more than 32 MiB at every attempt, so none may get there. */
+/**
+ * Maximum size of a batch, and so of each record in it. The engine refuses a value of more than 32 MiB at every attempt,
+ * so no batch may reach that size.
+ */
 export const maxInlineBytes: number = 8 * 1024 * 1024
 
 /** @throws HaltingError `driver` for a record that is too large to be stored. */
@@ -82,7 +85,7 @@ export async function packRecords(
     const json = JSON.stringify(record)
     const packing = packRecord(json, store)
     const encoded = packing === undefined ? encodeRecord(json, store) : encodePackedRecord(packing, store, texts)
-    // It was just written.
+    // This cast is safe: the text was just written by `encodeRecord`.
     stored.push(JSON.parse(await encoded) as StoredRecord)
   }
   return { kept: stored, texts }

@@ -10,7 +10,7 @@ import { SessionTexts, type StoredText } from './session-texts.ts'
 
 /** Heartbeat: the engine gives up an attempt that stays silent for its inactivity timeout. */
 const heartbeatMs = 20_000
-/** How long nothing may have happened before the process is released: the effects of a message need a moment. */
+/** Time without activity, in milliseconds, after which the process may be released: the effects of a message take some time. */
 const restAfterMs = 200
 const unlimited: RenewAfter = { records: Infinity, bytes: Infinity }
 
@@ -32,7 +32,7 @@ interface Confirmation {
 interface PendingRecord {
   /** In UTF-16 units of its JSON. */
   readonly length: number
-  /** The same for the part that goes on record, before compression. */
+  /** The length of the part that goes on record, in the same unit, before compression. */
   readonly onRecord: number
   /** As JSON; absent if its long texts are stored separately. */
   readonly text?: string
@@ -47,13 +47,13 @@ export function isCut(done: Json): boolean {
 }
 
 /**
- * The records of a session on their way into the engine's journal. The loop appends them; the attempt takes them, one batch at a time, and reports when a batch is on record.
- * C1: records are taken in the order in which they were appended, each once.
- * C2: `flush` resolves when everything appended before it is on record.
- * C3: after `break`, nothing is appended or taken and every flush rejects, so that the run breaks and its callers learn of it.
- * C4: after `leave`, nothing is appended beyond an iteration without open effects. Earlier records are still taken; then the log fails.
- * C5: `cut` does the same, except that the invocation then ends, and another one continues the work.
- * C6: the log cuts itself when more than its room was appended, because a loop that awaits nothing runs far ahead of the records.
+ * The records of a session on their way into the engine's journal. The loop appends them; the attempt takes them, one
+ * batch at a time, and reports when a batch is on record. C1: records are taken in the order in which they were
+ * appended, each once. C2: `flush` resolves when everything appended before it is on record. C3: after `break`, nothing
+ * is appended or taken and every flush rejects, so that the run breaks and its callers learn of it. C4: after `leave`,
+ * nothing is appended beyond an iteration without open effects. Earlier records are still taken; then the log fails. C5:
+ * `cut` does the same, except that the invocation then ends, and another one continues the work. C6: the log calls `cut`
+ * itself when more than its room was appended, because a loop that does not wait runs far ahead of the records.
  */
 export class ClusterLog implements StepStore {
   readonly keeps = 'all'
@@ -74,9 +74,9 @@ export class ClusterLog implements StepStore {
   #done: Json | undefined
   #brokenBy: HaltingError | undefined
   #failed: { readonly error: unknown } | undefined
-  /** `at an iteration`: leaves at the next one. `left`: nothing more will come. */
+  /** `at an iteration`: leaves at the next one. `left`: nothing more will be appended. */
   #leaving: 'at an iteration' | 'left' | undefined
-  /** `at an iteration`: cuts at the next one. `cut`: nothing more will come in this invocation. */
+  /** `at an iteration`: ends at the next one. `cut`: nothing more will be appended in this invocation. */
   #cutting: 'at an iteration' | 'cut' | undefined
   /** Keys of effects that have begun and have no result. */
   readonly #openEffects = new Set<string>()
@@ -136,12 +136,12 @@ export class ClusterLog implements StepStore {
     else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfNoEffectIsOpen()
   }
 
-  /** This process is to end: leaves the session at its next iteration without open effects. */
+  /** Leaves the session at its next iteration without open effects, because this process is about to end. */
   leave(): void {
     this.#leaving ??= 'at an iteration'
   }
 
-  /** The invocation has enough on record: another one continues from the next iteration without open effects. */
+  /** Ends the records of this invocation at the next iteration without open effects, because it has enough on record. Another invocation continues. */
   cut(): void {
     this.#cutting ??= 'at an iteration'
   }
@@ -153,7 +153,7 @@ export class ClusterLog implements StepStore {
     if (this.#isOver) this.break()
   }
 
-  /** Nothing more will come: later calls belong to a run that continues elsewhere. */
+  /** Whether nothing more will be appended: later calls belong to a run that continues elsewhere. */
   get #isOver(): boolean {
     return this.#leaving === 'left' || this.#cutting === 'cut'
   }
@@ -203,18 +203,18 @@ export class ClusterLog implements StepStore {
 
   /** Puts a note on record that is not a record of the loop, no earlier than the records appended before it. */
   note(note: Json): void {
-    // How the work ends here is not part of the session if it continues elsewhere.
+    // The end of the work here is not part of the session if the session continues elsewhere.
     if (this.isBroken) return
     this.#notes = [...this.#notes, note]
     this.#wake?.()
   }
 
-  /** Something happens that may end a rest. */
+  /** Called when something happens that may end a rest. */
   noteActivity(): void {
     this.#lastActivityAt = performance.now()
   }
 
-  /** The work is over. `result`: what the handler returns. */
+  /** Ends the log because the work is over. `result`: the return value of the handler. */
   finish(result: Json): void {
     // The work is over here but not in the session, for example if it was released while running and closes what it opened.
     if (this.isBroken) return
@@ -222,7 +222,7 @@ export class ClusterLog implements StepStore {
     this.#wake?.()
   }
 
-  /** The work cannot continue here. The engine retries it from the records. */
+  /** Fails the log because the work cannot continue here. The engine retries the work from the records. */
   fail(error: unknown): void {
     // The loop's complaint about the end of its log is not a failure: earlier records are still taken.
     if (this.#isOver) return
@@ -231,19 +231,19 @@ export class ClusterLog implements StepStore {
     this.#wake?.()
   }
 
-  /** What happens here from now on is not part of the session. */
+  /** Whether further activity here is not part of the session. */
   get isBroken(): boolean {
     return this.#brokenBy !== undefined
   }
 
-  /** This process no longer works at the session. */
+  /** Called when this process no longer works at the session. */
   break(): void {
     const broken = (this.#brokenBy ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
     for (const { reject } of [...this.#flushes.splice(0), ...this.#confirmations]) reject(broken)
     this.#confirmations = []
   }
 
-  /** Returns the next batch as JSON when there is one, and an empty one if nothing happens for long. */
+  /** Returns the next batch as JSON when there is one, and an empty batch if nothing happens for a long time. */
   async take(): Promise<string> {
     const silentAfter = performance.now() + heartbeatMs
     while (!this.#isFirst && !this.#hasNews && !this.#mayRest && performance.now() < silentAfter)
@@ -301,7 +301,7 @@ export class ClusterLog implements StepStore {
     return `,"restMs":${until === null ? null : Math.ceil(Math.max(0, until - performance.now()))}`
   }
 
-  /** The batch that was taken last is on record. */
+  /** Called when the batch that was taken last is on record. */
   onBatchStored(): void {
     this.#isFirst = false
     this.#storedBatches = this.#batches

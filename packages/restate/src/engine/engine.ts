@@ -3,11 +3,11 @@
  * `await`, `then` or `Promise.all` of several would break that.
  */
 export interface EnginePromise<T> {
-  /** A promise of what `change` makes of the value. */
+  /** A promise of the value that `change` returns. */
   map<U>(change: (value: T) => U): EnginePromise<U>
 }
 
-/** What a handler uses of the engine. Every call returns the same when the handler runs again. */
+/** The engine functions that a handler uses. Every call returns the same result when the handler runs again. */
 export interface Engine {
   /** Runs an effect once and puts its result on record. When the handler runs again, calls `effect` only if the result is not on record. */
   once(name: string, effect: () => Promise<string>): EnginePromise<string>
@@ -19,6 +19,6 @@ export interface Engine {
   cancelled(): EnginePromise<void>
   /** The first of these to resolve. */
   first<T>(promises: readonly EnginePromise<T>[]): Promise<T>
-  /** Aborted when the engine has given up this attempt: what it does from now on has no effect. */
+  /** Aborted when the engine has given up this attempt, so that its further actions have no effect. */
   readonly gone: AbortSignal
 }

@@ -22,7 +22,7 @@ interface PlacedText {
   readonly sha256: string
   /** Bytes of its UTF-8. */
   readonly bytes: number
-  /** It is in the payload store; otherwise the engine stores it with the session. */
+  /** Whether the text is in the payload store; otherwise the engine stores it with the session. */
   readonly inStore?: true
 }
 
@@ -64,7 +64,7 @@ export function packRecord(json: string, store: Pick<PayloadStore, 'inlineBytes'
       if (key !== '__proto__') fields[key] = extractTexts(field, [...path, Array.isArray(value) ? Number(key) : key])
     return value
   }
-  // It is the JSON of a record, with texts replaced by texts.
+  // This cast is safe: it is the JSON of a record in which texts were replaced by texts.
   const record = extractTexts(JSON.parse(json), []) as StepRecord
   return placed.length === 0 ? undefined : { packed: { type: 'packed', record, texts: placed }, texts }
 }
@@ -82,7 +82,7 @@ export async function unpackRecord(
   store: PayloadStore | undefined,
   texts?: SessionTexts,
 ): Promise<StepRecord> {
-  // `encodeRecord` put it there.
+  // This cast is safe: `encodeRecord` wrote the value.
   if (isPayloadReference(stored))
     return unpackRecord(JSON.parse(await requireStore(store).get(stored)) as StoredRecord, store, texts)
   if (!isPacked(stored)) return stored
@@ -112,7 +112,7 @@ function requireStore(store: PayloadStore | undefined): PayloadStore {
 
 function setText(record: StepRecord, path: readonly (string | number)[], text: string): void {
   let at: unknown = record
-  // `packRecord` found the text there.
+  // This cast is safe: `packRecord` found the text at this path.
   for (const key of path.slice(0, -1)) at = (at as Record<string | number, unknown>)[key]
   ;(at as Record<string | number, unknown>)[path.at(-1) ?? ''] = text
 }

@@ -6,7 +6,7 @@ import { ConfigurationError } from '@halting/core'
 /** Adapts Restate's context to the `Engine` port. */
 export function restateEngine(context: Context): Engine {
   checkNode()
-  // With `explicitCancellation`, every context on Node has this.
+  // This cast is safe: with `explicitCancellation`, every context on Node has these methods.
   const internalContext = context as internal.ContextInternal
   return {
     // No retries within a step: a step that fails ends the attempt, and the next attempt replays the records first.
@@ -14,7 +14,7 @@ export function restateEngine(context: Context): Engine {
     sleep: (ms) => wrapPromise(atEngineTime(() => context.sleep(ms))),
     signal: (name) => wrapPromise(context.signal<string>(name)),
     cancelled: () => wrapPromise(internalContext.cancellation()),
-    // All of them were created here.
+    // This cast is safe: all of these promises were created here.
     first: (promises) =>
       RestatePromise.race((promises as readonly WrappedPromise<never>[]).map(({ promise }) => promise)),
     gone: context.request().attemptCompletedSignal,
@@ -39,7 +39,7 @@ function wrapPromise<T>(promise: RestatePromise<T>): WrappedPromise<T> {
       wrapPromise(
         promise.map((value, failure) => {
           if (failure !== undefined) throw failure
-          // There is a value if there is no failure.
+          // This cast is safe: there is a value if there is no failure.
           return change(value as T)
         }),
       ),

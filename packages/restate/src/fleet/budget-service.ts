@@ -30,11 +30,11 @@ type SpentRequest = LeaseRequest & { readonly unknownNanos: number; readonly isO
 export interface BudgetStatus {
   /** Null for no limit. */
   readonly limitUsd: number | null
-  /** What its sessions have spent and reported; each reports when its work is over. */
+  /** Dollars that its sessions have spent and reported; each session reports when its work is over. */
   readonly settledUsd: number
   /** The part of it charged at the worst case, because the usage of a request is unknown. */
   readonly unknownUsd: number
-  /** What running sessions have leased beyond that: they may have spent it since, may spend it, or return it. */
+  /** Dollars that running sessions have leased beyond that. They may have spent them since, may spend them, or return them. */
   readonly reservedUsd: number
   /** Sum of `settledUsd` and `reservedUsd`. */
   readonly leasedUsd: number
@@ -70,7 +70,7 @@ export interface LeaseHolder {
 const maxHolders = 1_000
 /** Maximum number of leases in one call of `raiseAll`. */
 export const maxLeasesPerCall = 500
-/** Larger amounts could not be counted exactly. */
+/** Maximum limit: larger amounts could not be counted exactly. */
 const maxUsd = Math.floor(maxNanos / 1e9)
 
 export type BudgetHandlers = {
@@ -78,17 +78,17 @@ export type BudgetHandlers = {
   readonly setLimit: (context: ObjectContext, usd: number | null) => Promise<void>
   /** Raises a lease. Returns what the session may spend in all. */
   readonly raiseTo: (context: ObjectContext, request: LeaseRequest) => Promise<number>
-  /** The same for several leases, in order. */
+  /** Like `raiseTo`, for several leases, in order. */
   readonly raiseAll: (context: ObjectContext, requests: readonly LeaseRequest[]) => Promise<readonly number[]>
   /** Requests of processes that work at sessions, answered in order. */
   readonly ask: (context: ObjectContext, asks: readonly LeaseAsk[]) => Promise<readonly LeaseAnswer[]>
-  /** A new session spends from the budget. */
+  /** Called when a new session spends from the budget. */
   readonly open: (context: ObjectContext, session: LeasedSession) => Promise<void>
-  /** The session receives no more requests. */
+  /** Called when the session receives no more requests. */
   readonly drop: (context: ObjectContext, session: LeasedSession) => Promise<void>
-  /** The turn of work is over. */
+  /** Called when the work of a turn is over. */
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
-  /** The session was removed; with what it has spent if it was at work. */
+  /** Called when the session was removed; contains what it has spent if it was at work. */
   readonly close: (context: ObjectContext, request: LeasedSession & { readonly spent: Spent | null }) => Promise<number>
   /** Whether the session has a lease that it may still spend. */
   readonly isHeld: (context: ObjectSharedContext, session: LeasedSession) => Promise<boolean>

@@ -24,16 +24,12 @@ export interface OtherPlaces {
 
 /** A worker that has not reported for this long is gone. It is a multiple of the longest interval between reports (`reportEveryMs`). */
 const goneAfterMs = 30_000
-/** Maximum number of known workers; those that have been silent for longest are forgotten. */
+/** Maximum number of known workers; the workers that have been silent for longest are removed. */
 const maxKnown = 1_000
 /** A worker reports at least this often. */
 export const reportEveryMs = 10_000
 
-/**
- * Records a report.
- * F1: a worker that is gone has no places.
- * F2: time never goes back, whichever clock it comes from.
- */
+/** Records a report. F1: a worker that is gone has no places. F2: time never decreases, whichever clock reports it. */
 export function recordReport(
   before: KnownPlaces,
   nowMs: number,
@@ -52,8 +48,9 @@ export function recordReport(
 }
 
 /**
- * How many of its waiting sessions a worker gives away while others have free places: its share of these places, or its excess over the mean length of all queues. Sessions may
- * be shorter than the interval between reports, so an idle worker needs more of them than it has places.
+ * How many of its waiting sessions a worker gives away while others have free places: its share of these places, or its
+ * excess over the mean length of all queues. Sessions may be shorter than the interval between reports, so an idle
+ * worker can use more sessions than it has places.
  */
 export function sessionsToGiveAway(own: Omit<PlacesReport, 'worker'>, others: OtherPlaces): number {
   if (own.free > 0 || own.waiting === 0 || others.free === 0) return 0

@@ -63,12 +63,12 @@ type GateHandlers = {
   /** Sets what the provider allows. An omitted limit is lifted. */
   readonly setLimits: (context: ObjectContext, limits: Partial<GateLimits>) => Promise<void>
   readonly enter: (context: ObjectContext, request: GateRequest) => Promise<void>
-  /** A request has ended, or waits no more. */
+  /** Called when a request has ended, or no longer waits. */
   readonly leave: (context: ObjectContext, gone: { readonly ticket: string; readonly tokens?: number }) => Promise<void>
-  /** The worker of these tickets is alive. */
+  /** Called when the worker of these tickets is alive. */
   readonly renew: (context: ObjectContext, tickets: readonly string[]) => Promise<void>
   readonly tick: (context: ObjectContext) => Promise<void>
-  /** It is at least this late: whatever the clocks of workers say, the engine has waited until then. */
+  /** Notifies the gate that it is at least this late: the engine has waited until then, whatever the clocks of workers report. */
   readonly passTime: (context: ObjectContext, plannedMs: number) => Promise<void>
   readonly status: (context: ObjectSharedContext) => Promise<GateStatus>
 }

@@ -19,7 +19,7 @@ export interface GateRequest {
   readonly tokens: number
   /** Awakeable that answers the caller. */
   readonly awakeable: string
-  /** The process that asks, and when by its clock. Given if a session asks in one process at a time. */
+  /** The process that sends the request, and the time by its clock. Present if a session sends requests in one process at a time. */
   readonly by?: { readonly process: string; readonly atMs: number }
 }
 
@@ -30,7 +30,7 @@ interface WaitingRequest extends GateRequest {
 
 type AdmittedRequest = Omit<WaitingRequest, 'awakeable'>
 
-/** What may be taken at once. Negative if more was used than announced. */
+/** The amount that may be used at once. Negative if more was used than announced. */
 interface Bucket {
   readonly left: number
   readonly atMs: number
@@ -70,7 +70,7 @@ export interface GateChange {
   readonly gate: Gate
   /** Requests that may proceed now. */
   readonly admitted: readonly GateRequest[]
-  /** Requests that wait no more: they left or were dropped. */
+  /** Requests that no longer wait: they left or were dropped. */
   readonly turnedAway: readonly GateRequest[]
   /** When the next request becomes admissible by the passing of time. Undefined if that depends on a request inside, or if none waits. */
   readonly wakeMs: number | undefined
@@ -84,13 +84,11 @@ export const renewMs = 5_000
 const maxMissed = 2
 
 /**
- * Adds a request.
- * G1: no more are inside than the limit allows, unless it was lowered.
- * G2: within any time, no more are admitted than the buckets hold and refill.
- * G3: the session that has waited longest since its last turn is next, and no other overtakes it: one request each, however many it has.
- * G4: a ticket is admitted once.
- * G5: tickets of a session in a process that it has left are dropped when it asks in the next one.
- * G6: neither clocks nor an outage of the engine drop a ticket.
+ * Adds a request. G1: no more are inside than the limit allows, unless it was lowered. G2: within any time, no more are
+ * admitted than the buckets hold and refill. G3: the session that has waited longest since its last turn is next, and no
+ * other overtakes it: one request each, however many it has. G4: a ticket is admitted once. G5: tickets of a session in
+ * a process that it has left are dropped when it sends a request in the next process. G6: neither clocks nor an outage
+ * of the engine drop a ticket.
  */
 export function enter(before: Gate, nowMs: number, request: GateRequest): GateChange {
   const all = refill(before, nowMs)
@@ -111,7 +109,7 @@ function isSupersededBy(request: GateRequest, { session, by }: AdmittedRequest):
   return by.process !== request.by.process && by.atMs < request.by.atMs
 }
 
-/** A request has ended, or waits no more. `tokens`: what it used, if known. */
+/** Removes a request that has ended, or no longer waits. `tokens`: the tokens that it used, if known. */
 export function leave(gate: Gate, nowMs: number, ticket: string, tokens?: number): GateChange {
   const inside = gate.inside.find((each) => each.ticket === ticket)
   const gone = gate.waiting.filter((each) => each.ticket === ticket)
@@ -128,7 +126,7 @@ export function leave(gate: Gate, nowMs: number, ticket: string, tokens?: number
   )
 }
 
-/** The workers of these tickets are alive. */
+/** Renews these tickets, whose workers are alive. */
 export function renew(gate: Gate, nowMs: number, tickets: readonly string[]): GateChange {
   const renewed = new Set(tickets)
   const resetMissed = <T extends AdmittedRequest>(each: T): T =>
@@ -157,7 +155,7 @@ export function hasTickets({ inside, waiting }: Gate): boolean {
 export function setLimits(gate: Gate, nowMs: number, limits: GateLimits): GateChange {
   const bucket = (before: Bucket | null, most: number | null, maxBefore: number | null): Bucket | null => {
     if (most === null) return null
-    // Tokens that were taken stay taken.
+    // Tokens that were already used remain counted.
     const taken = before === null || maxBefore === null ? 0 : maxBefore - before.left
     return { left: most - taken, atMs: now.nowMs }
   }
@@ -231,7 +229,7 @@ function availableAtMs(bucket: Bucket | null, perMinute: number | null, wanted: 
   return missing <= 0 ? nowMs : bucket.atMs + Math.ceil((missing * 60_000) / perMinute)
 }
 
-/** Time never goes back, whichever clock it comes from. */
+/** Refills the buckets. Time never decreases, whichever clock reports it. */
 function refill(gate: Gate, callerMs: number): Gate {
   const nowMs = Math.max(gate.nowMs, callerMs)
   const { limits, requests, tokens } = gate

@@ -8,7 +8,7 @@ import { callHandler, type IngressOptions } from './ingress.ts'
 
 /** Options of a gate that limits requests to a provider over all workers. */
 export interface ProviderGateOptions {
-  /** A session asks in one process at a time. Its tickets in the process that it has left are dropped at once. */
+  /** Whether a session sends requests in one process at a time. Its tickets in a process that it has left are then dropped at once. */
   readonly isOneProcessASession?: boolean
   /** What the provider allows: set before the first request, for everyone at this gate. An omitted limit is lifted. Without `limits` the gate keeps its current limits. */
   readonly limits?: Partial<GateLimits>
@@ -128,7 +128,7 @@ export function gatedModel(
         signal.removeEventListener('abort', giveUp)
         leave()
       }
-      // If the run ends before it sends the request, nobody else leaves the gate.
+      // If the run ends before it sends the request, this listener leaves the gate, because no other code does.
       signal.addEventListener('abort', giveUp, { once: true })
       return {
         call(request, options) {

@@ -16,13 +16,14 @@ const silentMs = 15_000
 
 /** A session of this process that has a lease. */
 interface LeaseHolder {
-  /** Other sessions wait for money. */
+  /** Called when other sessions wait for money. */
   onOthersWaiting(): void
 }
 
 /**
- * Requests money of one tenant for all sessions of this process: one call at a time, with everything requested meanwhile. The engine handles calls to a tenant one after another,
- * and each waits for several durable writes, so one call per session would slow down all of them.
+ * Requests money of one tenant for all sessions of this process: one call at a time, which contains all requests that
+ * arrived during the previous call. The engine handles calls to a tenant one after another, and each waits for several
+ * durable writes, so one call per session would slow down all of them.
  */
 export class LeaseDesk {
   readonly tenant: string

@@ -5,11 +5,14 @@ import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { LeaseDesk } from './lease-desk.ts'
 import type { LeaseAnswer, LeaseAsk } from './tenant-money.ts'
 
-/** How much more than it needs a session takes while no other waits, so that not every request has to ask. It returns what it does not spend. */
+/**
+ * Additional amount that a session leases while no other session waits, so that not every request has to call the
+ * budget. It returns what it does not spend.
+ */
 const defaultChunkUsd = 0.05
 /** How long a session may hold money that it cannot spend now, while no other waits: its next request may follow at once. Shorter than the time until it rests. */
 const keepMs = 100
-/** How often this process asks again after another one was taken for the one at work. */
+/** Maximum number of calls if another process was taken for the one at work. */
 const maxAsks = 20
 
 export interface TenantLeaseOptions {
@@ -43,12 +46,11 @@ type AskFields<Ask> = Ask extends LeaseAsk
   : never
 
 /**
- * The share of one session in its tenant's budget, in the process that works at the session. The engine has the lease; this class requests changes.
- * T1: the session never has more here than there.
- * T2: money is returned only after a record shows that it will not be spent, and after the engine took that record from this process. So a lost process cannot take money from
- * its successor.
- * T3: the session rests only when the budget has answered everything: places in the queue that it takes or leaves, and money that it returns. At a rest the process may release
- * it.
+ * The share of one session in its tenant's budget, in the process that works at the session. The engine has the lease;
+ * this class requests changes. T1: the session never has more money here than in the engine. T2: money is returned only
+ * after a record shows that it will not be spent, and after the engine took that record from this process. So a lost
+ * process cannot take money from its successor. T3: the session rests only when the budget has answered everything:
+ * places in the queue that it takes or leaves, and money that it returns. At a rest the process may release it.
  */
 export class TenantLease implements BudgetLease {
   readonly name: string
@@ -59,12 +61,12 @@ export class TenantLease implements BudgetLease {
   #sequence = 0
   /** What the session has leased from the budget. */
   #leasedNanos = 0
-  /** What it may spend of that. It grows only by a request, so that nothing is spent that `#use` does not cover. */
+  /** The part of the lease that may be spent. It increases only by a request, so that `#use` covers everything that is spent. */
   #spendableNanos = 0
   /** What it uses; undefined if it received money since it last reported. */
   #use: LeaseUse | undefined
   #decreases = 0
-  /** Answers whose receivers are about to spend. */
+  /** Number of answers whose receivers are about to spend. */
   #growing = 0
   #waits: readonly QueuedWait[] = []
   #isJoining = false
@@ -94,7 +96,7 @@ export class TenantLease implements BudgetLease {
     if (options.invocation !== undefined) this.wait = (wanted, wake) => this.#wait(wanted, wake)
   }
 
-  /** Until it asks for more, it uses what its records show. What a lost process had beyond that is returned. */
+  /** Until the session requests more, its use is that shown by its records. What a lost process had beyond that is returned. */
   #beginFromRecord({ nanos, unknownNanos }: Spent): void {
     const [usd, unknownUsd] = [nanos / 1e9, unknownNanos / 1e9]
     this.#use = { usd, settledUsd: usd, unknownUsd }
@@ -115,7 +117,7 @@ export class TenantLease implements BudgetLease {
     { signal, leastUsd, isOver }: Parameters<BudgetLease['growTo']>[1],
   ): Promise<LeaseShortage | void> {
     this.#growing++
-    // The caller spends the answer in this turn of the event loop, so nothing is returned before.
+    // The caller spends the answer in this turn of the event loop, so nothing is returned before that.
     const onAnswered = (): void => void setImmediate(() => this.#onGrown())
     try {
       const answer = await this.#ask(signal, () => ({
@@ -227,7 +229,7 @@ export class TenantLease implements BudgetLease {
     this.#holding = undefined
   }
 
-  /** Waiting requests ask again. */
+  /** Makes waiting requests call the budget again. */
   wakeWaiters(): void {
     for (const wait of this.#asleep) {
       wait.isAwake = true
@@ -243,7 +245,7 @@ export class TenantLease implements BudgetLease {
     this.#giveBackSoon()
   }
 
-  /** Other sessions of the tenant wait for money. */
+  /** Called when other sessions of the tenant wait for money. */
   onOthersWaiting(): void {
     // Money granted while it waited stays with the session until it has asked.
     if (this.#waits.length === 0) this.#giveBackUnused()
@@ -328,10 +330,10 @@ export class TenantLease implements BudgetLease {
     }
     const nanos = this.#usedNanos(use)
     const isAsking = use.usd > use.settledUsd
-    // A request is open and no other session waits: a little may stay for the next one.
+    // If a request is open and no other session waits, a small amount may stay for the next request.
     const chunkNanos = isAsking ? this.#chunkNanos : 0
     const spent = this.#spentNanos(use)
-    // From here on nothing beyond it is spent, unless the budget grants it again.
+    // From now on nothing beyond this amount is spent, unless the budget grants it again.
     this.#spendableNanos = Math.min(this.#spendableNanos, nanos)
     const { gone } = this.#options
     const answer = this.#onAnswer(await this.#send(gone, { kind: 'report', nanos, spent, chunkNanos }))

@@ -31,7 +31,7 @@ export interface TenantBudget extends SharedBudget {
 
 /** A lease, as it is stored. */
 export interface TenantLease extends Lease {
-  /** The object of the session created it; otherwise calls in the name of the session are late. Absent for sessions of earlier versions. */
+  /** Whether the object of the session created the lease; otherwise calls in the name of the session are late. Absent for sessions of earlier versions. */
   readonly isOpened?: true
   /** The process that works at the session, and those before it. */
   readonly process?: string
@@ -49,13 +49,13 @@ export type Waiter = LeasedSession & {
   /** The total lease that it wants, and the least that is useful. */
   readonly nanos: number
   readonly leastNanos: number
-  /** `returns` of the budget when money that came back was last checked for. */
+  /** The value of `returns` of the budget at the last check for returned money. */
   readonly returns: number
 }
 
 /** What a process requests for one session. */
 export type LeaseAsk = LeasedSession & {
-  /** Turn of the work at the session: the number of its first request. */
+  /** Turn of the work at the session: the number of the first request of that work. */
   readonly turn: number
   readonly process: string
   /** Increases with each call of the process for the session. */
@@ -64,7 +64,7 @@ export type LeaseAsk = LeasedSession & {
   readonly isOpened?: true
 } & (
     | { readonly kind: 'open' }
-    /** It waits no more. */
+    /** The session no longer waits. */
     | { readonly kind: 'leave' }
     | {
         readonly kind: 'raise'
@@ -73,7 +73,7 @@ export type LeaseAsk = LeasedSession & {
         readonly leastNanos?: number
         /** Additional money to take if no other session waits. */
         readonly chunkNanos?: number
-        /** The session has waited for as long as it may. */
+        /** Whether the session has waited for as long as it may. */
         readonly isOver?: true
       }
     | { readonly kind: 'join'; readonly nanos: number; readonly leastNanos: number; readonly invocation: string }
@@ -102,9 +102,9 @@ export interface LeaseAnswer {
   readonly waiting: number
 }
 
-/** Number of past processes that are remembered for each session. */
+/** Maximum number of past processes that are remembered for each session. */
 const maxPastProcesses = 8
-/** Later than any turn of work. */
+/** A turn number that is greater than that of any real turn of a session. */
 const lastTurn = Number.MAX_SAFE_INTEGER
 
 /**
@@ -158,7 +158,7 @@ export class TenantMoney {
     this.#budget = { ...this.#budget, limitNanos, ...(isRaised && this.#oneMoreReturn) }
   }
 
-  /** The session exists: its lease begins. */
+  /** Begins the lease of a session that now exists. */
   open(leased: LeasedSession): void {
     if (this.lease(leased) === null) this.#leases.set(leaseId(leased), { ...noLease, isOpened: true })
   }
@@ -183,7 +183,7 @@ export class TenantMoney {
   #begin(ask: LeaseAsk, lease: TenantLease): LeaseAnswer['kind'] {
     const { process, sequence, turn } = ask
     if (lease.past?.includes(process) === true) return 'superseded'
-    // A repeated call.
+    // The call is a repetition.
     if (lease.process === process && lease.turn === turn) return 'late'
     const past = lease.process === undefined ? [] : [...(lease.past ?? []), lease.process].slice(-maxPastProcesses)
     this.#write(ask, { ...lease, turn, isHeld: true, process, sequence, ...(past.length > 0 && { past }) })
@@ -269,7 +269,7 @@ export class TenantMoney {
     return raised
   }
 
-  /** A turn of work is over, and the session has spent this much in all. Returns what it has. */
+  /** Ends the work of a turn, after which the session has spent this much in all. Returns what the session has. */
   release(leased: LeasedSession & { readonly isOpened?: true }, turn: number, { nanos, unknownNanos }: Spent): number {
     const found = this.lease(leased)
     if (found === null && leased.isOpened === true) return 0
@@ -282,7 +282,10 @@ export class TenantMoney {
     return nanos
   }
 
-  /** The session was removed. `spent` if it had a lease; otherwise it reported before. Returns what it has spent. */
+  /**
+   * Closes the lease of a session that was removed. `spent`: given if the session had a lease; otherwise it reported
+   * before. Returns what it has spent.
+   */
   close(leased: LeasedSession, spent: Spent | null): number {
     const lease = this.lease(leased)
     if (lease === null) return 0
@@ -293,7 +296,7 @@ export class TenantMoney {
     return released
   }
 
-  /** The session receives no more requests: its spending is part of the budget. */
+  /** Drops the lease of a session that receives no more requests: its spending is part of the budget. */
   drop(leased: LeasedSession): void {
     const lease = this.lease(leased)
     if (lease?.isOpened === true && !lease.isHeld) this.#leases.set(leaseId(leased), null)
@@ -324,7 +327,7 @@ export class TenantMoney {
     return Math.max(0, limit - (this.#budget.spentNanos - spentNanos))
   }
 
-  /** Whether another session came before it. */
+  /** Whether another session arrived before it. */
   #isBehind(leased: LeasedSession): boolean {
     const [first] = this.#queue
     return first !== undefined && leaseId(first) !== leaseId(leased)

@@ -2,7 +2,7 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { proofHeaders } from '../access/proof.ts'
 
-/** Where the engine takes requests, and how to send them. */
+/** Where the engine accepts requests, and how to send them. */
 export interface CallOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string
@@ -15,7 +15,7 @@ export interface CallOptions {
 /** Outcome of a call of a handler. */
 export type CallOutcome =
   | { readonly type: 'answer'; readonly value: Json | undefined }
-  /** It may be called again: nobody answered, or the answer was lost. */
+  /** The handler may be called again: there was no answer, or it was lost. */
   | { readonly type: 'nobody'; readonly because: string }
   /** No worker has registered the handler. */
   | { readonly type: 'missing'; readonly because: string }
@@ -48,7 +48,7 @@ async function callOnce(
     return { type: 'nobody', because: fetchFailure(error) }
   }
   const { ok, status } = response
-  // Handlers return JSON.
+  // Handlers return JSON, so the text is parsed.
   if (ok) return parseAnswer(text, url, status)
   if (status === 413) return { type: 'refused', status, because: tooLargeMessage(url, text) }
   const because =
@@ -59,7 +59,7 @@ async function callOnce(
 
 function parseAnswer(text: string, url: string, status: number): CallOutcome {
   try {
-    // It was parsed from JSON.
+    // This cast is safe: the value was parsed from JSON.
     return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
   } catch {
     return { type: 'refused', status, because: `${url} is not where the engine takes requests: it answers no JSON.` }
@@ -120,7 +120,7 @@ function errorMessageIn(text: string): string | undefined {
     const body: unknown = JSON.parse(text)
     if (isJsonObject(body) && typeof body['message'] === 'string') return body['message'].slice(0, 1_000)
   } catch {
-    // Some other kind of page.
+    // The text is another kind of page, not JSON.
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-/** Answers are dated in whole seconds, and synchronized clocks differ by less. */
+/** Smallest clock difference that is corrected: answers are dated in whole seconds, and synchronized clocks differ by less. */
 const minOffsetMs = 2_000
 
 /**
@@ -42,8 +42,9 @@ export class EngineClock {
 export const engineClock: EngineClock = new EngineClock()
 
 /**
- * Asks the SDK for something that happens later. The SDK converts a delay into a time by `Date.now`, and the engine waits for that time: with a clock that is an hour ahead it
- * would wait an hour longer. `ask` must be synchronous, so that no other code sees the changed clock.
+ * Requests a delayed action from the SDK. The SDK converts a delay into a time by `Date.now`, and the engine waits for
+ * that time: with a clock that is an hour ahead it would wait an hour longer. `ask` must be synchronous, so that no
+ * other code sees the changed clock.
  */
 export function atEngineTime<T>(ask: () => T, clock: Pick<EngineClock, 'offsetMs'> = engineClock): T {
   if (clock.offsetMs === 0) return ask()

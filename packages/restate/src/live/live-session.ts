@@ -9,7 +9,7 @@ export interface LiveReader {
   end(): void
 }
 
-/** How many records a reconnecting reader gets again; earlier ones are in the object. */
+/** Maximum number of records that a reconnecting reader receives again; earlier ones are in the object. */
 const maxRecords = 200
 
 /**
@@ -67,7 +67,7 @@ export class LiveSession {
     // The worker closes its session; the session itself continues with the next worker.
     if (event.type === 'closed') return
     if (isReplayable(event)) this.#events.push(event)
-    // A reader that learns of the ending needs the current snapshot: it says whether the run can be resumed.
+    // A reader that receives the ending needs the current snapshot, which shows whether the run can be resumed.
     if (event.type === 'run_end') this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
     this.#send({ type: 'event', event })
   }

@@ -8,11 +8,11 @@ export interface PayloadReference {
 }
 
 /**
- * Stores by hash what is too large for the engine. A stored text is available, unchanged, to all workers. Each session has its own store, which is removed with the session;
- * nothing else refers to it.
+ * Stores texts that are too large for the engine, by hash. A stored text is available, unchanged, to all workers. Each
+ * session has its own store, which is removed with the session; nothing else refers to it.
  */
 export interface PayloadStore {
-  /** Texts of more bytes than this are put here. */
+  /** Size in bytes above which texts are stored here. */
   readonly inlineBytes: number
   /** Stores a text; returns a reference to it. */
   put(text: string): Promise<PayloadReference>

@@ -6,9 +6,9 @@ import type { WorkNote } from './notes.ts'
 export type RequestAnswer =
   /** The request is unknown, or has no outcome of its own. */
   | { readonly state: 'unknown' }
-  /** No run has taken it yet. */
+  /** The request waits: no run has received it yet. */
   | { readonly state: 'waiting' }
-  /** It is in a run that is still running. */
+  /** The request is in a run that is still running. */
   | {
       readonly state: 'running'
       /** Id of the run. */
@@ -47,7 +47,7 @@ export function storeAnswer(context: ObjectContext, note: WorkNote): boolean {
       context.set<StoredOutcome>(requestKey(note.id), { because: note.because })
       return true
     case 'result':
-      // It is JSON.
+      // This cast is safe: the value is JSON.
       context.set(resultKey(note.runId), note.result as unknown as Json)
       return true
     case 'at':

@@ -143,7 +143,7 @@ function problemOfFields(request: { readonly [field: string]: unknown }): string
   const types = Object.keys(fieldsOf)
   if (typeof type !== 'string' || !types.includes(type))
     return `The type of a request ${checkOneOf(...types)(type) ?? ''}.`
-  // It is one of its keys.
+  // This cast is safe: the type is one of the keys.
   const { needs = {}, takes = {} } = fieldsOf[type as SessionRequest['type']]
   for (const [field, check] of Object.entries({ ...needs, ...takes })) {
     if (request[field] === undefined && needs[field] === undefined) continue

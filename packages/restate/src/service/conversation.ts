@@ -78,7 +78,7 @@ export class Conversation {
   readonly #inline: Map<number, readonly StoredRecord[]>
   /** Records of agents of the run that continues. */
   readonly #agents: readonly StoredRecord[]
-  /** All its long texts. */
+  /** All long texts of the conversation. */
   readonly texts: SessionTexts
 
   private constructor(
@@ -119,7 +119,7 @@ export class Conversation {
     return new Conversation({ state, store, contents }, inline, agents, texts)
   }
 
-  /** Format in which it was written. If it is a later one, nothing else can be read. */
+  /** Format in which the conversation was written. If the format is a later one, nothing else can be read. */
   get format(): number {
     return this.#contents.format
   }
@@ -159,7 +159,7 @@ export class Conversation {
         'driver',
         'The conversation is in a payload store, and this worker has none. Configure the store of the other workers.',
       )
-    // `append` put it there.
+    // This cast is safe: `append` wrote the text.
     return JSON.parse(await this.#store.get(reference)) as readonly StoredRecord[]
   }
 

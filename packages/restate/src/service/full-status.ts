@@ -5,13 +5,13 @@ import type { SessionStatus } from './status.ts'
 
 /** Status of a session, and of the requests that wait in it. */
 export interface FullStatus extends SessionStatus {
-  /** A worker is at work, or was called. */
+  /** Whether a worker is at work, or was called. */
   readonly isWorking: boolean
   /** Whether the session was closed. */
   readonly isClosed: boolean
   /** Number of requests that the work has not settled. */
   readonly waiting: number
-  /** Changes whenever anything in the status changes: `changed` waits for another one. Absent from workers of older versions. */
+  /** Changes whenever anything in the status changes: `changed` waits for a different version. Absent from workers of older versions. */
   readonly version?: string
 }
 

@@ -11,7 +11,10 @@ import { readStatus, type SessionStatus } from './status.ts'
 
 /** What `waitForChange` uses of the objects. Each is called once or twice, in the same order in every attempt. */
 export interface LongPollPorts {
-  /** According to this process. Another process may continue the call, so this must not affect which calls are made to the engine, only how long one waits. */
+  /**
+   * According to this process. Another process may continue the call, so the result must not affect which calls are made
+   * to the engine, only how long a call waits.
+   */
   readonly stalled: () => Stall | undefined
   readonly session: () => Promise<SessionStatus>
   readonly mailbox: () => Promise<MailboxState>
@@ -50,7 +53,7 @@ export async function waitForChange(input: unknown, id: () => string, ports: Lon
   if (woken !== undefined) return answer(await ports.session(), woken)
   // Watching a session that does not exist must leave no state behind.
   if (mailbox.asked === nothingAsked) await ports.unwatch(name)
-  // Nothing woke it, so the caller has seen this status. A change whose wake is still on its way is seen by the next call.
+  // The watcher was not woken, so the caller already has this status. A change whose wake-up is still on its way is returned by the next call.
   return answer(before, mailbox)
 }
 

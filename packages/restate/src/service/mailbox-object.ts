@@ -54,7 +54,7 @@ function defaultTenant({ tenant }: Opening): string | undefined {
   return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
 }
 
-/** Wakes all who wait. Returns the mailbox without them. */
+/** Wakes all callers that wait. Returns the mailbox without them. */
 function wakeListenersAndWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, listeners } = wake(mailbox)
   for (const listener of listeners) context.resolveAwakeable(listener)
@@ -141,7 +141,7 @@ export function mailboxDefinition({
       /** Stores the opening of another session for a new one. */
       adopt: (context: ObjectContext, opening: Opening): Promise<void> => storeOpening(context, opening),
 
-      /** `id`: of the request in question, or empty. */
+      /** `id`: the id of the request in question, or empty. */
       status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
         const mailbox = await readMailbox(context)
         const tenancy = await readTenancy(context)

@@ -86,7 +86,7 @@ export async function readOpening(state: Pick<ObjectState, 'get'>): Promise<Open
   return (await state.get<Opening>(openingKey)) ?? undefined
 }
 
-/** Only the first opening counts. */
+/** Stores the opening. Only the first opening counts. */
 export async function storeOpening(state: ObjectState, opening: Opening): Promise<void> {
   if ((await readOpening(state)) === undefined) state.set(openingKey, opening)
 }

@@ -8,7 +8,7 @@ export interface Mailbox {
   readonly waiting: readonly WaitingRequest[]
   /** The invocation that works at the session; null from its call until it begins. Absent while nothing works. */
   readonly worker?: string | null
-  /** No more requests are accepted. */
+  /** Whether no more requests are accepted. */
   readonly isClosed?: true
   /** Awakeables to resolve when a request is settled. */
   readonly listeners?: readonly string[]
@@ -43,16 +43,13 @@ export type PushOutcome =
       readonly mailbox: Mailbox
       readonly number: number
       readonly request: NumberedRequest
-      /** No worker is at work, so the session must be called. */
+      /** Whether no worker is at work, so that the session must be called. */
       readonly call: boolean
     }
 
 /**
- * Adds a request; `isKnown`: its id was used before.
- * M1: an id counts once.
- * M2: while a request waits that begins work, a worker is at work or was called.
- * M3: numbers increase by one.
- * M4: after `close`, nothing new is accepted.
+ * Adds a request; `isKnown`: whether its id was used before. M1: an id counts once. M2: while a request that begins work
+ * waits, a worker is at work or was called. M3: numbers increase by one. M4: after `close`, nothing new is accepted.
  */
 export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: boolean): PushOutcome {
   if (isKnown) return { kind: 'again' }
@@ -73,7 +70,7 @@ export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: b
   }
 }
 
-/** An invocation begins to work at the session. It ends at once if nothing waits, for example after the session was removed. */
+/** Records that an invocation begins to work at the session. The invocation ends at once if nothing waits, for example after the session was removed. */
 export function begin(mailbox: Mailbox, invocation: string): Mailbox {
   return mailbox.waiting.length === 0 ? mailbox : { ...mailbox, worker: invocation }
 }
@@ -111,7 +108,7 @@ export function unwatch(mailbox: Mailbox, by: string): Mailbox {
   return others.length === 0 ? without : { ...without, watchers: others }
 }
 
-/** The session has never had a request, and nobody watches it. */
+/** Whether the session has never had a request, and nobody watches it. */
 export function isEmpty({ next, waiting, worker, isClosed, listeners, watchers, watched }: Mailbox): boolean {
   const others = [worker, isClosed, listeners, watchers, watched]
   return next === emptyMailbox.next && waiting.length === 0 && others.every((each) => each === undefined)

@@ -15,10 +15,10 @@ export type SessionRequest =
       readonly type: 'prompt'
       /** The message. */
       readonly content: MessageContent
-      /** What becomes of it while a run is running. Default: `now`. */
+      /** What happens to the message while a run is running. Default: `now`. */
       readonly when?: 'now' | 'next' | 'later'
     }
-  /** Retracts a message that no run has taken. */
+  /** Retracts a message that no run has received. */
   | {
       readonly type: 'retract'
       /** Id of the message. */
@@ -29,7 +29,7 @@ export type SessionRequest =
       readonly type: 'interrupt'
       /** Who interrupts, and why. */
       readonly because?: AbortCause
-      /** What becomes of waiting messages. Default: `keep`. */
+      /** What happens to waiting messages. Default: `keep`. */
       readonly queue?: 'keep' | 'give_back'
     }
   /** Ends the current run at its next cancellation point. */
@@ -66,7 +66,7 @@ export type SessionRequest =
   /** Continues the run that was interrupted. Begins a run. */
   | {
       readonly type: 'resume'
-      /** Limits for the run that continues. Default: those it had. */
+      /** Limits for the run that continues. Default: the limits that it had. */
       readonly limits?: LimitsChange
     }
   /** Continues a run that waits for approval, with the answers. Begins a run. */
@@ -137,7 +137,7 @@ export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'wa
   }
 }
 
-/** Whether it also ends work that has not begun. Such a request waits for no place. */
+/** Whether the request also ends work that has not begun. Such a request does not wait for a place. */
 export function isUrgent({ type }: Pick<SessionRequest, 'type'>): boolean {
   return type === 'interrupt' || type === 'stop' || type === 'close'
 }
@@ -145,7 +145,7 @@ export function isUrgent({ type }: Pick<SessionRequest, 'type'>): boolean {
 /** Name of the signal from the budget of a tenant. It is separate, so that neither signal hides the other. */
 export const moneySignal = 'money'
 
-/** The message of a tenant's budget to a session that waits for money: ask again. Requests have numbers from 1. */
+/** The message of a tenant's budget that makes a session that waits for money repeat its request. Requests have numbers from 1. */
 export const moneyMail: string = JSON.stringify({ number: 0, id: 'money', request: { type: 'money' } })
 
 /** Maximum wait of a long poll: load balancers often close a connection that is silent for a minute. */

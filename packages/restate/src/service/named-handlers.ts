@@ -8,7 +8,7 @@ import type { SessionStatus } from './status.ts'
 
 /** A request was accepted. */
 export interface AcceptedRequest {
-  /** Its id, by which to ask for its outcome. */
+  /** Its id, by which the outcome can be requested. */
   readonly id: string
   /** False for a repeated request, and for one that has no effect now. */
   readonly isNew: boolean

@@ -4,24 +4,24 @@ import type { WaitingPage } from './mailbox-state.ts'
 import type { Tenancy } from './tenancy.ts'
 import type { Opening, PushRequest } from './messages.ts'
 
-/** Name of the virtual object of a session. Stored state does not move if a name changes. */
+/** Name of the virtual object of a session. State that was stored under an earlier name is lost if a name changes. */
 export const sessionObject = 'halting_session'
 /** Name of the virtual object that holds the requests of a session. */
 export const mailboxObject = 'halting_mailbox'
 
-/** What an invocation begins with. */
+/** What an invocation receives when it begins. */
 export interface WorkStart extends WaitingPage {
   readonly opening: Opening
   readonly tenancy?: Tenancy
   /** When the invocation began, in milliseconds since 1970. Absent if another version began it. */
   readonly sinceMs?: number
-  /** Why the work is refused: its opening names a tenant that it may not use. */
+  /** Why the work is refused: its opening names a tenant that the session may not use. */
   readonly refusal?: string
 }
 
 /** State of a mailbox, for callers. */
 export interface MailboxStatus {
-  /** A worker is at work, or was called. */
+  /** Whether a worker is at work, or was called. */
   readonly isWorking: boolean
   readonly isClosed: boolean
   /** Number of requests that the work has not settled. */

@@ -1,7 +1,7 @@
 import type { Json, SdkResult } from '@halting/core'
 import type { AttemptRecord } from '../attempts/deaths.ts'
 
-/** What the work at a session puts on record in addition to the records of its loop: facts that others ask for and that no record has. */
+/** What the work at a session puts on record in addition to the records of its loop: facts that other programs request and that no record contains. */
 export type WorkNote =
   /** An attempt begins. `url`: where its worker sends live events. */
   | { readonly type: 'at'; readonly url: string | null }
@@ -9,7 +9,7 @@ export type WorkNote =
   | ({ readonly type: 'attempt' } & AttemptRecord)
   /** The outcome of these requests is on record: they are not handled again. */
   | { readonly type: 'settled'; readonly numbers: readonly number[] }
-  /** The run that took these requests. */
+  /** The run that received these requests. */
   | { readonly type: 'into_run'; readonly ids: readonly string[]; readonly runId: string }
   | { readonly type: 'result'; readonly runId: string; readonly result: SdkResult }
   /** A request that was refused, and why. */
@@ -17,7 +17,7 @@ export type WorkNote =
 
 /** Encodes a note for the log. */
 export function encodeNote(note: WorkNote): Json {
-  // Results are JSON.
+  // This cast is safe: results are JSON.
   return note as unknown as Json
 }
 

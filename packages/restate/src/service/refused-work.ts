@@ -57,7 +57,7 @@ export class RefusedWork implements Work {
   run(): Promise<void> {
     const { log, spent } = this.#session
     const end: WorkEnd = { upTo: this.#upTo, snapshot: null, ...spendingFields(spent) }
-    // All of it is JSON.
+    // This cast is safe: all of it is JSON.
     log.finish(end as unknown as Json)
     return Promise.resolve()
   }

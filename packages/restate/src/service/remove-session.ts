@@ -40,7 +40,8 @@ export async function removeSession(
     const { records, state } = await readStatus(context)
     const isAsSeen = records === ifRecords && !isWorking && waiting === 0 && state === 'idle'
     if (ifRecords !== undefined && !isAsSeen) return false
-    // The invocation that continues the run is next in line, so this waits until that is over, too. If it was there and did nothing, it was killed.
+    // The invocation that continues the run is next in line, so the removal also waits for that invocation. If it was
+    // there and did nothing, it was killed.
     if (ifRecords === undefined && isWorking && behind !== records) {
       context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).remove({ behind: records })
       return false

@@ -6,7 +6,7 @@ export interface RequestsInOrderOptions {
   readonly prepare: WorkerSession['prepare']
   /** Messages that are in a run on record: they are not prepared again. */
   readonly onRecord: ReadonlySet<string>
-  /** `prepared` is given for a prompt that was prepared. */
+  /** Handles a request. `prepared`: the content of a prompt that was prepared. */
   readonly hear: (request: NumberedRequest, prepared?: PreparedPrompt) => void
   readonly refuse: (request: NumberedRequest, error: unknown) => void
 }
@@ -40,7 +40,7 @@ export class RequestsInOrder {
     this.#preparing?.controller.abort()
   }
 
-  /** Resolves when nothing is being prepared. */
+  /** Resolves when no prompt is being prepared. */
   async over(): Promise<void> {
     while (this.#preparing !== undefined) await this.#preparing.over
   }

@@ -2,7 +2,7 @@
 export interface SessionLock {
   /** Sets how to end the work when another attempt continues the session. The last function counts. */
   readonly leaveBy: (leave: () => void) => void
-  /** The work is over. Calling it again has no effect. */
+  /** Call this when the work is over. Calling it again has no effect. */
   readonly release: () => void
 }
 
@@ -14,10 +14,10 @@ interface LockOwner {
 }
 
 /**
- * Locks on sessions.
- * H1: in this process, one attempt at a time works at a session, because two must not work in one folder.
- * H2: the engine begins a new attempt only after it has given up the previous one. So a new attempt ends the previous one, even if that does not know yet that it is lost.
- * H3: an attempt that is lost while it waits does not begin.
+ * Locks on sessions. H1: in this process, one attempt at a time works at a session, because two attempts must not work
+ * in one folder. H2: the engine begins a new attempt only after it has given up the previous one. So a new attempt ends
+ * the previous one, even if that does not know yet that it is lost. H3: an attempt that is lost while it waits does not
+ * begin.
  */
 export class SessionLocks {
   readonly #owners = new Map<string, LockOwner>()

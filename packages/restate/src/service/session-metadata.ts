@@ -7,7 +7,7 @@ const takesOverField = 'halting.takes-over'
 export interface WorkerMetadata {
   /** Its storage format; undefined if the worker does not announce it. */
   readonly format: number | undefined
-  /** It takes over sessions that run elsewhere, from their next iteration. */
+  /** Whether it takes over sessions that run elsewhere, from their next iteration. */
   readonly takesOver: boolean
 }
 

@@ -109,7 +109,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       // The engine restarts its inactivity timer with every batch, and running work writes one at least every 20 s.
       inactivityTimeout: { minutes: 1 },
       abortTimeout: { minutes: 5 },
-      // Retrying loses nothing and repeats nothing, so the engine retries until a person looks.
+      // Retrying loses nothing and repeats nothing, so the engine retries until a person intervenes.
       retryPolicy: {
         initialInterval: 200,
         maxInterval: 10_000,
@@ -279,7 +279,7 @@ class SessionHandlers {
     const store = this.storeOf(context)
     const inherited = tenancy === undefined ? noSpending : await readInheritedSpending(context)
     const conversation = await Conversation.read(context, store)
-    // Until here, every call to the engine is one that a worker of the newer version makes, too.
+    // Up to this line, every call to the engine is one that a worker of the newer version makes too.
     if (conversation.format > storageFormat) throw new HaltingError('driver', newerFormatMessage(conversation.format))
     const { carried, texts } = conversation
     const run = new CarriedStateBuilder(carried, await conversation.agents())
@@ -307,7 +307,7 @@ class SessionHandlers {
       return 'continues elsewhere'
     }
     await conversation.append(record.conversation, once)
-    // `SessionWork` wrote it.
+    // This cast is safe: `SessionWork` wrote the value.
     const done = end as unknown as WorkEnd
     const { results, refused } = record
     context.set<WorkDone>(doneKey, { ...done, results, refused })

@@ -44,17 +44,17 @@ export interface WorkerSession extends Session {
   readonly prepare?: (content: MessageContent, signal: AbortSignal) => Promise<PreparedPrompt>
 }
 
-/** Is notified of the sessions of this process, such as the listener of `createLiveEvents`. */
+/** A listener that is notified of the sessions of this process, such as the listener of `createLiveEvents`. */
 export interface SessionListener {
   /** Address at which it serves live events; null if it does not. It is put on record with each attempt. */
   readonly url: string | null
-  /** This process begins to work at a session. */
+  /** Called when this process begins to work at a session. */
   onOpen(sessionId: string, session: Pick<Session, 'snapshot'>): void
-  /** Something happened in a session. */
+  /** Called when something happened in a session. */
   onEvent(sessionId: string, event: SessionEvent): void
-  /** Records were stored. `first` is the number of the first of them. */
+  /** Called when records were stored. `first`: the number of the first of them. */
   onStored(sessionId: string, first: number, records: readonly StepRecord[]): void
-  /** This process has released a session. */
+  /** Called when this process has released a session. */
   onLeave(sessionId: string, session: Pick<Session, 'snapshot'>): void
 }
 
@@ -77,31 +77,35 @@ export interface SessionServiceOptions {
    */
   readonly tenantOf?: (opening: Opening) => string | undefined
   /**
-   * The way back to the engine. Needed for sessions with a tenant, and for detecting sessions that kill their workers: a session that killed three without progress is set aside.
-   * Without it, such a session is retried again and again.
+   * The way back to the engine. Needed for sessions with a tenant, and for detecting sessions that kill their workers: a
+   * session that killed three workers without progress is set aside. Without it, such a session is retried again and
+   * again.
    */
   readonly ingress?: IngressOptions
   /** Address at which the engine reaches this process, shown to people who look for where a session killed it; undefined if unknown. */
   readonly workerUrl?: () => string | undefined
-  /** How much more than it needs a session takes from the budget at once, in US dollars. */
+  /** Additional amount in US dollars that a session leases from the budget at once, beyond what it needs. */
   readonly chunkUsd?: number
   /**
    * Why the work at a session has stalled, as far as this process knows; undefined while it continues. Part of `status`, and called for each status, so it must answer from
    * memory.
    */
   readonly stalledOf?: (sessionId: string) => Stall | undefined
-  /** Is notified of what happens in the sessions of this process. Default: nobody. */
+  /** Listener for the sessions of this process. Default: none. */
   readonly listener?: SessionListener
-  /** Places of this process; further sessions wait in order. A session that only waits, for example for a person, gives its place to another. Default: no limit. */
+  /**
+   * Places of this process; further sessions wait in order. A session that only waits, for example for a person, gives
+   * its place to another session. Default: no limit.
+   */
   readonly places?: Places
-  /** Is notified of operational events of the sessions of this process. It must not throw. Default: nobody. */
+  /** Called with operational events of the sessions of this process. Must not throw. Default: no listener. */
   readonly onEvent?: WorkerListener
   /**
    * How much the work at a session puts on record before it continues in a new invocation of the engine, at the next turn without open effects. This bounds what a worker reads
    * to take over a session, and what the engine stores. Clients do not notice. Default: 20,000 records or 20 MB.
    */
   readonly renewAfter?: RenewAfter
-  /** How this process ends in order. */
+  /** How this process gives up its sessions before it ends. */
   readonly departure?: Departure
   /** Takes over sessions that run on workers of another version, at their next iteration, if this version reads their storage format. */
   readonly takesOver?: boolean

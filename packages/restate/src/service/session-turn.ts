@@ -5,16 +5,16 @@ import type { SessionLock } from './session-locks.ts'
 import { isUrgent, type NumberedRequest } from './messages.ts'
 
 /**
- * The turn of a session in this process: the previous attempt has left, and a place is free.
- * T1: a session that has waited for a previous attempt or for its place begins only if the engine still wants it here.
- * T2: a request that ends waiting work needs no place.
- * T3: until its work begins, the session returns its place as soon as the engine gives up the attempt, whatever that waits for.
+ * The turn of a session in this process: the previous attempt has left, and a place is free. T1: a session that has
+ * waited for a previous attempt or for its place begins only if the engine still wants it here. T2: a request that ends
+ * waiting work needs no place. T3: until its work begins, the session returns its place as soon as the engine gives up
+ * the attempt, whatever the attempt waits for.
  */
 export class SessionTurn implements AttemptTurn {
   /** Settles when no other attempt in this process works at the session. */
   readonly #lock: Promise<SessionLock>
   readonly #ticket: Ticket
-  /** Called when it stops waiting without having begun. */
+  /** Called when the turn stops waiting without having begun. */
   readonly #onLeft: () => void
   /** Whether it has received its place, or has left. */
   #isOver = false

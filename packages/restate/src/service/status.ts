@@ -69,7 +69,7 @@ export interface SessionStatus {
   readonly questions: readonly OpenQuestion[]
   /** Requests of the run and of its agents that wait for their services; absent for none. */
   readonly waits?: readonly OpenWait[]
-  /** The question at a limit at which the run pauses; absent if it does not. */
+  /** The question at a limit at which the run pauses; absent if the run does not pause. */
   readonly limitQuestion?: LimitRequest
   /** Number of records of the session. */
   readonly records: number
@@ -210,7 +210,7 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
           status,
           (status.waits ?? []).filter(({ key }) => key !== record.key),
         )
-      // The record has the question of the loop.
+      // The record contains the question of the loop.
       if (limitQuestion.test(record.key))
         return { ...status, state: 'requires_action', limitQuestion: record.value as LimitRequest }
       if (record.key === status.limitQuestion?.id) return { ...withoutLimit(status), state: 'running' }

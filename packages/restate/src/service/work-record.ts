@@ -34,7 +34,7 @@ export class WorkRecord {
   readonly refused: { readonly id: string; readonly because: string }[]
   /** Runs whose result is on record. */
   readonly reportedRuns: Set<string> = new Set()
-  /** Watchers have to be woken at the next change. */
+  /** Whether watchers have to be woken at the next change. */
   #isWatched = false
 
   constructor(
@@ -85,7 +85,7 @@ export class WorkRecord {
 
   /** A client watches the session. The message says what state it has seen; null if unknown. */
   onWatch(message: string): void {
-    // Only the mailbox sends it.
+    // This cast is safe: only the mailbox sends the message.
     const seen = JSON.parse(message) as SeenState | null
     const { records, live } = this.#status
     if (seen?.records === records && seen.live === live) this.#isWatched = true
@@ -132,7 +132,7 @@ export class WorkRecord {
     return statusAfter(this.#status, records, { atMs, pending: () => pendingOnRecord(this.#runRecords) })
   }
 
-  /** No worker is at work any more. */
+  /** Called when no worker is at work any more. */
   leave(): void {
     const { live: _live, ...status } = this.#status
     this.#setStatus(status)

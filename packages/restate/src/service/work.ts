@@ -31,7 +31,7 @@ export interface OpenRun {
   readonly runId: string
   /** Ids of the messages in it. */
   readonly ids: readonly string[]
-  /** It began without a message: by a request whose outcome may not be on record. */
+  /** Whether the run began without a message: by a request whose outcome may not be on record. */
   readonly isWithoutMessage: boolean
 }
 
@@ -47,7 +47,7 @@ export interface SessionWorkOptions {
   readonly unreported: readonly { readonly runId: string; readonly result: SdkResult }[]
   readonly onEvent: (event: SessionEvent) => void
   readonly spent: () => Spent | null
-  /** The budget of its tenant may have enough now. */
+  /** Called when the budget of its tenant may have enough money. */
   readonly onMoney?: () => void
   /** Maximum size of the waiting messages, which go into one record. A message that does not fit is refused. */
   readonly size?: RequestSizeLimit
@@ -68,9 +68,9 @@ export class SessionWork implements Work {
   /** Requests that are settled by the end of the current run. */
   #settledByEnd: readonly number[] = []
   #runId: string | undefined
-  /** Answers by call, for questions of the current or next run. */
+  /** Answers by call, for permission requests of the current or next run. */
   readonly #answers = new Map<string, PermissionAnswer>()
-  /** Waits for services that began up to then are to end, because a person said so. */
+  /** The latest start of waits for services that are to end, because a person ended them. */
   #retryUpTo = -1
   #mayHaveBegunOpenRun: boolean
   #isEnding = false
@@ -122,7 +122,7 @@ export class SessionWork implements Work {
     } else if (event.type === 'taken') {
       if (this.#runId !== undefined) this.#noteMessagesInRun(event.ids, this.#runId)
     } else if (event.type === 'loop') {
-      // The event comes while the wait opens.
+      // The event is emitted while the wait opens.
       if (this.#retryUpTo >= 0 && beginsWait(event.event)) queueMicrotask(() => this.#retry())
     } else if (event.type === 'question') {
       this.#answer(event.question)
@@ -265,7 +265,7 @@ export class SessionWork implements Work {
       return
     }
     begin()
-    // Its event comes in a later turn.
+    // The event of the request is emitted in a later turn.
     this.#beginning = [...this.#beginning, numbered]
   }
 
@@ -316,7 +316,7 @@ export class SessionWork implements Work {
     const { snapshot } = session
     await session.close()
     const end: WorkEnd = { upTo, snapshot, ...spendingFields(spent()) }
-    // A snapshot is JSON, or has a JSON form.
+    // This cast is safe: a snapshot is JSON, or has a JSON form.
     log.finish(end as unknown as Json)
   }
 }

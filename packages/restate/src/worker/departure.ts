@@ -23,7 +23,7 @@ export class Departure {
     return this.#now.signal
   }
 
-  /** This process is ending: it takes over no sessions. */
+  /** Whether this process is ending, so that it takes over no sessions. */
   get isFinal(): boolean {
     return this.#isFinal
   }
@@ -51,7 +51,7 @@ export class Departure {
     this.#now.abort()
   }
 
-  /** Adds work that has to end first. */
+  /** Adds work that has to end before the process. */
   hold(work: Promise<unknown>): void {
     const pending: Promise<unknown> = work.catch(() => undefined).finally(() => this.#pending.delete(pending))
     this.#pending.add(pending)

@@ -9,7 +9,7 @@ const betweenTriesMs = 500
 /** Prefix of the names of all services of a worker. */
 const servicePrefix = 'halting_'
 const patienceMs = 60_000
-/** How long the engine may take to get an answer from a worker. */
+/** Maximum time, in milliseconds, for the engine to get an answer from a worker. */
 const reachMs = 3_000
 /** Maximum number of sessions in one query. */
 const maxNamesPerQuery = 500
@@ -27,7 +27,7 @@ type Metadata = Readonly<Record<string, string>> | null | undefined
 export interface DeploymentAddress {
   readonly id: string
   readonly uri: string
-  /** It also serves services of other programs. */
+  /** Whether the deployment also serves services of other programs. */
   readonly isShared?: boolean
 }
 
@@ -35,14 +35,14 @@ export interface DeploymentAddress {
 export interface BoundInvocation {
   readonly id: string
   readonly deployment: string
-  /** Not bound yet: it is retried wherever new calls go. */
+  /** Whether it is not bound yet and is retried wherever new calls go. */
   readonly isFree: boolean
   readonly status: string
   /** Undefined for invocations other than the work at a session, for example one that waits for a result. */
   readonly sessionId: string | undefined
 }
 
-/** Work at a session that is not running at this moment. */
+/** Work at a session that is not currently running. */
 export interface WorkOfSession {
   /** Id of the invocation. */
   readonly id: string
@@ -138,7 +138,7 @@ export class EngineAdmin {
 
   /** All registrations that serve sessions. */
   async deployments(): Promise<readonly DeploymentAddress[]> {
-    // The admin API answers so.
+    // This cast is safe: the admin API returns this type.
     const { deployments } = (await requestAdmin(this.#base, { path: '/deployments' })) as {
       deployments: readonly { readonly id: string; readonly uri?: string; readonly services?: readonly NamedRow[] }[]
     }
@@ -151,7 +151,7 @@ export class EngineAdmin {
 
   /** Where new sessions go; undefined if nowhere. */
   async latest(deployments: readonly DeploymentAddress[]): Promise<Deployment | undefined> {
-    // The admin API answers so.
+    // This cast is safe: the admin API returns this type.
     const service = (await requestAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
     const found = deployments.find(({ id }) => id === service.deployment_id)
     return found && { ...found, metadata: service.metadata }
@@ -164,7 +164,8 @@ export class EngineAdmin {
       await requestAdmin(this.#base, { path, method, body: { ...body, dry_run: true }, answerMs: reachMs })
       return true
     } catch (error) {
-      // A refusal of the engine has a status, and a timeout means that a worker accepted the connection and stayed silent. If the engine itself is away, nothing is known.
+      // A refusal of the engine has a status, and a timeout means that a worker accepted the connection and stayed
+      // silent. If the engine itself does not answer, the state of the worker is unknown.
       if (/^\d{3} /.test(messageOf(error)) || (error instanceof Error && error.name === 'TimeoutError')) return false
       throw error
     }
@@ -228,7 +229,7 @@ export class EngineAdmin {
 
   /** The metadata that a worker announces. */
   async metadataOf(deployment: string): Promise<Metadata> {
-    // The admin API answers so.
+    // This cast is safe: the admin API returns this type.
     const { services } = (await requestAdmin(this.#base, { path: `/deployments/${deployment}` })) as {
       services: readonly ServiceRow[]
     }
@@ -300,7 +301,7 @@ export class EngineAdmin {
     await this.#change(`/invocations/${invocation}/resume`)
   }
 
-  /** A refusal means that there is nothing to change any more. */
+  /** Requests a change. A refusal means that there is nothing to change any more. */
   async #change(path: string): Promise<boolean> {
     try {
       await requestAdmin(this.#base, { path, method: 'PATCH' })
@@ -372,7 +373,7 @@ async function requestAdmin(
 
 /** Runs a query in the engine's SQL. */
 async function queryRows<T>(admin: string, query: string): Promise<readonly T[]> {
-  // The admin API answers so.
+  // This cast is safe: the admin API returns this type.
   const { rows } = (await requestAdmin(admin, { path: '/query', method: 'POST', body: { query } })) as {
     readonly rows: readonly T[]
   }

@@ -4,12 +4,12 @@ import { service, type Context, type ServiceDefinition } from '@restatedev/resta
 import { requireProof } from '../access/guard.ts'
 
 const beatMs = 3_000
-/** How long an accepted call counts. */
+/** How long an accepted call counts as proof, in milliseconds. */
 const freshMs = 5_000
 /** Number of idempotency keys. Each belongs to one partition of the engine, which may fail independently. */
 const keyCount = 16
 const atOnce = 2
-/** One call may be lost, or late because the engine is busy. */
+/** Maximum number of missed calls: one call may be lost, or late because the engine is busy. */
 const maxMissed = 1
 
 const singleTry = { maxTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }

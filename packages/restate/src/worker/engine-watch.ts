@@ -11,7 +11,7 @@ import {
 
 const betweenLooksMs = 2_000
 
-/** What a worker sees in the admin API of the engine. */
+/** A snapshot of the engine's admin API, as a worker reads it. */
 export interface EngineSnapshot {
   /** Where new sessions go. */
   readonly latest: Deployment
@@ -26,7 +26,7 @@ export interface EngineSnapshot {
   readonly deployments: readonly DeploymentAddress[]
   /** Registrations at the address of this worker: its own, and those of workers whose work moved here. */
   readonly ownDeployments: readonly string[]
-  /** Work that is not running at this moment. */
+  /** Work that is not currently running. */
   readonly resting: readonly WorkOfSession[]
 }
 
@@ -66,7 +66,7 @@ export class EngineWatch {
         await this.#look(signal)
         this.failure = undefined
       } catch (error) {
-        // An engine that does not answer is asked again.
+        // If the engine does not answer, the request is repeated later.
         this.failures++
         this.failure = { since: this.failure?.since ?? performance.now(), because: messageOf(error) }
       }

@@ -29,7 +29,7 @@ export function decideMove(
   const format = failedFormat(failure)
   const whenHere = status === 'backing-off' ? 'pause, then here' : 'here'
   if (format !== undefined && format > storageFormat) return status === 'backing-off' ? 'pause' : undefined
-  // The engine itself retries it here.
+  // The engine itself retries the work here.
   if (format !== undefined) return status === 'backing-off' && deployment === here ? undefined : whenHere
   if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > storageFormat) return undefined
   return status === 'suspended' || isLeftFailure(failure) ? whenHere : undefined
@@ -46,7 +46,7 @@ export class HandOver {
   readonly #admin: EngineAdmin
   readonly #departure: Departure
   readonly #report: WorkerListener
-  /** The worker that takes over, while there is one. */
+  /** The worker that takes over; undefined if there is none. */
   successor: string | undefined
 
   constructor(admin: EngineAdmin, departure: Departure, report: WorkerListener = () => {}) {

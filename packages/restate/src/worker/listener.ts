@@ -43,7 +43,7 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
   }
   const others = createHttpServer(patience, http1)
   others.timeout = silenceMs
-  // It does not listen itself, and without this event it would not check for requests that arrive byte by byte.
+  // This server does not listen itself, and without the event it would not check for requests that arrive byte by byte.
   others.emit('listening')
   /** Connections on which the engine may begin calls. */
   const sessions = new Set<ServerHttp2Session>()
@@ -88,7 +88,7 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
     server.listen(port, host, resolve)
   })
   return {
-    // It listens on a port, so its address has one.
+    // This cast is safe: the server listens on a port, so its address has one.
     port: (server.address() as AddressInfo).port,
     drain() {
       server.close()

@@ -20,7 +20,7 @@ export interface SessionToMove {
   readonly sessionId: string
   /** The opening that came with its first request. */
   readonly opening: Opening
-  /** It has no records yet, so no worker has a folder for it that matters. */
+  /** Whether the session has no records yet, so that no worker has a folder for it that matters. */
   readonly isNew: boolean
 }
 
@@ -49,7 +49,7 @@ export interface LostBinding {
   /** Id of the registration. */
   readonly name: string
   readonly bound: readonly BoundInvocation[]
-  /** It also serves other programs, whose calls would come here. */
+  /** Whether the registration also serves other programs, whose calls would be sent here. */
   readonly isShared: boolean
   /** A registration of this worker; `url` is its address. */
   readonly ownDeployment: string
@@ -72,7 +72,7 @@ export class LostWork {
     this.#options = options
   }
 
-  /** Takes what it can, and returns what stays with the lost worker, and why. */
+  /** Takes over the work that this worker can continue. Returns the work that stays with the lost worker, and why. */
   async take(lost: LostBinding): Promise<StayingWork> {
     const { admin, report } = this.#options
     const { name, bound, isShared, address, url } = lost
@@ -99,7 +99,7 @@ export class LostWork {
     return { why: 'folder', bound: staying }
   }
 
-  /** Makes the engine retry now what it would retry later. */
+  /** Makes the engine retry work now that it would retry later. */
   async retry(bound: readonly BoundInvocation[]): Promise<void> {
     await inBatches(
       bound.filter(({ status }) => status === 'backing-off'),
@@ -116,7 +116,7 @@ export class LostWork {
         await admin.pause(id)
         break
       case 'paused':
-        // It was paused by a worker that was lost before it resumed it. Work that was paused for another reason stays paused.
+        // The work was paused by a worker that was lost before it resumed the work. Work that was paused for another reason stays paused.
         if (!isPausedForMove(await admin.failureOf(id), address)) return false
         break
       default:
@@ -129,7 +129,7 @@ export class LostWork {
     return false
   }
 
-  /** The sessions that this worker has what it needs for. */
+  /** The sessions for which this worker has everything that it needs. */
   async #openable(bound: readonly BoundInvocation[]): Promise<ReadonlySet<string>> {
     const { admin, canOpen } = this.#options
     const sessions = bound.flatMap(({ sessionId }) => (sessionId === undefined ? [] : [sessionId]))

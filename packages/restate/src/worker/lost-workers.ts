@@ -46,7 +46,7 @@ interface LostWorker {
   readonly names: readonly string[]
   readonly silent: SilentWorker
   readonly bound: readonly BoundInvocation[]
-  /** New sessions go there. */
+  /** Whether new sessions go to this worker. */
   readonly isLatest: boolean
 }
 
@@ -91,7 +91,7 @@ export class LostWorkers {
     await Promise.all([...others].map(([address, names]) => this.#probeWorker(address, names, snapshot)))
   }
 
-  /** L5. Does nothing for a worker that the engine never knew. */
+  /** Invariant L5. Does nothing for a worker that the engine never knew. */
   async #reclaimWork({ ownDeployments: here, url, deployments }: EngineSnapshot): Promise<void> {
     const { admin, departure } = this.#options
     if (here.length > 0) this.#names = here
@@ -122,7 +122,7 @@ export class LostWorkers {
       silent.waiting = new Map()
       silent.quietUntil = this.#now + quietMs
     } else if (!silent.isLost && (await admin.reaches(address)))
-      // It starts from the beginning again.
+      // The silence of this worker is measured from the beginning again.
       this.#silent.set(address, { ...newSilentWorker(this.#now + quietMs), quietUntil: this.#now + quietMs })
     else {
       if (!silent.isLost) report({ type: 'worker_lost', address })

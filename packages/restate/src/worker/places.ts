@@ -13,9 +13,9 @@ export interface Ticket {
   readonly hasPlace: boolean
   /** Grants it a place now, even if all are taken: a person wants to end waiting work. */
   hurry(): void
-  /** The session only waits, for example for a person. `giveUp` is called, once, when another session needs the place. */
+  /** Called when the session only waits, for example for a person. `giveUp` is called, once, when another session needs the place. */
   rests(giveUp: () => void): void
-  /** The session works again. */
+  /** Called when the session works again. */
   works(): void
   /** Returns the place, or stops waiting. Calling it again has no effect. */
   leave(): void
@@ -26,7 +26,7 @@ class Claim implements Ticket, QueuedPlace {
   readonly sinceMs: number
   readonly #places: Places
   state: 'waits' | 'granted' | 'left' = 'waits'
-  /** Since when the engine has received nothing from it, by `performance.now`. */
+  /** The time since which the engine has received nothing from the claim, by `performance.now`. */
   silentSince = 0
   #waitingCall:
     | { readonly resolve: (outcome: 'granted' | 'waits') => void; readonly reject: (error: Error) => void }
@@ -110,7 +110,7 @@ export class Places {
     return this.#queue.size
   }
 
-  /** Asks for a place. */
+  /** Requests a place. */
   ask(session: QueuedPlace): Ticket {
     const claim = new Claim(this, session)
     this.#queue.add(claim)

@@ -6,7 +6,7 @@ import type { EngineWatch } from './engine-watch.ts'
 import type { HandOver } from './hand-over.ts'
 import type { WorkerListener } from './worker-events.ts'
 
-/** Probes give up after this time. */
+/** Time limit of a probe, in milliseconds. */
 const answerMs = 3_700
 /** How long the engine may fail to report resting work, for example while one of its nodes starts. */
 const lookMs = 6_000
@@ -35,7 +35,7 @@ export class Readiness {
     this.#options = options
   }
 
-  /** What is not checked, in words; undefined if everything is. */
+  /** A description of what is not checked; undefined if everything is checked. */
   get unchecked(): string | undefined {
     return this.#options.pulse === undefined
       ? 'whether the engine can write: this worker does not know the address of its ingress'

@@ -15,13 +15,13 @@ interface FirstSeen {
 
 /** Minimum of `retainMs`. */
 export const minRetainMs = 3_600_000
-/** A worker that has just started may soon be replaced. */
+/** Delay before the first round, in milliseconds: a worker that has just started may soon be replaced. */
 const firstAfterMs = 300_000
 const betweenMs = 3_600_000
 /** If more is to be removed, the next round follows soon. */
 const moreAfterMs = 60_000
 const maxRemovals = 500
-/** A removal that takes longer is left for the next round: the session may be busy. */
+/** Time limit of a removal, in milliseconds. A removal that takes longer is left for the next round: the session may be busy. */
 const removalTimeoutMs = 30_000
 /** After this many failures, the cause is probably not the sessions. */
 const maxFailures = 5
@@ -39,7 +39,7 @@ export function retentionPorts(admin: EngineAdmin, ingress: IngressOptions): Ret
   return {
     async idle(after, limit) {
       const rows = await admin.idleSessions(after, limit)
-      // `WorkRecord` wrote it.
+      // This cast is safe: `WorkRecord` wrote the value.
       return rows.map(({ session, status }) => ({ session, status: JSON.parse(status) as SessionStatus }))
     },
     remove: async (session, records, signal) =>

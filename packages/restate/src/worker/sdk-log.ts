@@ -14,7 +14,7 @@ const expectedErrors = [
   // LeftError, and the error of its log in a run. If a step failed with it, the SDK prefixes a status.
   /This worker leaves the session\./,
   /goes on with this session elsewhere/,
-  // It is reported as a separate event.
+  // This error is reported as a separate event.
   /This session is set aside: /,
 ]
 
@@ -30,7 +30,7 @@ export class SdkLog {
   readonly #isEnding: () => boolean
   readonly #known = new Map<string, { readonly message: string; readonly at: number }>()
 
-  /** @param isEnding This worker gives up its sessions, and with them its connections. */
+  /** @param isEnding Whether this worker is giving up its sessions, and with them its connections. */
   constructor(report: WorkerListener, isEnding: () => boolean = () => false) {
     this.#report = report
     this.#isEnding = isEnding

@@ -6,9 +6,9 @@ import { reportEveryMs, sessionsToGiveAway, type OtherPlaces } from '../fleet/fr
 import { fleetObject, maxPlaces } from '../fleet/free-places-service.ts'
 import type { Places } from './places.ts'
 
-/** If the engine does not answer in this time, the next look asks again. */
+/** Time limit for an answer of the engine, in milliseconds; after it, the next check repeats the request. */
 const answerMs = 1_500
-/** Number of consecutive looks with free places elsewhere: a moment later, sessions of those workers may take them. */
+/** Number of consecutive checks with free places elsewhere. Sessions of those workers may take the places shortly afterwards. */
 const minLooks = 2
 /** Upper bound of that number. It grows while a load balancer sends sessions back here. */
 const maxLooks = 64
@@ -58,7 +58,7 @@ export class SharePlaces {
     places.giveAway(count)
   }
 
-  /** This worker accepts no more sessions: others should send it none. */
+  /** Called when this worker accepts no more sessions, so that other workers send it none. */
   async leave(): Promise<void> {
     this.#hasLeft = true
     // If the report is lost, the others notice after half a minute.
@@ -70,11 +70,11 @@ export class SharePlaces {
     const path = `${fleetObject}/${encodeURIComponent(url)}/report`
     const soon = anySignal([signal, AbortSignal.timeout(answerMs)])
     const report = { worker: this.#worker, ...own }
-    // The object returns them.
+    // This cast is safe: the object returns this type.
     return (await callHandler(ingress, path, report, { signal: soon })) as unknown as OtherPlaces
   }
 
-  /** A worker with a queue always asks what the others have. */
+  /** Whether to send a report. A worker with a queue always requests the free places of the others. */
   #isNews({ free, waiting }: { readonly free: number; readonly waiting: number }): boolean {
     const last = this.#last
     if (last === undefined || waiting > 0) return true

@@ -4,7 +4,7 @@ import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 
 type StallsAdmin = Pick<EngineAdmin, 'pause' | 'retryNow' | 'setAside'>
 
-/** The engine's tables show a change after a moment. */
+/** Number of snapshots to check: the engine's tables show a change with a delay. */
 const looks = 3
 
 /**
@@ -14,7 +14,7 @@ const looks = 3
 export class Stalls {
   readonly #admin: StallsAdmin
   #known: ReadonlyMap<string, Stall> = new Map()
-  /** How many more snapshots are checked for a release of work that was paused here, by invocation. */
+  /** Number of snapshots that are still checked for a release of work that was paused here, by invocation. */
   readonly #looksLeft = new Map<string, number>()
 
   constructor(admin: StallsAdmin) {
@@ -30,7 +30,7 @@ export class Stalls {
     // People release a session once they learn that it is set aside, so it must be paused before that.
     try {
       reasons = await this.#setAside(asked)
-      // A person may have released it meanwhile.
+      // A person may have released the session meanwhile.
       if (await this.#pauseSetAside(resting, reasons)) reasons = await this.#setAside(asked)
       await this.#resumeReleased(resting, reasons)
     } finally {

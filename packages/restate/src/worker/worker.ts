@@ -88,7 +88,7 @@ export interface Worker {
   close(): Promise<void>
 }
 
-/** How long work may take to stop; after that it is left to the end of the process. */
+/** Maximum time, in milliseconds, for work to stop; after that, the end of the process stops it. */
 const closingMs = 10_000
 
 /** Starts a worker. Rejects if the port is not available. */
@@ -96,7 +96,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], metrics, ...inside } = options
   const parts = createParts(inside)
   const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
-  // The first session needs the engine's time, if the engine is reachable.
+  // The first session needs the engine's time, which is read now if the engine is reachable.
   await engine.readClock()
   const inProcess = {
     stalledOf: (sessionId: string) => lost.stallOf(sessionId) ?? stalls.stallOf(sessionId),
@@ -217,7 +217,7 @@ async function waitForSessions(departure: Departure, graceMs: number): Promise<v
   clearTimeout(hurry)
 }
 
-/** A person should set a clock that is off by more. */
+/** Clock difference, in milliseconds, above which a person should set the clock. */
 const maxClockOffsetMs = 30_000
 
 /** Reports once when the clock of this machine differs from the engine's. */

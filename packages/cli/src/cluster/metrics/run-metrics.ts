@@ -2,7 +2,7 @@ import { DataPointType, MeterProvider, MetricReader, type MetricData } from '@op
 import { telemetry, type Telemetry } from '@halting/telemetry'
 import { metricName, type MetricFamily, type Sample } from './prometheus-text.ts'
 
-/** Maximum number of series per instrument; further ones are counted together. */
+/** Maximum number of series per instrument; further ones share one series. */
 const maxSeries = 300
 
 /** A reader that sends nothing: metrics are collected when they are requested. */

@@ -2,7 +2,7 @@ import { memoryUsage, cpuUsage, uptime } from 'node:process'
 import type { WorkerEvent, WorkerFigures } from '@halting/restate'
 import type { MetricFamily, Sample } from './prometheus-text.ts'
 
-/** Further tenants are counted together. */
+/** Maximum number of tenants with their own series; further ones share one series. */
 const maxTenants = 100
 const otherTenant = 'other'
 

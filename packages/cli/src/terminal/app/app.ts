@@ -49,9 +49,9 @@ export interface AppOptions {
   /** Opens a session. Messages go to the output of the given program. */
   readonly openSession: (flags: Flags, program: Program) => Promise<OpenSession>
   readonly branch: () => string
-  /** How the terminal alerts a person who is looking elsewhere; `auto` when absent. */
+  /** How the terminal alerts a person whose terminal is not in focus; `auto` when absent. */
   readonly notifications?: () => NotificationChannel
-  /** Does not change the title of the terminal. */
+  /** Whether the title of the terminal stays unchanged. */
   readonly keepsTitle?: boolean
   /** Milliseconds, by the clock of the session. */
   readonly now: () => number
@@ -66,7 +66,7 @@ export interface App {
   begin(first: { readonly prompt: string; readonly command?: string }): void
   /** Shows a notice. */
   note(text: string): void
-  /** Resolves when no message is on its way and no run is in progress. */
+  /** Resolves when all messages are delivered and no run is in progress. */
   settled(): Promise<void>
   leave(exitCode: number): void
 }
@@ -74,7 +74,7 @@ export interface App {
 /** A session that takes longer to open or close is abandoned. */
 const longestCloseMs = 10_000
 
-/** The interactive program on a started screen. It owns what is on the screen; the session owns everything else. */
+/** The interactive program on a started screen. The program owns the screen content; the session owns all other state. */
 export function createApp(options: AppOptions): App {
   return new InteractiveApp(options)
 }
@@ -444,7 +444,7 @@ class InteractiveApp implements App {
   async #change(chosen: Flags, says: string): Promise<void> {
     const before = await this.#opening
     const next = this.#openSession(chosen, says)
-    // If that fails, those messages go to the session that stays open.
+    // If opening fails, those messages go to the session that stays open.
     this.#opening = next.catch(() => before)
     await next
     await before.session.close()
@@ -453,7 +453,7 @@ class InteractiveApp implements App {
   leave(exitCode: number): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
-    // After a signal, the unsent text can be found in the history.
+    // After a signal, the unsent text can be found in the prompt history.
     this.#history.add(this.#editor.fullText)
     this.#changed()
     void (async () => {
@@ -502,7 +502,7 @@ interface Ticking {
   readonly loops: { readonly isWaiting: boolean }
   readonly session: () => OpenSession['session'] | undefined
   readonly conversation: Pick<Conversation, 'isAwaiting'>
-  /** Without animation the line appears, but its seconds do not advance. */
+  /** Whether animation is on. Without it, the line appears but its seconds do not advance. */
   readonly isAnimated: boolean
   readonly changed: () => void
 }
@@ -510,7 +510,7 @@ interface Ticking {
 /** Redraws each second while something shows its seconds. Returns a function that stops it. */
 function startTicking({ shell, loops, session, conversation, isAnimated, changed }: Ticking): () => void {
   let wasAwaiting = false
-  /** Seconds to skip; events are drawn independently. */
+  /** Number of seconds to skip; events trigger redraws independently. */
   let toPass = 0
   /** Whether something shows its seconds. */
   const isRunning = (): boolean =>

@@ -14,21 +14,20 @@ interface Options {
 }
 
 /**
- * Alerts a person who is looking elsewhere (spec R-TERM-76). The title shows whether a run is working or a question is open; a bell or notification
- * announces
- * a question and the end of a run.
+ * Alerts a person whose terminal is not in focus (spec R-TERM-76). The title shows whether a run is working or a
+ * question is open; a bell or notification announces a question and the end of a run.
  */
 export interface Attention {
   onEvent(event: SessionEvent): void
-  /** Something about the session has changed. */
+  /** Called when a part of the session has changed. */
   update(): void
-  /** Another session is shown. */
+  /** Called when another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
   keyPressed(): void
   close(): void
 }
 
-/** Without a key for this long, the person is assumed to look elsewhere, even if the terminal reports the focus. */
+/** Without a key press for this long, the person is assumed to be away, even if the terminal reports the focus. */
 const unansweredMs = 30_000
 
 export function createAttention({ screen, channel, setsTitle, place, snapshot }: Options): Attention {
@@ -37,7 +36,7 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
   let servers: OpenSession['serverQuestions']
   let timer: NodeJS.Timeout | undefined
   const alert = (text: string): void => {
-    // Many terminals, including tmux by default, do not report the focus.
+    // Without a report of the focus, as in many terminals including tmux by default, the person may be away.
     if (screen.focus !== 'here') return screen.notify(text, channel())
     clearTimeout(timer)
     timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)

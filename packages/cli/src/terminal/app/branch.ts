@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** The branch is requested for every frame, and read again after this time. */
+/** How long a branch is cached, in milliseconds, because it is requested for every frame. */
 const freshMs = 2_000
 
-/** No path or branch name is longer. */
+/** Maximum number of bytes to read; no path or branch name is longer. */
 const maxBytes = 8 * 1024
 
 /** Returns a function that reads the branch of a folder; '' without a repository. */
@@ -33,7 +33,7 @@ function gitFolder(cwd: string): string {
     const place = join(folder, '.git')
     const stats = statSync(place, { throwIfNoEntry: false })
     if (stats?.isDirectory() === true) return place
-    // A worktree has a file with the path.
+    // In a worktree, `.git` is a file with the path of the git folder.
     if (stats?.isFile() === true) {
       const [, path = ''] = /^gitdir: (.+)$/m.exec(beginningOf(place)) ?? []
       return resolve(folder, path)
@@ -47,7 +47,7 @@ function gitFolder(cwd: string): string {
  * and reading it could block forever.
  */
 function beginningOf(path: string): string {
-  // Opening some devices has side effects.
+  // The type is checked first, because opening some devices has side effects.
   if (!statSync(path).isFile()) return ''
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -21,7 +21,7 @@ import type { ServerQuestions } from './server-questions.ts'
 import type { SessionLoops } from './session-loops.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 
-/** An open session, with what belongs to it. */
+/** An open session, with the data and functions that its display needs. */
 export interface OpenSession extends PromptTarget {
   readonly session: Session
   /** Commands from files and MCP servers. */
@@ -51,7 +51,7 @@ export interface CommandExplanation {
   readonly parts: readonly (readonly [behavior: string, part: string, because: string])[]
 }
 
-/** What only a session of this machine has. */
+/** Features that only a session of this machine has. */
 export interface LocalSession {
   /** The instruction files that it loaded. */
   readonly memoryFiles: readonly string[]
@@ -80,7 +80,7 @@ export interface LocalSession {
 export interface ClusterConnection {
   /** The URL as the person wrote it. */
   readonly url: string
-  /** Its first sessions for a list, and the total number. */
+  /** Lists its first sessions, and returns the total number. */
   sessions(): Promise<{
     readonly sessions: readonly { readonly sessionId: string; readonly facts: string }[]
     readonly total: number

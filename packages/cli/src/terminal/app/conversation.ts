@@ -18,9 +18,9 @@ export interface Conversation {
   readonly todos: readonly TodoItem[]
   /** The actions offered after an ending; none during a run. */
   readonly offered: readonly OfferedAction[]
-  /** When they were offered, in milliseconds of the program's clock. */
+  /** When the actions were offered, in milliseconds of the program's clock. */
   readonly offeredAt: number
-  /** A message was sent, so the offered actions no longer apply. */
+  /** Called when a message was sent, so that the offered actions no longer apply. */
   withdrawOffers(): void
   /** Shows a session from now on, after its earlier conversation. */
   show(open: OpenSession, before: readonly TranscriptEntry[]): void
@@ -36,7 +36,7 @@ interface Options {
   readonly onEvent: (event: SessionEvent) => void
 }
 
-/** How many of the last entries of an earlier conversation are printed. */
+/** Maximum number of entries of an earlier conversation that are printed, counted from its end. */
 const maxBefore = 40
 
 export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
@@ -105,7 +105,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
   }
 }
 
-/** What the model of the main conversation is doing while no text of its reply arrives (spec R-TERM-22a). */
+/** The activity of the model of the main conversation while no text of its reply arrives (spec R-TERM-22a). */
 interface AwaitedReply {
   onEvent(event: RunEvent): void
   /** Whether nothing was visible for two seconds. */
@@ -114,7 +114,7 @@ interface AwaitedReply {
   lines(width: number, style: Style): readonly string[]
 }
 
-/** Most replies start sooner. */
+/** Delay in milliseconds before the line; most replies start sooner. */
 const silentMs = 2_000
 
 export function followAwaitedReply(now: () => number): AwaitedReply {

@@ -20,10 +20,10 @@ interface Options {
   readonly submit: (text: string, when: When) => void
   /** Whether something covers the editor and receives the keys. */
   readonly isCovered: () => boolean
-  /** Whether that is a question of the session. */
+  /** Whether a question of the session covers it. */
   readonly isAsked: () => boolean
   readonly now: () => number
-  /** Shows a hint on the line of the keys until the next key. */
+  /** Shows a hint on the line with the keys until the next key press. */
   readonly hint: (text: string) => void
 }
 
@@ -67,7 +67,7 @@ class KeyActions {
     const action = this.#keys(data)
     this.#hint('')
     if (this.#isCovered()) return this.#coveredKey(action)
-    // With a cluster, the session has no files of this machine.
+    // On a cluster, the session does not have the files of this machine.
     const mention = this.#app.cluster === undefined ? pastedImage(data, this.#app) : undefined
     if (mention !== undefined) {
       this.#app.editor.insert(mention)
@@ -104,7 +104,7 @@ class KeyActions {
         return true
       },
       clear: () => {
-        // Also if the interrupted run returned text to the editor: the text is in the history after quitting.
+        // This also applies if the interrupted run returned text to the editor: after quitting, the text is in the history.
         if (this.#isSecond('clear')) {
           app.leave(0)
           return true
@@ -195,7 +195,7 @@ class KeyActions {
     return this.#handlers[action]() !== false
   }
 
-  /** Stops the run that asks; a list or page closes by itself. A double press quits (spec R-TERM-70b). */
+  /** Stops the run that asked the question; a list or page closes by itself. A double press quits (spec R-TERM-70b). */
   #coveredClear(): boolean {
     if (this.#isSecond('clear')) {
       this.#app.leave(0)
@@ -207,7 +207,7 @@ class KeyActions {
       this.#hint('Stopping. Press Ctrl+C again to quit')
       return true
     }
-    // After a list is closed, the next press acts as without the list: it clears the text, or stops the run.
+    // After a list is closed, the next press acts as if there had been no list: it clears the text, or stops the run.
     const isAlone = this.#app.editor.isEmpty && this.#app.open?.session.snapshot.status === 'idle'
     this.#before = isAlone ? { action: 'clear', at: this.#now() } : undefined
     if (isAlone) this.#hint('Press Ctrl+C again to quit')
@@ -247,7 +247,7 @@ export function imageMention(pasted: string, cwd: string): string | undefined {
   if (line === '' || line.includes('\n') || line.length > 4_000) return undefined
   const path = unquoted(line)
   if (!images.test(path) || path.includes('"') || /\p{Cc}/u.test(path)) return undefined
-  // A bare name may be meant as a word.
+  // A bare name may be meant as an ordinary word.
   if (!/^(?:~?\/|\.\.?\/|[A-Za-z]:\\)/.test(path)) return undefined
   try {
     const place = path.startsWith('~/') ? join(homeFolder(), path.slice(2)) : resolve(cwd, path)
@@ -273,7 +273,7 @@ function unquoted(line: string): string {
 
 type Edited =
   | { readonly kind: 'edited'; readonly text: string }
-  /** Why editing failed; the text is unchanged. */
+  /** Editing failed for this reason; the text is unchanged. */
   | { readonly kind: 'failed'; readonly why: string }
 
 /** The editor of the person: `$VISUAL`, `$EDITOR`, else vi. */
@@ -303,7 +303,7 @@ async function editOutside(
   }
 }
 
-/** Run by the shell, because `code --wait` is two words; the path is passed as an argument. */
+/** Runs the editor by the shell, because `code --wait` is two words; the path is passed as an argument. */
 function run(
   editor: string,
   path: string,

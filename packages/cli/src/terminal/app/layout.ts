@@ -101,7 +101,7 @@ class ScreenLayout implements Layout {
     }
   }
 
-  /** Messages on their way to the session, and command outputs that go with the next one. */
+  /** Messages that are being sent to the session, and command outputs that will be attached to the next message. */
   #unsentLines(width: number): readonly string[] {
     const { unsentTexts, attachedCount } = this.#app.promptSender
     const attached = `the output of ${many(attachedCount, 'command')} goes with the next message`
@@ -210,13 +210,16 @@ interface StatusInput {
   readonly branch: string
   /** Key hints, the most important first: `Esc stop`. */
   readonly keys: readonly string[]
-  /** Puts the keys before the model, so that the model is left out first. */
+  /** Whether the keys precede the model, so that the model is omitted first. */
   readonly areKeysFirst?: boolean
-  /** The status line of the person replaces model and branch. */
+  /** Whether the person's status line replaces model and branch. */
   readonly isShort?: boolean
 }
 
-/** `accepts edits · sonnet-5.5 · main* · Esc stop · Enter steer`: the mode comes first, and keys are left out if there is no room (spec R-TERM-23). */
+/**
+ * `accepts edits · sonnet-5.5 · main* · Esc stop · Enter steer`: the mode comes first, and keys are omitted if there is
+ * not enough room (spec R-TERM-23).
+ */
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
     render(width) {
@@ -226,7 +229,7 @@ export function statusBar(input: () => StatusInput, style: Style): Component {
         modeWords(snapshot.permissionMode).short,
         ...(loop === '' ? [] : [loop]),
         ...(areKeysFirst ? keys : []),
-        // For a session on a cluster, the model is known only once a worker has it.
+        // For a session on a cluster, the model is known only after a worker has reported it.
         ...(isShort || snapshot.model === '' ? [] : [snapshot.model]),
         ...(isShort || branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),

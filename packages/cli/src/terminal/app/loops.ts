@@ -15,7 +15,7 @@ import { clockText, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { PromptTarget } from './prompt-sender.ts'
 
-/** What a loop uses of the program. */
+/** The parts of the program that a loop uses. */
 export interface LoopPorts {
   note(text: string): void
   fail(thrown: unknown): void
@@ -43,7 +43,7 @@ export class SessionLoop {
     this.#open = open
   }
 
-  /** Whether its countdown is running. */
+  /** Whether the loop waits for its next round. */
   get isWaiting(): boolean {
     return this.#loop?.view.phase === 'waiting'
   }
@@ -53,7 +53,7 @@ export class SessionLoop {
     return this.#loop === undefined ? '' : viewText(this.#loop.view, this.#stored?.terms.rounds, Infinity)
   }
 
-  /** What it repeats, and its state; undefined without a loop. */
+  /** The terms and the state of the loop; undefined without a loop. */
   async description(): Promise<readonly string[] | undefined> {
     const stored = this.#stored ?? (await this.#readStored())
     if (stored === undefined) return undefined
@@ -82,7 +82,7 @@ export class SessionLoop {
     if (stored === undefined) throw new UsageError('There is no loop to continue. Start one with /loop 10m x5 PROMPT.')
     const { session, local: here } = this.#open
     const past = (await here?.loops?.past(stored.id)) ?? { rounds: [], lastStartedAtMs: null }
-    // The session offers to resume an unfinished run; here it continues as a round of the loop.
+    // The session offers to resume an unfinished run; the loop resumes it as a round.
     const isLeftOpen = past.open !== undefined && session.snapshot.canResume
     this.#run(stored, past, isLeftOpen ? () => session.resume() : undefined)
   }
@@ -126,7 +126,7 @@ export class SessionLoop {
   }
 
   #run(stored: StoredLoop, past: PastRounds, adopt?: () => void): void {
-    // A loop that was started while this one was being stored is replaced.
+    // If another loop was started while this one was being stored, this one replaces it.
     this.#loop?.close()
     this.#stored = stored
     this.#loop = new PromptLoop({
@@ -179,7 +179,7 @@ export class SessionLoop {
     this.#line = undefined
   }
 
-  /** A loop that has ended is not offered again. */
+  /** Forgets a loop that has ended, so that it is not offered again. */
   #forget(): void {
     ;[this.#loop, this.#stored] = [undefined, undefined]
     void this.#change((loops) => loops.remove()).catch((thrown: unknown) => this.#app.fail(thrown))

@@ -16,7 +16,7 @@ import { readEntries } from './transcript-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { ServerQuestions } from './server-questions.ts'
 
-/** Adapts a live session to the interactive program. `changed`: something shown next to the session has changed. */
+/** Adapts a live session to the interactive program. `changed`: called when displayed data other than the session has changed. */
 export function openSessionOf(
   live: LiveSession,
   changed: () => void = () => undefined,
@@ -167,12 +167,12 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The ledger is read at most this often. Other processes spend, too, but nobody needs it by the second. */
+/** Minimum time between reads of the ledger, in milliseconds. Other processes spend too, but an exact figure is not needed. */
 const restMs = 5_000
 
 /**
- * The standing budgets of a session, for the stop panel and `/limits`. Read at the start and after requests. A ledger that cannot be read is not shown,
- * since the run reports that itself.
+ * The standing budgets of a session, for the stop panel and `/limits`. Read at the start and after requests. A ledger
+ * that cannot be read is not shown, since the run reports the problem.
  */
 export class StandingBudgets {
   readonly #read: () => Promise<readonly StandingFigures[]>

@@ -4,7 +4,7 @@ import { blocksOf, messageOf } from '@halting/core/adapters'
 import type { Prepared } from '@halting/agent/open-session'
 import { promptText } from '../view/prompt-text.ts'
 
-/** What receives prompts: a session, and the preparation of its messages. */
+/** A recipient of prompts: a session, and the preparation of its messages. */
 export interface PromptTarget {
   readonly session: Session
   prepare(text: string): Promise<Prepared>
@@ -13,7 +13,7 @@ export interface PromptTarget {
 export type When = 'next' | 'later'
 
 interface HandInOptions {
-  /** Where messages go; waits for a session that is opening. */
+  /** The recipient of messages; waits for a session that is being opened. */
   readonly taker: () => Promise<PromptTarget>
   /** The open session. */
   readonly current: () => Session | undefined
@@ -27,7 +27,7 @@ interface HandInOptions {
  * Sends what a person typed to the session, without losing any of it (spec R-TERM-61):
  *
  * N1: messages are submitted in the order in which they were typed.
- * N2: a message that no run has taken can be retracted as it was typed, even during its preparation.
+ * N2: a message that no run has received can be retracted as it was typed, even during its preparation.
  * N3: a rejected message returns to the editor, with the reason.
  */
 export interface PromptSender {
@@ -38,14 +38,14 @@ export interface PromptSender {
   readonly unsentTexts: readonly string[]
   /** The number of attached outputs. */
   readonly attachedCount: number
-  /** Retracts the last message that no run has taken, and returns its text; undefined for none. */
+  /** Retracts the last message that no run has received, and returns its text; undefined for none. */
   retractLast(): string | undefined
-  /** Interrupts the run; messages that it has not taken return to the editor. Returns whether a run was in progress. */
+  /** Interrupts the run; messages that it has not received return to the editor. Returns whether a run was in progress. */
   interrupt(): boolean
   /** Puts messages that the session returned back into the editor. */
   restore(messages: readonly QueuedMessage[]): void
   forget(ids: readonly string[]): void
-  /** Resolves when nothing is on its way. */
+  /** Resolves when all messages are submitted. */
   settled(): Promise<void>
 }
 
@@ -111,7 +111,7 @@ class QueuedPromptSender implements PromptSender {
     const onTheirWay = this.#callOff([...this.#outgoing])
     const interrupted = this.#current()?.interrupt({ queue: 'give_back' })
     const { wasRunning = false, givenBack = [] } = interrupted ?? {}
-    // In reverse, so that attached outputs keep their order.
+    // Iterates in reverse, so that attached outputs keep their order.
     const texts = [
       ...givenBack
         .toReversed()
@@ -145,7 +145,7 @@ class QueuedPromptSender implements PromptSender {
     return this.#typed.get(id)?.text ?? promptText(content)
   }
 
-  /** Outputs attached to a returned message go with the next one. */
+  /** Handles a message that the session returned: its attached outputs go with the next message. */
   #comesBack(message: QueuedMessage): string {
     this.#attached = [...(this.#typed.get(message.id)?.attached ?? []), ...this.#attached]
     const text = this.#textFor(message)

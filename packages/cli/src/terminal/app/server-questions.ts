@@ -7,7 +7,7 @@ export interface ServerQuestion {
   readonly id: string
   readonly server: string
   readonly request: ElicitationRequest
-  /** Undefined for a page. */
+  /** The form; undefined for a page. */
   readonly form: Form | undefined
   readonly answer: (answer: ElicitationAnswer) => void
 }

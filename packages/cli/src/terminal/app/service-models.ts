@@ -6,7 +6,7 @@ import { helperOf, listedAliases, modelSettingsOf, type RunSettings } from '@hal
 export type ListedModels =
   /** Names as `--model` accepts them, and how many were left out: invalid names, and models that write no text. */
   | { readonly kind: 'models'; readonly names: readonly string[]; readonly left: number }
-  /** Why there are none. */
+  /** The service listed no models, for this reason. */
   | { readonly kind: 'none'; readonly why: string }
   /** Nothing is running at the default port of a local service. */
   | { readonly kind: 'absent' }
@@ -49,13 +49,13 @@ export function askServices(
           return isSetUp ? { kind: 'none', why: answer.message } : { kind: 'absent' }
       }
     } catch (thrown) {
-      // An unusable address.
+      // The address is unusable.
       return { kind: 'none', why: messageOf(thrown) }
     }
   }
 }
 
-/** Names come from the service, so only plain names are accepted. */
+/** Accepts only plain names, because names come from the service. */
 function plainNames(
   prefix: string,
   listed: readonly string[],

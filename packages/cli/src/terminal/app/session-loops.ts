@@ -9,7 +9,7 @@ export interface SessionLoops {
   readonly isWaiting: boolean
   /** Pauses a loop that waits for its next round; false if none is waiting. */
   pause(): boolean
-  /** Another session is shown; an unfinished loop of it is reported. */
+  /** Called when another session is shown; reports an unfinished loop of that session. */
   show(open: LoopingSession): void
 }
 
@@ -20,7 +20,7 @@ export function createSessionLoops(app: LoopPorts): SessionLoops {
   const load = async (open: LoopingSession): Promise<SessionLoop> => {
     const { SessionLoop: Loop } = await import('./loops.ts')
     const loop = new Loop(app, open)
-    // Another session may be shown by now.
+    // Another session may be shown by now, so the loop is compared.
     if (open === shown) loaded = loop
     return loop
   }

@@ -19,7 +19,7 @@ interface Views {
 interface Options {
   readonly app: AppContext
   readonly now: () => number
-  /** Whether something covers or replaces the editor. */
+  /** Whether another component covers or replaces the editor. */
   readonly isCovered: () => boolean
   /** Handles a key while no question is open. */
   readonly toEditor: (data: string) => void
@@ -37,9 +37,9 @@ interface Options {
 export interface Questions {
   /** Whether a question is on the screen. */
   readonly isShown: boolean
-  /** Call when the questions change, or nothing covers the editor any more. */
+  /** Call this when the questions change, or when nothing covers the editor any more. */
   update(): void
-  /** Another session is shown. */
+  /** Called when another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
   /** Handles keys that are not for the visible question; false: the key goes to whatever has the focus. */
   take(data: string): boolean
@@ -47,9 +47,9 @@ export interface Questions {
 
 /** A question opens only after this long without a key, so that typing never answers it by accident. */
 const quietMs = 300
-/** The same while the editor has text, because the person may continue it. */
+/** Like `quietMs`, while the editor has text, because the person may continue it. */
 const quietWithDraftMs = 1_000
-/** A key this soon after a question opened was meant for what was there before. */
+/** A key press this soon after a question opened was meant for the previous screen content. */
 const freshMs = 400
 /** Keys within this time of each other count as one input. */
 const pauseMs = 400
@@ -133,7 +133,7 @@ class QuestionOverlay implements Questions {
     keys.forEach(this.#toEditor)
   }
 
-  /** No more keys follow: an answer is discarded, anything else is text. */
+  /** Called when no more keys follow: an answer is discarded, any other input becomes text. */
   #settleEarlyKeys(): void {
     if (this.#early !== undefined && readAnswer(this.#early.typed) === 'complete') this.#early.keys.length = 0
     this.#releaseKeys()
@@ -180,7 +180,7 @@ class QuestionOverlay implements Questions {
       })
       .then(() => {
         if (this.#shown === own) this.#shown = undefined
-        // An unsent message returns to the editor.
+        // An unsent message in the question returns to the editor.
         const unsent = own.view?.unsentText ?? ''
         if (unsent.trim() !== '') this.#app.editor.putBefore([unsent])
         this.update()
@@ -242,12 +242,12 @@ function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 
     cwd: app.cwd,
     rows: () => app.screen.rows,
     explain: (command) => app.open?.explain(command) ?? { parts: [] },
-    // A path on another machine may be a different file here.
+    // A path on another machine may name a different file here.
     fileText: (path) => (app.cluster === undefined ? fileText(resolveToolPath(path, app.cwd)) : undefined),
   }
 }
 
-/** The session reports that the question is closed. `answered`: called when a key answers it. */
+/** The answer function. The session reports that the question is closed. `answered`: called when a key answers it. */
 function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions, 'answer'> {
   return {
     answer(id, answer) {
@@ -257,7 +257,7 @@ function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions,
   }
 }
 
-/** A rejected answer leaves the question open. */
+/** Answers the question at a limit. A rejected answer leaves the question open. */
 function answerAtLimit(app: AppContext, { id }: LimitRequest, answered: () => void): LimitQuestionOptions['answer'] {
   return (answer) => {
     app.open?.session.answerLimit(id, answer)
@@ -276,7 +276,7 @@ function fileText(path: string): string | undefined {
   }
 }
 
-/** What a key contributes to an answer: its text, or a carriage return for Enter. Undefined for other keys and pastes. */
+/** The text that a key adds to an answer; a carriage return for Enter. Undefined for other keys and pastes. */
 function answerText(data: string): string | undefined {
   if (data === '\n') return undefined
   return isPressed(data, 'enter') ? '\r' : textOfKey(data)

@@ -7,7 +7,7 @@ import type { AppContext, OpenSession } from './context.ts'
 
 /** The status line of the open session, if its settings have a command for one. */
 export interface StatusLines {
-  /** Whether it shows something. */
+  /** Whether a status line is shown. */
   readonly isShown: boolean
   /** Combines the output of the command with the program's own status bar below it. */
   above(bar: Component): Component

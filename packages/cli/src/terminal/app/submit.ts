@@ -10,10 +10,10 @@ import type { Conversation } from './conversation.ts'
 import type { When } from './prompt-sender.ts'
 import { nearest } from '../../flags/nearest.ts'
 
-/** An empty line this soon after an ending was meant for what was there before. */
+/** An empty line this soon after an ending, in milliseconds, was meant for the previous screen content. */
 const strayMs = 500
 
-/** Sent alone, it retries a service that the session waits for. */
+/** The text that, sent alone, retries a service that the session waits for. */
 export const retryKey = 'r'
 
 export function isWaitingForService({ open }: Pick<AppContext, 'open'>): boolean {
@@ -32,9 +32,9 @@ export function createSubmit(
     const isStray = text.trim() === '' && now() - conversation.offeredAt < strayMs
     if (offer !== undefined && !isStray) return runAction(offer, app, conversation)
     if (text.trim() === '') return
-    // Only if sent alone, like the offered actions: a message may start with it.
+    // The key counts only if sent alone, like the offered actions, because a message may start with it.
     if (text.trim() === retryKey && isWaitingForService(app)) return runCommand(app, 'retry')
-    // As in a shell.
+    // `exit` and `quit` end the program, as in a shell.
     if (/^\s*(?:exit|quit)\s*$/.test(text)) return runCommand(app, 'quit')
     app.history.add(text)
     app.editor.remember(text)

@@ -1,17 +1,17 @@
 import type { SessionEvent } from '@halting/core/session'
 import { readOnlyGit } from '@halting/agent'
 
-/** Whether a repository has uncommitted changes, when it was last checked. */
+/** Whether a repository had uncommitted changes at the last check. */
 export interface WorktreeStatus {
   readonly hasChanges: boolean
   /** Checks again in the background; during a check, once more after it. */
   refresh(): void
-  /** Checks again after events that may have changed files. */
+  /** Checks again after an event if it may have changed files. */
   onEvent(event: SessionEvent): void
 }
 
 /**
- * Watches a folder for uncommitted changes. Without git, a repository, or a timely answer there are none. Programs named in the repository's settings are
+ * Watches a folder for uncommitted changes. Without git, a repository, or a timely answer, it reports no changes. Programs named in the repository's settings are
  * not run.
  * @param changed Called when the status changes.
  */

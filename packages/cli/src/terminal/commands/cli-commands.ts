@@ -20,7 +20,7 @@ async function printOutputOf(app: AppContext, run: (program: Program) => Promise
   for (const line of programMessageLines(err)) app.note(line)
 }
 
-/** Lines that fit, or have colours, stay as they are: they were made for this width. */
+/** Lines that fit, or have colours, stay unchanged, because they were produced for this width. */
 function wrappedOutput(text: string, width: number): readonly string[] {
   const lines = text.trimEnd().split('\n')
   return lines.flatMap((line) => (line.length <= width || line.includes('\u001B') ? [line] : foldedLines(line, width)))
@@ -73,7 +73,7 @@ const copy: Command = {
   async run(app, argument) {
     const lastAnswer = lastAnswerIn(await requireOpenSession(app).entries())
     if (lastAnswer === undefined) return app.note('There is no answer yet.')
-    // What is pasted must be what was visible, without hidden characters.
+    // The copied text must be equal to the visible text, without hidden characters.
     const answer = copyableText(lastAnswer)
     const blocks = [...answer.matchAll(/^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^\1/gm)].map(([, , code = '']) => code)
     const wanted = argument === '' ? answer : blocks[Number(argument) - 1]

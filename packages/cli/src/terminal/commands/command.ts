@@ -4,7 +4,7 @@ import type { AppContext } from '../app/context.ts'
 export interface Command {
   readonly description: string
   readonly argumentHint?: string
-  /** What the command needs that only sessions of this machine have: files, settings, or the stored record. */
+  /** The local resource that the command needs, which only sessions of this machine have: files, settings, or the stored record. */
   readonly needs?: 'files' | 'settings' | 'record'
   /** Possible arguments, for completion. */
   readonly values?: (app: AppContext) => readonly string[]

@@ -23,7 +23,7 @@ async function setGoal(app: AppContext, name: GoalCommand, argument: string): Pr
       ...hanging('  ', usage[name], width).map(app.style.dim),
     ])
   if (read.command !== undefined && here !== undefined) {
-    // Reported immediately, instead of at the start of the next run.
+    // An unusable command is reported immediately, instead of at the start of the next run.
     const { unusableCommand } = await import('@halting/agent')
     const unusable = unusableCommand(read.command, app.cwd, here.commandEnvironment)
     if (unusable !== undefined) throw new UsageError(unusable)

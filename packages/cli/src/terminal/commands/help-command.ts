@@ -4,7 +4,7 @@ import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { indentedLines, namedTextLines } from '../../io/table.ts'
 
-/** Keys that are the same in any editor are not listed. */
+/** Keys that are the same in any editor, which the help does not list. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([
   'cursorUp',
   'cursorDown',

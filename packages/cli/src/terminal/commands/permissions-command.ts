@@ -52,7 +52,7 @@ function ruleLines(rules: readonly ListedRule[], width: number): readonly string
   )
 }
 
-/** A behavior, a rule or a part of a command, and details. Nothing is cut. */
+/** A behavior, a rule or a part of a command, and details. Nothing is truncated. */
 function behaviorLines(rows: readonly (readonly string[])[], width: number): readonly string[] {
   // On a narrow terminal, the details need more than a half.
   const text = { max: Math.max(1, Math.min(Math.floor(width / 2), width - 24)), wide: 'ownLines' } as const

@@ -44,7 +44,7 @@ export async function setAnotherModel(app: AppContext): Promise<boolean> {
   return true
 }
 
-/** A script brings its own models; those of a cluster belong to the worker. */
+/** Not offered with a script, which defines its own models, and on a cluster, where the worker defines the models. */
 async function pickModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
   const services = app.flags.script === undefined ? ((await app.open?.local?.askServices()) ?? []) : []
   return chooseModel(app, snapshot, services)

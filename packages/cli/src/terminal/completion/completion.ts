@@ -17,7 +17,7 @@ interface CompletedCommand {
 
 interface CompletionOptions {
   readonly cwd: string
-  /** Undefined if files are on another machine; then none are offered. */
+  /** The list of files; undefined if files are on another machine, so that none are offered. */
   readonly files: FileList | undefined
   readonly commands: () => readonly CompletedCommand[]
 }
@@ -86,7 +86,7 @@ function commandItems(typed: string, commands: readonly CompletedCommand[]): rea
   const items = commands.map(({ name, description, argumentHint = '' }) => ({
     value: `/${name}`,
     label: `/${name}`,
-    // The list cuts what does not fit, so the hint comes last.
+    // The hint comes last, because the list truncates long descriptions.
     description: oneLine(`${description}${argumentHint === '' ? '' : ` · ${argumentHint}`}`, 200),
   }))
   const prefix = items.filter(({ value }) => value.slice(1).startsWith(typed))

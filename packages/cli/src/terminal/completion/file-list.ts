@@ -7,7 +7,7 @@ export interface FileList {
   paths(signal: AbortSignal): Promise<readonly string[]>
 }
 
-/** An older list is read again. */
+/** Maximum age of a list, in milliseconds. */
 const freshMs = 5_000
 const maxFiles = 50_000
 const patienceMs = 10_000
@@ -64,7 +64,7 @@ function runRipgrep(program: string, cwd: string): Promise<readonly string[]> {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const parts = (rest + text).split('\0')
       rest = parts.pop() ?? ''
-      // A name with control characters cannot be typed.
+      // Names with control characters are dropped, because nobody can type them.
       names.push(...parts.filter((name) => !/\p{Cc}/u.test(name)))
       if (names.length >= maxFiles) child.kill('SIGKILL')
     })

@@ -6,7 +6,7 @@ import type { Component, Screen } from '../screen/screen-port.ts'
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { TUI } from '@earendil-works/pi-tui/dist/tui.js'
 
-/** Columns of the widest single character as the library counts: a tab. */
+/** Width of the widest single character by the rules of the library: a tab. */
 const widestCharacter = 3
 
 /** The fewest columns that the editor needs; it reserves one for the cursor. */
@@ -77,7 +77,7 @@ const sign = '> '
 /** The library splits the visible text into graphemes for each frame, so a million of them would block the program. */
 const maxShownLength = 10_000
 
-/** The library's editor between two lines, with a prompt sign before its first line. */
+/** The library's editor between two border lines, with a prompt sign before its first line. */
 export function promptEditor(options: EditorOptions): PromptEditor {
   return new LibraryPromptEditor(options)
 }

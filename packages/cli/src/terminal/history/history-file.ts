@@ -8,13 +8,13 @@ interface HistoryEntry {
   readonly text: string
   /** The folder of its session. */
   readonly cwd: string
-  /** ISO 8601. */
+  /** Time in ISO 8601 format. */
   readonly at: string
 }
 
 /** Earlier prompts of all sessions, stored in a user file. */
 export interface PromptHistory {
-  /** Newest last, without duplicates. */
+  /** All prompts, the newest last, without duplicates. */
   readonly all: readonly HistoryEntry[]
   add(text: string): void
   /** Resolves when added prompts are on disk, or the failure was reported. */
@@ -32,10 +32,10 @@ interface HistoryOptions {
   readonly onProblem: (message: string) => void
 }
 
-/** Of a larger file, only the end is read, and the file is rewritten. */
+/** Maximum size of the file. Of a larger file, only the end is read, and the file is rewritten. */
 const maxBytes = 4 * 1024 * 1024
 const maxEntries = 2_000
-/** A longer prompt is remembered only until the program ends. */
+/** Maximum length of a stored prompt. A longer one is remembered only until the program ends. */
 const maxTextLength = 100_000
 
 /**
@@ -95,7 +95,7 @@ async function readEnd(path: string): Promise<{ readonly text: string; readonly 
     const file = await open(path, 'r')
     try {
       const info = await file.stat()
-      // The file may come from elsewhere. It is read even if its permissions cannot be changed.
+      // The file may have been copied here with other permissions. It is read even if its permissions cannot be changed.
       if ((info.mode & 0o077) !== 0) await file.chmod(0o600).catch(() => undefined)
       const from = Math.max(0, info.size - maxBytes)
       const { buffer, bytesRead } = await file.read(Buffer.alloc(info.size - from), 0, info.size - from, from)

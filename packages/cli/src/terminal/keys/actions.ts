@@ -61,7 +61,7 @@ export type AppAction = { [action in Action]: (typeof table)[action]['by'] exten
 
 export const actions: Readonly<Record<Action, ActionRow>> = table
 
-/** True: these are the keys of the table. */
+/** This cast is safe: these are the keys of the table. */
 export const actionNames: readonly Action[] = Object.keys(table) as Action[]
 
 export const appActions: readonly AppAction[] = actionNames.filter(isAppAction)

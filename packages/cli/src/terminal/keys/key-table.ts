@@ -74,6 +74,6 @@ const editorKeys: { readonly [name in EditorKey]: Action | undefined } = {
 }
 
 function idOf(key: string): KeyId {
-  // True: `parseKey` accepts nothing else, and a test checks the default keys.
+  // This cast is safe: `parseKey` accepts only such keys, and a test checks the default keys.
   return key as KeyId
 }

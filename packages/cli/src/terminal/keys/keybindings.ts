@@ -16,7 +16,7 @@ export interface Keybindings {
  * Merges the default keys with those of the user's file (`{"queue": "alt+q", "tasks": ["ctrl+b", "f2"], "suspend": []}`).
  *
  * B1: a key in the file is removed from the action that had it by default.
- * B2: if two actions in the file use one key, the first keeps it, with a warning.
+ * B2: if two actions in the file use one key, the key is assigned to the first, with a warning.
  * B3: invalid entries are reported, and the others apply.
  */
 export function bindingsOf(config: unknown, path: string): Keybindings {
@@ -63,7 +63,7 @@ export function bindingsOf(config: unknown, path: string): Keybindings {
       )
     return [action, keys]
   })
-  // True: there is a row for each action.
+  // This cast is safe: there is a row for each action.
   return { keysOf: Object.fromEntries(rows) as Record<Action, readonly string[]>, warnings }
 }
 
@@ -79,7 +79,7 @@ function keysIn(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) && value.every((each): each is string => typeof each === 'string') ? value : undefined
 }
 
-/** A file written by hand is never larger. */
+/** Maximum size of the file; a file written by hand is never larger. */
 const maxBytes = 1024 * 1024
 
 /** Reads `keybindings.json` in the folder; the default keys if the file is missing. */

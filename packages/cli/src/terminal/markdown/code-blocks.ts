@@ -17,7 +17,7 @@ export interface CodeLines {
   next(line: string): CodeLine
 }
 
-/** The longest open construct, such as a comment, string or embedded document. */
+/** Maximum size of an open construct, such as a comment, string or embedded document. */
 const maxOpen = { lines: 200, characters: 8_000 }
 /** Longer lines are generated and not highlighted: the cost grows with the square of their length. */
 const maxLineLength = 1_000
@@ -57,7 +57,7 @@ function lastLineOf(html: string): CodeLine {
     const inner = roles.findLast((each) => each !== undefined)
     const role = inner === 'plain' ? undefined : inner
     const last = line.at(-1)
-    // Words of a comment are joined.
+    // Adjacent words of a comment are joined.
     if (last !== undefined && last.role === role) line[line.length - 1] = { text: last.text + first, role }
     else if (first !== '') line.push({ text: first, role })
     for (const each of more) {
@@ -104,7 +104,7 @@ const roleOfClass: Readonly<Record<string, CodeRole | 'plain'>> = {
   'hljs-subst': 'plain',
 }
 
-/** Undefined: the role of the enclosing element. */
+/** The role of an element; undefined for the role of the enclosing element. */
 function roleOf(classes: string): CodeRole | 'plain' | undefined {
   return roleOfClass[classes.split(' ')[0] ?? '']
 }

@@ -10,7 +10,7 @@ export function fenceMark(line: string): FenceMark | undefined {
   const found = /^( *)(`{3,}|~{3,})\s*(.*)$/.exec(line)
   if (found === null) return undefined
   const [, indent = '', mark = '', info = ''] = found
-  // With backticks in the info string, this is inline code.
+  // A line with backticks in the info string is inline code.
   return mark.startsWith('`') && info.includes('`') ? undefined : { indent: indent.length, mark, info: info.trim() }
 }
 

@@ -7,14 +7,14 @@ import { isLoaded, languageOf, loadLanguage } from './languages.ts'
 import { closesFence, type FenceMark, fenceMark, indentOf, isHeading, isTableRule, itemIndent } from './line-shapes.ts'
 import { textBlock } from './text-block.ts'
 
-/** A longer block is split, so that redrawing the tail stays cheap. */
+/** Maximum length of a block; a longer one is split, so that redrawing the tail is cheap. */
 const maxBlockLength = 8_000
 const maxTableLength = 64_000
-/** More rows than a screen has. */
+/** Maximum number of lines of the tail: more rows than a screen has. */
 const maxTailLines = 100
 
 interface OpenFence extends FenceMark {
-  /** Undefined: not highlighted. */
+  /** The language; undefined if the code is not highlighted. */
   language: string | undefined
   lines: CodeLines | undefined
   /** Lines that wait until their language is loaded. */
@@ -98,7 +98,7 @@ class Stream implements MarkdownStream {
     if (this.#isTable()) return !line.includes('|')
     const item = itemIndent(line)
     if (item === undefined) return false
-    // A nested item belongs to the outer item.
+    // A nested item is a part of the outer item.
     return itemIndent(first) === undefined ? /^ *(?:[-*+]|1[.)]) /.test(line) : indentOf(line) <= indentOf(first)
   }
 

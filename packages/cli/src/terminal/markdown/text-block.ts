@@ -35,7 +35,7 @@ function markdownLines(source: string, width: number, theme: Theme): readonly st
   }
 }
 
-/** More marks or deeper nesting make the library take seconds, or never finish. Such text is shown unrendered. */
+/** Maximum number of marks. With more marks or deeper nesting, the library takes seconds or never finishes, so such text is shown unrendered. */
 const maxMarks = 400
 const deepest = 32
 

@@ -9,7 +9,7 @@ import type { Component } from '../screen/screen-port.ts'
 export interface Choice<T> {
   readonly value: T
   readonly label: string
-  /** Shown dim, next to the label. */
+  /** Additional information, shown dim next to the label. */
   readonly detail?: string
   /** Additional text that the filter matches. */
   readonly alsoFoundBy?: string
@@ -30,7 +30,7 @@ export interface PickOptions<T> {
   readonly style: Style
   /** Whether a key is assigned to an action. */
   readonly isKey: (action: Action, data: string) => boolean
-  /** Something shown has changed. */
+  /** Called when displayed data has changed. */
   readonly changed: () => void
   /** Called once with the choice; undefined if cancelled. */
   readonly done: (choice: T | undefined) => void

@@ -4,17 +4,16 @@ import { rowText } from './row.ts'
 
 /** The blocks printed last, for reprinting them after a resize, and the number of rows above the region that are ours. */
 export interface PrintedBlocks {
-  /** The lines of a block, ready to write. */
+  /** Returns the lines of a block, ready to write. */
   print(block: Block, width: number): readonly string[]
-  /** At least this many rows above the region are ours. */
+  /** The minimum number of rows above the region that are ours. */
   readonly rows: number
   /**
-   * The last lines in another width: enough to fill `rows`, and all that stood in the last `visible` rows of the terminal, which now has `columns`
-   * columns.
-   * No visible line is lost; lines that scrolled out may appear twice.
+   * The last lines for another width: enough to fill `rows`, and all lines that were in the last `visible` rows of the
+   * terminal, which now has `columns` columns. No visible line is lost; lines that scrolled out may appear twice.
    */
   reprint(width: number, columns: number, rows: number, visible: number): readonly string[]
-  /** The rows above were erased and these lines printed in their place. */
+  /** Called when the rows above were erased and these lines were printed in their place. */
   replaced(erasedRows: number, lines: number): void
   forget(): void
 }
@@ -75,7 +74,7 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
 /** How many rows a line may take after rewrapping, for each row before. */
 const maxRowsPerRow = 3
 
-/** The last lines of a block: those that stood in so many rows, and more if it wraps differently now. */
+/** The last lines of a block: those that occupied so many rows, and more if they wrap differently now. */
 function lastLines(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
   const count = lines.length === before.length ? rows : rows * maxRowsPerRow
   return count >= lines.length ? lines : lines.slice(lines.length - count)

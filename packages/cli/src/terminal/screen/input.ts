@@ -15,7 +15,7 @@ export const pasteEnd = '\u001B[201~'
 const escapeMs = 50
 /** A paste that contains its end marker continues within this time. */
 const pasteMs = 25
-/** A paste that is silent for this long has lost its end marker. */
+/** A paste without input for this long has lost its end marker. */
 const lostEndMs = 2_000
 
 export function createInput(timers: Timers, take: (piece: string) => void): Input {
@@ -80,7 +80,7 @@ function withLineFeeds(paste: string): string {
   return paste.replaceAll(/\r\n?/g, '\n')
 }
 
-/** Text from an input method that ended its composition with an escape, which is not a key press. */
+/** Whether the input is text from an input method that ended its composition with an escape, which is not a key press. */
 function isTextBehindEscape(key: string): boolean {
   return key.startsWith('\u001B') && key.charCodeAt(1) > 0x7f
 }

@@ -58,7 +58,7 @@ class Pen {
     this.row = cursorRow
   }
 
-  /** Prints a line that stays; the region starts below it. */
+  /** Prints a line permanently; the region starts below it. */
   print(line: string): void {
     this.#moveTo(0)
     this.bytes += this.#shown.length > 0 && this.#shown[0] !== '' ? `\u001B[K${line}\r\n` : `${line}\r\n`
@@ -81,7 +81,7 @@ class Pen {
   }
 
   placeCursor(row: number, before: string | undefined): void {
-    // A hidden cursor waits at the bottom, because a terminal that shrinks keeps the row of its cursor.
+    // A hidden cursor is moved to the bottom row, because a terminal that shrinks keeps the row of its cursor.
     this.#moveTo(before === undefined ? Math.max(0, this.#shown.length - 1) : row)
     if (before === undefined) return
     // For text of known width the cursor moves; otherwise writing the text lets the terminal decide.
@@ -103,7 +103,7 @@ class Pen {
 
 /** The bytes that change a line, from its first column. */
 function lineChange(before: string, text: string): string {
-  // Appended text, the most common change while streaming.
+  // Text was appended, which is the most common change while streaming.
   if (before !== '' && text.startsWith(before) && isPlainAscii(before)) {
     return `\u001B[${before.length}C${text.slice(before.length)}`
   }
@@ -114,7 +114,7 @@ function isPlainAscii(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 
-/** Ignoring colours. */
+/** Whether a text is ASCII, ignoring colours. */
 function isAscii(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- colours are left out
   return isPlainAscii(text.replaceAll(/\u001B\[[\d;:]*m/g, ''))

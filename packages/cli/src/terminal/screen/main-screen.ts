@@ -18,12 +18,12 @@ export interface MainScreen {
   draw(blocks: readonly Block[], components: readonly Component[], size: Size): string
   /** Redraws after a resize, when the terminal has rewrapped its lines, or on request (spec R-TERM-4). */
   redraw(components: readonly Component[], size: Size): string
-  /** The terminal has rewrapped its lines to this size; another resize may follow before the next redraw. */
+  /** Called when the terminal has rewrapped its lines to this size; another resize may follow before the next redraw. */
   resized(size: Size): void
   isDrawnFor(size: Size): boolean
-  /** Other programs have written: the region starts at the cursor. */
+  /** Called when other programs have written: the region starts at the cursor. */
   forget(size: Size): string
-  /** The report that `forget` and `redraw` request. */
+  /** Called with the report that `forget` and `redraw` request. */
   cursorIsIn(row: number): void
   readonly showsCursor: boolean
 }
@@ -64,7 +64,7 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
       const live = rowsOf(components, size)
       const hidden = region.beforeCursor === undefined ? '' : '\u001B[?25l'
       if (blocks.rows + cursor >= size.rows - 1) {
-        // All visible rows are ours, including a cursor in the last row.
+        // All visible rows are ours, even if the cursor is in the last row.
         const above = blocks.reprint(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
         blocks.replaced(size.rows, above.length)
         place.set(0)
@@ -105,10 +105,10 @@ function widthOf({ columns }: Size): number {
  */
 interface RegionPosition {
   readonly top: number | undefined
-  /** The terminal was asked for its cursor row; the cursor is in this row of the region. */
+  /** Called when the cursor row was requested from the terminal; the cursor is in this row of the region. */
   onRequested(cursorRow: number): void
   onReport(row: number): void
-  /** This many lines were printed, and the region has this many rows in a terminal of that many. */
+  /** Called when this many lines were printed and the region has this many rows, in a terminal of that many rows. */
   onDrawn(printed: number, regionRows: number, rows: number): void
   set(top: number | undefined): void
 }

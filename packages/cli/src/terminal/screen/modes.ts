@@ -6,7 +6,7 @@ export type Background = 'light' | 'dark'
 export type Report =
   | { readonly type: 'focus'; readonly hasFocus: boolean }
   | { readonly type: 'background'; readonly background: Background }
-  /** The supported keyboard protocol. */
+  /** The keyboard protocol is supported. */
   | { readonly type: 'kitty' }
   /** The cursor row, counted from 0. */
   | { readonly type: 'cursor'; readonly row: number }
@@ -45,7 +45,7 @@ export function createModes(): Modes {
   }
 }
 
-/** Undefined for a key. */
+/** The report in some input; undefined for a key. */
 export function reportOf(data: string): Report | undefined {
   if (!data.startsWith('\u001B')) return undefined
   if (data === '\u001B[I' || data === '\u001B[O') return { type: 'focus', hasFocus: data === '\u001B[I' }

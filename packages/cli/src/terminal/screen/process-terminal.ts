@@ -4,7 +4,7 @@ const endSignals: readonly EndSignal[] = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUI
 
 /** The terminal of this process. */
 export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): TerminalPort {
-  // Never removed: when the window is closed, even the last write fails.
+  // These listeners are never removed: when the window is closed, even the last write fails.
   for (const stream of [stdin, stdout]) stream.on('error', () => undefined)
   return {
     get columns() {
@@ -29,7 +29,8 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
     },
     setRaw(isRaw) {
       try {
-        // Off first: after a suspension the terminal mode differs from what Node believes, and Node skips a mode that it believes is set.
+        // Raw mode is turned off first: after a suspension the terminal mode differs from the mode that Node assumes,
+        // and Node skips a mode that it assumes to be set.
         stdin.setRawMode(false)
         if (isRaw) stdin.setRawMode(true)
       } catch {
@@ -45,7 +46,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
   }
 }
 
-/** A suspension that has not started by then will not: without job control, nobody could resume the process. */
+/** A suspension that has not started within this time, in milliseconds, never will: without job control, nobody could resume the process. */
 const stopMs = 100
 
 function guardProcess(

@@ -4,7 +4,7 @@ import type { ReflowKind, Size } from './terminal-port.ts'
 
 /** The rows of a region after the terminal rewrapped them: each line with its width and number of rows. */
 export interface ReflowedRegion extends Size {
-  /** Rows below the region; a lower bound. */
+  /** Minimum number of rows below the region. */
   readonly emptyRows: number
   readonly lines: readonly { readonly width: number; readonly rows: number }[]
   /** The row of the cursor, counted from the first row of the region. */
@@ -66,9 +66,9 @@ function reflowUsual(columns: number, before: ReflowedRegion): ReflowedRegion {
 }
 
 /**
- * xterm.js cuts the line with the cursor, and growth of other lines moves the cursor down, even if they are below it. When it becomes narrower, it goes
- * from
- * the last line to the first, and uses the cursor position at that moment.
+ * xterm.js truncates the line with the cursor, and growth of other lines moves the cursor down, even if they are below
+ * it. When xterm.js becomes narrower, it processes the lines from last to first, and uses the cursor position at that
+ * time.
  */
 function reflowXtermJs(columns: number, before: ReflowedRegion): ReflowedRegion {
   if (columns === before.columns) return before

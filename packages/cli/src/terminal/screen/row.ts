@@ -2,7 +2,7 @@ import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { stripToColours } from './strip.ts'
 
-/** One row of the terminal, ready to write: sanitized, cut to the width, without trailing spaces, and with its colours reset. */
+/** One row of the terminal, ready to write: sanitized, truncated to the width, without trailing spaces, and with its colours reset. */
 export interface Row {
   readonly text: string
   /** The text before the cursor, if the cursor is in this row. */
@@ -17,7 +17,8 @@ export function rowOf(line: string, width: number): Row {
   const at = line.indexOf(CURSOR_MARKER)
   if (at < 0) return { text: rowText(line, width), beforeCursor: undefined }
   const before = rowText(line.slice(0, at), width)
-  // The editor draws its own cursor there. The terminal cursor replaces it, because input methods and screen readers follow the terminal cursor.
+  // The editor draws its own cursor at this position. The terminal cursor replaces it, because input methods and screen
+  // readers follow the terminal cursor.
   // oxlint-disable-next-line no-control-regex -- the editor's inverse character
   const after = line.slice(at + CURSOR_MARKER.length).replace(/^\u001B\[7m(.*?)\u001B\[0m/s, '$1')
   // Spaces before the cursor are kept.
@@ -66,7 +67,7 @@ function showsSpaces(text: string): boolean {
   return visibleStyles.size > 0
 }
 
-/** `24` ends what `4` starts, `49` what any background starts. */
+/** The kind of an SGR code: `24` ends what `4` starts, and `49` ends what any background starts. */
 function kindOf(code: string): string {
   return /^(?:4\d|10\d)$/.test(code) ? 'background' : code.slice(-1)
 }

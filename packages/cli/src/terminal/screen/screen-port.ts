@@ -28,13 +28,16 @@ export interface Screen {
   setLive(components: readonly Component[]): void
   /** Sets the component that receives keys. */
   setFocus(component: Component | undefined): void
-  /** Something drawn has changed. Frames are at least 16 ms apart. */
+  /** Call this when a component has changed. Frames are at least 16 ms apart. */
   requestFrame(): void
-  /** Shows a component on the whole screen, with the keys. Returns a function that ends this; blocks printed in the meantime appear then. */
+  /**
+   * Shows a component on the whole screen and sends it all keys. Returns a function that restores the screen; blocks
+   * printed in the meantime appear then.
+   */
   takeOver(component: Component): () => void
   /** Calls back with each key before the focused component; true: the key was handled. */
   onKey(listener: (data: string) => boolean): () => void
-  /** Alerts a person who is looking elsewhere, as the channel says. */
+  /** Alerts a person whose terminal is not in focus, through this channel. */
   notify(text: string, channel: NotificationChannel): void
   setTitle(text: string): void
   /** Copies text to the clipboard with OSC 52, which also works remotely if the terminal allows it. */

@@ -11,7 +11,10 @@ import { rowText } from './row.ts'
 
 export interface ScreenOptions {
   readonly timers?: Timers
-  /** Called for a signal that ends the process. Absent: the terminal is restored, and the signal has its default effect, as a second signal always has. */
+  /**
+   * Called for a signal that ends the process. If absent, the terminal is restored, and the signal has its default
+   * effect. A second signal always has its default effect.
+   */
   readonly onSignal?: (signal: EndSignal) => void
 }
 
@@ -45,7 +48,7 @@ class RootScreen implements TerminalScreen {
   readonly #pending: Block[] = []
   #live: readonly Component[] = []
   #focus: Component | undefined
-  /** Whether the terminal is ours to write to. */
+  /** Whether this program, and no other one, writes to the terminal. */
   #hasTerminal = false
   #isStarted = false
   #isLent = false
@@ -203,7 +206,7 @@ class RootScreen implements TerminalScreen {
     })
   }
 
-  /** Releases the terminal immediately: the process ends or stops, or another program gets the terminal. */
+  /** Releases the terminal immediately: when the process ends or stops, or when another program uses the terminal. */
   #leave(): void {
     if (!this.#hasTerminal) return
     try {
@@ -219,7 +222,7 @@ class RootScreen implements TerminalScreen {
     this.#callOffResize?.()
     this.#callOffFrame = this.#callOffResize = undefined
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.leave())
-    // Also if a block cannot be rendered.
+    // The terminal is restored even if a block cannot be rendered.
     try {
       if (!this.#main.isDrawnFor(sizeOf(this))) this.#write(this.#main.redraw([], sizeOf(this)))
       this.#write(this.#main.draw(this.#pending.splice(0), [], sizeOf(this)))
@@ -234,7 +237,7 @@ class RootScreen implements TerminalScreen {
     this.#writeLeave()
     this.#terminal.setRaw(true)
     this.#hasTerminal = true
-    // Other programs may have written.
+    // Other programs may have written to the terminal.
     this.#write(this.#main.forget(sizeOf(this)))
     this.#terminal.write(this.#modes.on() + this.#title)
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.enter())
@@ -337,7 +340,7 @@ function notificationOf(text: string, channel: NotificationChannel): string {
   }
 }
 
-/** On one line, limited to a length that terminals accept. */
+/** The title on one line, limited to a length that terminals accept. */
 function titleOf(text: string): string {
   return plainText(text).replaceAll(/\s+/g, ' ').trim().slice(0, 200)
 }
@@ -357,7 +360,7 @@ interface FullScreen {
   leave(): string
   /** The bytes that show the component. */
   draw(component: Component, columns: number, rows: number): string
-  /** The content of the screen is unknown. */
+  /** Call this when the content of the screen is unknown. */
   forget(): void
 }
 

@@ -16,7 +16,7 @@ export function stripToColours(text: string): string {
   )
 }
 
-/** The same without colours, for text that the program colours itself. */
+/** Like `stripToColours` but without colours, for text that the program colours itself. */
 export function plainText(text: string): string {
   if (!hasControls.test(text)) return text
   return withoutOverwritten(text).replaceAll('\t', '    ').replaceAll(keepsColours, '')

@@ -3,7 +3,7 @@ export interface Size {
   readonly rows: number
 }
 
-/** How a terminal rewraps its lines after a resize: like most, or like xterm.js, which some editors embed. */
+/** How a terminal rewraps its lines after a resize: like most terminals, or like xterm.js, which some editors embed. */
 export type ReflowKind = 'usual' | 'xterm.js'
 
 /** The terminal as the screen needs it: `processTerminal` is the real one; tests provide another. */
@@ -15,7 +15,7 @@ export interface TerminalPort extends Size {
   onResize(listener: () => void): () => void
   /** Raw mode: keys arrive immediately, without echo. Off: restores the mode and stops reading input. */
   setRaw(isRaw: boolean): void
-  /** Reports what happens to the process. */
+  /** Registers callbacks for the end and the suspension of the process. */
   guard(guard: ProcessGuard): () => void
   /** Suspends the process, like Ctrl+Z; the guard is notified. */
   suspend(): void
@@ -35,7 +35,7 @@ export interface ProcessGuard {
 
 export type EndSignal = 'SIGTERM' | 'SIGHUP' | 'SIGINT' | 'SIGQUIT'
 
-/** Time for the screen. */
+/** Timers of the screen. */
 export interface Timers {
   now(): number
   /** Returns a function that cancels the call. */

@@ -4,7 +4,7 @@ import { BoundedOutput, whyNotStarted } from '@halting/agent'
 /** `!command` or `!!command` of a person. */
 export interface ShellCommand {
   readonly command: string
-  /** The output goes to the model with the next message. */
+  /** Whether the output goes to the model with the next message. */
   readonly isForModel: boolean
 }
 
@@ -31,7 +31,7 @@ export interface CommandResult {
 }
 
 const maxCharacters = 30_000
-/** How long to wait for output of background processes. */
+/** How long to wait for output of background processes, in milliseconds. */
 const lingerMs = 500
 
 /** Runs a command in bash, in its own process group; resolves when it ends. Never rejects. */

@@ -16,7 +16,7 @@ export interface StatusLineState {
   readonly openForMs: number
 }
 
-/** The token count that Claude Code reports as exceeded, whatever the window is. */
+/** The number of tokens above which Claude Code reports a long context, whatever the window is. */
 const manyTokens = 200_000
 
 /** The command's input on stdin: the fields that commands for Claude Code read, and our own (spec R-LIM-41). */
@@ -116,7 +116,7 @@ function displayNameOf(model: string): string {
   return large === undefined ? name : `${name} (1M context)`
 }
 
-/** What a status line shows that is not in a snapshot: totals since the session was opened. */
+/** Data of a status line that is not in a snapshot: totals since the session was opened. */
 export interface FollowedSession {
   /** The usage of the last reply; null before the first, and after a compaction. */
   readonly usage: Usage | null

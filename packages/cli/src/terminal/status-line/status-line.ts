@@ -13,7 +13,7 @@ interface Options {
   readonly refreshMs?: number
   readonly input: () => JsonObject
   readonly size: () => StatusLineSize
-  /** Something shown has changed. */
+  /** Called when displayed data has changed. */
   readonly changed: () => void
   readonly note: (text: string) => void
 }
@@ -28,10 +28,10 @@ export interface StatusLine {
   close(): Promise<void>
 }
 
-/** The least milliseconds between runs. */
+/** Minimum interval between runs, in milliseconds. */
 const everyMs = 300
 const maxLines = 3
-/** A terminal with fewer rows shows one line. */
+/** Minimum number of terminal rows for several lines; smaller terminals show one line. */
 const rowsForAll = 16
 
 export function createStatusLine(options: Options): StatusLine {
@@ -55,7 +55,7 @@ export function createStatusLine(options: Options): StatusLine {
     lines = next
     changed()
   }
-  /** Reported once per session, because the command would fail again with each change. */
+  /** Reports a failure once per session, because the command would fail again with each change. */
   function reportFailure(why: string): void {
     if (hasReported) return
     hasReported = true
@@ -103,13 +103,13 @@ function linesOf(text: string): readonly string[] {
 interface PaceOptions {
   /** Does the work once. Rejections are ignored. */
   readonly work: () => Promise<void>
-  /** The least milliseconds between starts. */
+  /** Minimum interval between starts, in milliseconds. */
   readonly everyMs: number
 }
 
 /** Limits how often work is done. */
 export interface Pace {
-  /** Requests the work. Requests while it is running are combined into one. */
+  /** Requests the work. Requests while the work is running are combined into one. */
   ask(): void
   /** Starts no more work. */
   stop(): void

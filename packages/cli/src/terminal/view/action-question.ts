@@ -2,7 +2,7 @@ import { mcpNameOf } from '../../io/mcp-name.ts'
 import { revealHiddenInLine } from '../../io/reveal-hidden.ts'
 import { displayPath } from '../../io/display-path.ts'
 
-/** A longer name or path is cut here; the details of the request show it in full. */
+/** Maximum length of a name or path in the question. A longer one is truncated; the details of the request show it in full. */
 export const maxActionLength = 200
 
 /** The question about a call in one sentence that names the action: `Edit src/parser.ts?`, `Run this command?` (spec R-TERM-30). */

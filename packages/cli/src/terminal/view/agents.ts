@@ -11,7 +11,7 @@ import { toolTitle } from './tool-title.ts'
 export interface Agents {
   /** Returns how a background agent ended; undefined if it did not, or is unknown. */
   onEvent(event: AgentEvent): EndedAgent | undefined
-  /** The call of an agent has its result; background agents continue. */
+  /** Called when the call of an agent has its result; background agents continue. */
   onResult(callId: string): void
   /** One line for each working agent. */
   lines(width: number, style: Style): readonly string[]
@@ -32,7 +32,7 @@ interface Agent {
   readonly isBeside: boolean
   turn: number
   usd: number
-  /** Its running calls. */
+  /** The running calls of the agent. */
   readonly calls: Map<string, string>
   waits: string
 }

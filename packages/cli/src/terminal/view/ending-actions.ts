@@ -40,7 +40,7 @@ export interface ActionContext {
   readonly limits: LimitsInForce
   /** `SessionSnapshot.canResume`. */
   readonly canResume: boolean
-  /** The run changed files that can be reverted. */
+  /** Whether the run changed files that can be reverted. */
   readonly canUndo?: boolean
 }
 
@@ -114,7 +114,7 @@ function actionsFor(
 
 /** How to raise a limit. */
 interface Raise {
-  /** `20 turns`. */
+  /** The amount after the raise: `20 turns`. */
   readonly more: string
   readonly limits: LimitsChange
   /** The limit for one more request; absent if that needs no raise. */
@@ -171,7 +171,7 @@ function cents(usd: number): number {
   return Math.ceil(usd * 100 - 1e-6) / 100
 }
 
-/** An additional action that also adds turns, if turns are limited. A new prompt starts with turns of its own. */
+/** An additional action that also adds turns, if turns are limited. A new prompt starts with a new turn limit. */
 function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly OfferedAction[] {
   if (maxTurns === null || raised.maxTurns !== undefined) return []
   return [

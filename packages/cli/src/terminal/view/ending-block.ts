@@ -23,7 +23,7 @@ import { unfinishedTodos } from './todos.ts'
 /** What is printed about the end of a run. */
 export interface EndingInput extends ActionContext {
   readonly terminal: RunResult
-  /** `2 files changed +12 −3`; '' for none. */
+  /** The file changes: `2 files changed +12 −3`; '' for none. */
   readonly changes: string
   readonly todos: readonly TodoItem[]
 }
@@ -153,7 +153,7 @@ function endingSentence(terminal: RunResult): string {
   const more = detailText(detail, terminal)
     .trim()
     .replace(/[.\s]+$/, '')
-  // The person who interrupted the run knows it.
+  // The person who interrupted the run already knows this.
   if (announcement === 'interrupted' && more === 'Interrupted by the user') return `${how}: ${sentence}.`
   return `${how}: ${sentence}.${more === '' ? '' : ` ${more}.`}`
 }
@@ -167,7 +167,7 @@ function limitSentence({ reason, signal }: RunResult): string {
   return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
 }
 
-/** What raising the dollar limit of the run does, and where to set it; or when a standing budget resets. */
+/** What raising the dollar limit of the run changes, and where to set it; or when a standing budget resets. */
 function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): string {
   if (limitOfResult(terminal) !== 'maxRunUsd') {
     const resetsAt = sharedBudgetOf(terminal.signal)?.resetsAt ?? null

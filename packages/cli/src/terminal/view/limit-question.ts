@@ -16,7 +16,7 @@ export interface LimitQuestionOptions {
   readonly answer: (answer: LimitAnswer) => void
   /** Milliseconds since 1970. */
   readonly wallTime: () => number
-  /** Something shown has changed. */
+  /** Called when displayed data has changed. */
   readonly changed: () => void
   readonly style: Style
 }

@@ -36,7 +36,7 @@ export function hanging(mark: string, text: string, width: number, paint = (line
   return lines.map((line, index) => fittedStyled(index === 0 ? mark : indent, line, width, paint))
 }
 
-/** If the mark takes the whole width, the line is cut. */
+/** If the mark occupies the whole width, the line is truncated. */
 function fittedStyled(before: string, line: string, width: number, paint: (line: string) => string): string {
   const room = width - columnsOf(before)
   return room < 2 ? truncateToColumns(before + line, width) : before + paint(line)

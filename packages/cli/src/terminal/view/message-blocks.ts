@@ -35,7 +35,7 @@ export function thinkingBlock(text: string, style: Style): Block {
   )
 }
 
-/** A notice for the person. */
+/** A block with a notice for the person. */
 export function noticeBlock(text: string, style: Style): Block {
   return blockOf((width) => hanging('! ', text, width).map(style.yellow))
 }
@@ -74,7 +74,7 @@ function reportBlock(report: string, style: Style): Block {
   )
 }
 
-/** An error. */
+/** A block with an error. */
 export function errorBlock(text: string, style: Style): Block {
   return blockOf((width) => hanging('✗ ', text, width).map(style.red))
 }

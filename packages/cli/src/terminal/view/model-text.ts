@@ -19,7 +19,7 @@ export function indentModelText(block: Block): Block {
   return indentedBlock(block, resemblesProgramLine, () => true)
 }
 
-/** The same for code, which is printed line by line; only such lines are indented. */
+/** Like `indentModelText`, for code, which is printed line by line; only lines that look like program output are indented. */
 export function indentModelCode(block: Block): Block {
   return indentedBlock(block, resemblesProgramLineInCode, (line) => resemblesProgramLineInCode.test(line))
 }

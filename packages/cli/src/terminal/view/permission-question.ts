@@ -51,15 +51,14 @@ function isOfProject(destination: Destination): boolean {
   return destination === 'localSettings' || destination === 'projectSettings'
 }
 
-/** The text being written: instructions instead of the call, or a changed input. */
+/** The text that the person is writing: instructions instead of the call, or a changed input. */
 type Writing =
   | { readonly type: 'instead'; readonly field: TextField }
   | { readonly type: 'edit'; readonly field: TextField; problem: string }
 
 /**
- * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). The caller waits until nobody is typing. Enter approves, unless the call may do harm or some
- * of
- * it was not visible yet; then Enter does nothing.
+ * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). The caller waits until nobody is typing. Enter approves,
+ * unless the call may do harm or a part of it was not visible yet; then Enter does nothing.
  */
 export function permissionQuestion(options: QuestionOptions): QuestionView {
   return new PermissionQuestionView(options)
@@ -81,12 +80,12 @@ class PermissionQuestionView implements QuestionView {
   readonly #subject: ScrollableLines
   // On a small screen, the subject of the call comes first and the reason after it.
   readonly #withHead: ScrollableLines
-  // A suggestion outside the project means that project settings do not apply.
+  // If a suggestion is stored outside the project, settings of the project do not apply.
   readonly #places: readonly Destination[]
   #shown: ScrollableLines
   #destination: Destination
   #writing: Writing | undefined
-  /** The calls that one key would approve: those fully visible on the screen. */
+  /** The calls that a single key would approve: those fully visible on the screen. */
   #alike: readonly Question[] = []
 
   constructor(options: QuestionOptions) {
@@ -267,7 +266,7 @@ class PermissionQuestionView implements QuestionView {
   }
 }
 
-/** More waiting calls are not shown, and cannot be approved together. */
+/** Maximum number of waiting calls that are shown. Further ones cannot be approved together. */
 const maxWaitingLines = 4
 
 /** The action, who asks, and why, without the suggested rule, which is offered below. */
@@ -285,7 +284,7 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   return hanging('? ', parts.join(' '), width).map(style.bold)
 }
 
-/** Why a call asks; '' if only because no rule allows it. A leading program name keeps its spelling. */
+/** Why a call needs approval; '' if only because no rule allows it. A leading program name keeps its spelling. */
 function reasonOf({ toolName, reason, input }: Question): string {
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
   const says =

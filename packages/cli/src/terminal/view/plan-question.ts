@@ -17,8 +17,8 @@ const begins = 'Start implementing this plan?'
 const planFirst = 'Enter plan mode? The agent explores and plans, and changes nothing until you approve the plan.'
 
 /**
- * Asks about a plan (ExitPlanMode), which was printed, or whether to plan first (EnterPlanMode) (spec R-TERM-35). Enter does nothing, because approval
- * starts the work.
+ * Asks whether to start a plan (ExitPlanMode), which was printed, or whether to plan first (EnterPlanMode) (spec
+ * R-TERM-35). Enter does nothing, because approval starts the work.
  */
 export function planQuestion(options: QuestionOptions): QuestionView {
   return new PlanQuestionView(options)

@@ -17,11 +17,11 @@ export interface QuestionOptions {
   readonly answer: (questionId: string, answer: PermissionAnswer) => void
   /** Milliseconds, by a monotonic clock. */
   readonly now: () => number
-  /** Something shown has changed. */
+  /** Called when displayed data has changed. */
   readonly changed: () => void
   readonly style: Style
   readonly cwd: string
-  /** Rows of the screen: the subject is cut so that the keys stay visible. */
+  /** Number of rows of the screen: the subject is truncated so that the keys stay visible. */
   readonly rows: () => number
   /** What the rules say about each part of a Bash command (`RulePermissions.explain`). */
   readonly explain?: (command: string) => Pick<Explanation, 'parts'>
@@ -31,9 +31,9 @@ export interface QuestionOptions {
 
 /** A question on the screen. */
 export interface QuestionView extends Component {
-  /** An unsent message that is being written in it; '' for none. */
+  /** An unsent message that the person is writing in the question; '' for none. */
   readonly unsentText: string
-  /** Whether the key would answer it, or start an answer. */
+  /** Whether the key would answer the question, or start an answer. */
   isAnswerKey(data: string): boolean
 }
 
@@ -94,7 +94,7 @@ export const interruptAnswer: PermissionAnswer = {
 
 /** Lines that scroll if there is no room for all. */
 export interface ScrollableLines {
-  /** At most `most` lines; with fewer than two, one line that says there are more. */
+  /** At most `most` lines; if there is room for fewer than two, one line that reports more. */
   lines(width: number, most: number): readonly string[]
   /** Whether all lines have been visible. */
   readonly isSeen: boolean
@@ -106,7 +106,7 @@ export function scrollableLines(linesFor: (width: number) => readonly string[], 
   let rendered: { readonly width: number; readonly lines: readonly string[] } | undefined
   let [from, page, seen] = [0, 1, 0]
   const all = (width: number): readonly string[] => {
-    // At another width the lines differ, so they count as unseen.
+    // At another width the lines differ, so they count as not yet visible.
     if (rendered?.width !== width) [rendered, seen, from] = [{ width, lines: linesFor(width) }, 0, 0]
     return rendered.lines
   }
@@ -126,7 +126,7 @@ export function scrollableLines(linesFor: (width: number) => readonly string[], 
       page = Math.max(1, most - 1)
       from = Math.max(0, Math.min(from, whole.length - page))
       const to = from + page
-      // Skipped lines do not count as seen, nor lines without room.
+      // Skipped lines do not count as visible, nor do lines without room.
       if (from <= seen && most >= 2) seen = Math.max(seen, to)
       const left = whole.length - to
       const where = left > 0 ? `${many(left, 'more line')} below: ↓ PgDn` : 'the end: ↑ PgUp'

@@ -29,7 +29,7 @@ export function subjectLines(
     case 'Edit':
     case 'Write': {
       const path = raw('file_path')
-      // The question names the path, but cuts a long one.
+      // The question names the path, but truncates a long one.
       const shownName = displayPath(path, cwd)
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
@@ -46,7 +46,7 @@ export function subjectLines(
   }
 }
 
-/** The changes of each file of a patch; the last of many lines are left out. */
+/** The changes of each file of a patch; the last lines of a long change are omitted. */
 function patchQuestionLines(
   input: Question['input'],
   { cwd, style, width, most }: Pick<QuestionOptions, 'cwd' | 'style'> & { width: number; most: number },
@@ -56,7 +56,7 @@ function patchQuestionLines(
   const titles = files.map((file) =>
     hanging('  ', revealHidden(patchFileTitle(file, (path) => displayPath(path, cwd))), width),
   )
-  // Every file is named, because nobody should approve a change of an unnamed file.
+  // Every file is named, because a person should not approve a change of an unnamed file.
   const each = Math.max(2, Math.floor((most - titles.flat().length) / files.length))
   return files.flatMap(({ hunks }, index) => {
     const shown = hunks.map((lines) => ({ oldStart: null, newStart: null, lines: lines.map(revealControls) }))
@@ -103,7 +103,7 @@ function commandLines(
   return headOfLines([...whole, ...partLines], most, width)
 }
 
-/** With line numbers, if the content of the file is known. */
+/** The hunk of an edit, with line numbers if the content of the file is known. */
 function editHunk(input: Question['input'], file: string | undefined): Hunk {
   const [before, after] = [input['old_string'], input['new_string']].map((text) =>
     typeof text === 'string' ? text : '',

@@ -10,7 +10,7 @@ import { toolTitle, type ToolTitle } from './tool-title.ts'
 /** Running calls of the main loop, with the end of their output (spec R-TERM-22). */
 export interface RunningTools {
   onEvent(event: RunEvent): void
-  /** The call has its result. A replayed record may have no end event. */
+  /** Called when the call has its result. A replayed record may have no end event. */
   onResult(callId: string): void
   lines(width: number, style: Style): readonly string[]
 }

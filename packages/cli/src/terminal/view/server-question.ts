@@ -43,8 +43,8 @@ interface OpenField {
 }
 
 /**
- * Shows a form or page of an MCP server (spec R-TERM-91): first what is asked and by whom, then one field after another. Enter alone accepts
- * nothing, the person opens an address, and values are validated.
+ * Shows a form or page of an MCP server (spec R-TERM-91): first the question and the server that asks, then one field
+ * after another. Enter alone accepts nothing, only the person opens an address, and values are validated.
  */
 export function serverQuestionView(options: ServerQuestionOptions): QuestionView {
   const { question, answered, changed, style, now } = options

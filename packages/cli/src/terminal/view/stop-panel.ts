@@ -26,8 +26,8 @@ export interface UsualLimits {
 }
 
 /**
- * One line: what the run has used and may use, and what stops it next (spec R-TERM-23). `now`: the clock of the session, for the countdown of
- * a retry. Without room, parts are left out from the right, the next stop last.
+ * One line: what the run has used and may use, and what stops it next (spec R-TERM-23). `now`: the clock of the session,
+ * for the countdown of a retry. If there is not enough room, parts are omitted from the right, the next stop last.
  */
 export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () => number): Component {
   const activeMs = runningClock(now)
@@ -51,7 +51,7 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
       ]
       const texts = parts.filter((part) => part !== '')
       const { doing: recovery, figures: rest } = layOut(doing, texts, stop, width - 1)
-      // The layout is computed without colours.
+      // The layout is computed from text without colours.
       const shown = [...(recovery === '' ? [] : [style.yellow(recovery)]), ...(rest === '' ? [] : [style.dim(rest)])]
       return shown.length === 0 ? [] : [` ${shown.join(style.dim(separator))}`]
     },
@@ -72,10 +72,10 @@ function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
 
 const separator = ' · '
 
-/** `retry 2/10`: an activity is not cut below this. */
+/** Minimum width of an activity: `retry 2/10`. */
 const minColumns = 10
 
-/** The activity, as many figures as fit, and the next stop, which is cut last. */
+/** The activity, as many figures as fit, and the next stop, which is truncated last. */
 function layOut(
   doing: string,
   parts: readonly string[],

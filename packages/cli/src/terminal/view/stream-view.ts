@@ -34,7 +34,7 @@ export interface MarkdownStream {
 
 export interface StreamViewOptions {
   readonly style: Style
-  /** Paths inside it are shown relative to it. */
+  /** The working directory; paths inside it are shown relative to it. */
   readonly cwd: string
   /** Creates a stream for each text of the model. */
   readonly markdown: () => MarkdownStream
@@ -90,9 +90,9 @@ class SessionStreamView implements StreamView {
   #thinkingSince: number | undefined
   #lastRetryMessage = ''
   readonly #goals: Goals
-  /** The current reply was streamed. */
+  /** Whether the current reply was streamed. */
   #isStreamed = false
-  /** How many texts of it are complete, and the streamed part of the next one. */
+  /** How many texts of the current reply are complete, and the streamed part of the next one. */
   #streamed = { texts: 0, text: '' }
   /** The error message of a service. The ending of the run reports it; without an ending, it is printed before the next entry. */
   #failure: Block | undefined
@@ -218,7 +218,7 @@ class SessionStreamView implements StreamView {
     this.#streamed = { texts: 0, text: '' }
   }
 
-  /** The part of a reply that was missed while the connection was interrupted. */
+  /** The part of a reply that was not received while the connection was interrupted. */
   #missedText(content: readonly ContentBlock[]): readonly Block[] {
     let { text: streamedText } = this.#streamed
     return writtenTexts(content)
@@ -290,7 +290,7 @@ class SessionStreamView implements StreamView {
       case 'loop':
         return this.#goals.takeReported() ? [] : [modelMessageBlock('sent to the model', content, this.#style)]
       case 'interruption':
-        // The ending reports it.
+        // The ending of the run reports it.
         return []
     }
   }
@@ -398,7 +398,7 @@ function writtenTexts(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
 }
 
-/** A steering message is taken at the start of a turn; a follow-up before one. */
+/** The text for a message that a run received: a steering message at the start of a turn, a follow-up before one. */
 function takenText(origin: 'steer' | 'follow_up', turn: number | undefined): string {
   if (origin === 'steer') return turn === undefined ? 'delivered during a run' : `delivered at turn ${turn}`
   return turn === undefined
@@ -427,7 +427,7 @@ type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>
 
 interface Goals {
   see(event: GoalEvent): readonly Block[]
-  /** True once after a round: the next message of the loop repeats what the line of the round says. */
+  /** True once after a round: the next message of the loop repeats the text of the round's line. */
   takeReported(): boolean
 }
 

@@ -67,7 +67,7 @@ export function textField(initial: string): TextField {
         insert(typed)
         return true
       }
-      // A line feed is Ctrl+J.
+      // A line feed is Ctrl+J, not Enter.
       const handle = data === '\n' ? () => insert('\n') : handlers.find(([keys]) => isPressed(data, ...keys))?.[1]
       handle?.()
       return handle !== undefined
@@ -80,7 +80,7 @@ function visibleCharacter(character: string): string {
   return /[\u2028\u2029]/.test(character) ? codePointMark(character) : revealControls(character)
 }
 
-/** The text unchanged, split where a line is full, so that every space is visible. */
+/** The unchanged text, split where a line is full, so that every space is visible. */
 function fieldLines(before: string, after: string, width: number): readonly string[] {
   // The cursor may be after the last character of a line.
   const room = Math.max(2, width - 1)

@@ -12,7 +12,7 @@ export interface ToolCallShown extends ToolResultShown {
   readonly durationMs: number | undefined
 }
 
-/** Shorter durations are not shown. */
+/** Minimum duration that is shown, in milliseconds. */
 const shownDurationMs = 3_000
 const maxCommandLines = 3
 

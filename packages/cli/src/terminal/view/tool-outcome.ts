@@ -18,7 +18,7 @@ export interface ToolResultShown {
   readonly details: unknown
 }
 
-/** The outcome of a call: a figure after its name, and lines below it. */
+/** The outcome of a call: a figure shown after the tool name, and lines below. */
 export interface ToolOutcome {
   readonly figure: string
   body(width: number, style: Style): readonly string[]
@@ -164,7 +164,7 @@ function dimHead(text: string, most: number): ToolOutcome['body'] {
     )
 }
 
-/** Why a call has no result of its own. */
+/** The reason why a call has no result. */
 const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   failed: 'failed',
   invalid: 'invalid call',

@@ -22,7 +22,7 @@ export function useKeys(keys: readonly KeyBinding[]): void {
   latest.current = keys
   const names = keys.map(({ keys: each, description }) => `${each.join(' ')} ${description}`).join('\n')
   useEffect(() => {
-    // Look up the handler when the key is pressed, because the component may have been rendered again.
+    // The handler is looked up when the key is pressed, because the component may have been rendered again.
     const own = latest.current.map((binding, index): KeyBinding => ({
       ...binding,
       run: (event) => latest.current[index]?.run(event),

@@ -11,7 +11,7 @@ export interface Roving {
   readonly onFocus: (index: number) => void
 }
 
-/** For `count` buttons, in the order in which they are in the group. */
+/** Handles `count` buttons, in their order in the group. */
 export function useRoving(count: number): Roving {
   const group = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState(0)

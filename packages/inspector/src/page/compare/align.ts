@@ -57,7 +57,7 @@ export function alignTurns(
 }
 
 interface TurnKey {
-  /** Sorted numbers of its calls: one number for each tool with its input. */
+  /** The calls of a turn as sorted numbers: one number for each tool with its input. */
   readonly labels: readonly number[]
   readonly tools: readonly number[]
   /** Breaks ties, in the same way for both sides. */
@@ -124,7 +124,7 @@ function bestPairs(one: readonly TurnKey[], other: readonly TurnKey[]): readonly
       continue
     }
     const [down, right] = [at(i + 1, j), at(i, j + 1)]
-    // Turns at this point differ, otherwise they would be a pair. Their texts decide, independent of the side.
+    // Turns at this position differ, otherwise they would be a pair. Their texts decide the order, independent of the side.
     const leavesFirst = down === right ? (one[i]?.text ?? '') < (other[j]?.text ?? '') : down > right
     if (leavesFirst) i++
     else j++

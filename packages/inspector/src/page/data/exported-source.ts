@@ -44,7 +44,7 @@ export function exportedSource(page: Pick<Document, 'getElementById'>): PageSour
   }
 }
 
-/** The number of pieces that stay parsed: users look at neighbouring records. */
+/** The number of pieces that stay parsed, because users often look at neighbouring records. */
 const maxCached = 16
 
 /** Records and parts of the file; each piece is parsed on demand. */

@@ -5,7 +5,7 @@ import type { PageSource } from './page-source.ts'
 import { messageOf, source, type Loaded } from './store.ts'
 import type { Packed } from '../../server/packed.ts'
 
-/** The session with the requested figures of one run, or of all; other figures are empty. */
+/** The session with the requested figures of one run, or of all runs; other figures are empty. */
 export async function withFigures(
   from: Pick<PageSource, 'figures'>,
   view: SessionOutline,
@@ -22,7 +22,7 @@ export async function withFigures(
     }
     for (const [run, of] of rows.entries()) if (of !== undefined) figures[run]?.push(figuresOf(kind, of, figures[run]))
   }
-  // The server leaves out figures that this view does not need.
+  // The server omits figures that this view does not need.
   const runs = view.runs.map((run, index) => Object.assign({}, nothing, run, ...(figures[index] ?? [])) as RunView)
   return { ...view, runs }
 }
@@ -69,7 +69,7 @@ function figureRequest(view: SessionOutline, kinds: string, only: number | undef
   return request
 }
 
-/** The same as a hook. The previous figures stay visible until the new ones arrive. */
+/** A hook that returns such a session. The previous figures stay visible until the new ones arrive. */
 export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
   const name = `${kinds} ${only}`
   const request = view === undefined ? undefined : figureRequest(view, kinds, only)

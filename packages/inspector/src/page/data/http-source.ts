@@ -4,7 +4,7 @@ import type { PageSource, SourceChange } from './page-source.ts'
 
 /** A source that requests everything from the server of the page. */
 export async function httpSource(): Promise<PageSource> {
-  // The types are those of the server, which is from the same build as this page.
+  // The types are those of the server, which comes from the same build as this page.
   const ask = async <Answer>(what: string, query: { readonly [name: string]: string | number } = {}): Promise<Answer> =>
     (await (await answerOf(addressFor(what, query))).json()) as Answer
   const { title } = await ask<{ readonly title: string }>('about')
@@ -76,7 +76,7 @@ async function* linesOf({ body }: Response): AsyncGenerator<unknown[]> {
   }
 }
 
-/** Receives changes until it is aborted. A broken connection is retried with increasing delays. */
+/** Receives changes until the signal is aborted. A broken connection is retried with increasing delays. */
 async function follow(listener: (change: SourceChange) => void, signal: AbortSignal): Promise<void> {
   let pauseMs = 1_000
   for (let isFirst = true; !signal.aborted; isFirst = false) {

@@ -8,11 +8,11 @@ export interface PageSource {
   readonly isExported: boolean
   /** Lists the sessions; resolves to the number of sessions that are not listed. */
   list(onRows: (rows: readonly SessionRow[]) => void, signal: AbortSignal): Promise<number>
-  /** Lists more sessions, which arrive as changes; resolves to the number that are not listed. */
+  /** Lists more sessions, which arrive as changes; resolves to the number of sessions that remain unlisted. */
   more(): Promise<number>
   /** A session without the figures of its runs. `beginning`: the beginning of a long session is enough. */
   session(key: string, asked?: 'beginning'): Promise<SessionOutline>
-  /** Figures of one run, or of all, that the outline does not contain. */
+  /** Figures of one run, or of all runs, that the outline does not contain. */
   figures(view: SessionOutline, kind: FigureKind, run: number | undefined): AsyncIterable<FigureLine>
   records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
   parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>
@@ -26,5 +26,5 @@ export type SourceChange =
   | { readonly kind: 'changed'; readonly keys: readonly string[] }
   /** Current rows of changed sessions, and keys of removed ones. */
   | { readonly kind: 'rows'; readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }
-  /** The connection was interrupted, so changes may have been missed. */
+  /** Called when the connection was interrupted, so that changes may have been missed. */
   | { readonly kind: 'missed' }

@@ -21,11 +21,11 @@ export interface PictureTable {
   readonly rows: readonly (readonly PictureCell[])[]
   /** Maximum number of lines of a cell. Default: 4. */
   readonly maxLines?: number
-  /** Total number and name of the rows, for a note on those that are left out. */
+  /** Total number and name of the rows, for a note on omitted rows. */
   readonly total: { readonly count: number; readonly name: string }
 }
 
-/** The maximum number of rows of a picture; more are only counted. */
+/** The maximum number of rows of a picture; further rows are only counted. */
 export const maxPictureRows = 200
 
 const [size, maxCharacters, pad] = [12, 600, 8] as const

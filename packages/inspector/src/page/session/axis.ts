@@ -10,7 +10,7 @@ export interface Axis {
   /** The axis goes from 0 to this. */
   readonly length: number
   readonly startOf: (id: number) => number
-  /** At least the start. An item without a recorded end extends to the end of the run. */
+  /** The end of an item, at least its start. An item without a recorded end extends to the end of the run. */
   readonly endOf: (id: number) => number
 }
 

@@ -14,7 +14,7 @@ export interface Lane {
   readonly ids: Int32Array
   readonly starts: Float64Array
   readonly ends: Float64Array
-  /** The latest end of an item and those before it. It never decreases, so a bisection finds the items that reach into a range. */
+  /** For each item, the latest end up to and including that item. It never decreases, so a bisection finds the items that reach into a range. */
   readonly reach: Float64Array
   /** For each index, the number of failed items before it. */
   readonly failedBefore: Uint32Array

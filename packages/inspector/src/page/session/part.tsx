@@ -135,7 +135,7 @@ function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.El
 
 interface FoldedProps {
   readonly summary: JSX.Element | string
-  /** Unfolds it when it becomes true; the person may fold it again. */
+  /** Unfolds the part when the value becomes true; the person may fold it again. */
   readonly isOpen: boolean
   readonly children: () => JSX.Element
 }

@@ -29,7 +29,7 @@ interface TimelineProps {
 export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
   const { pointed, items } = model
   const help = useId()
-  // Not a computed value: that would stay when the run grows, which creates another model of the same signals.
+  // The model is not a computed value: that would be reused when the run grows, which creates another model of the same signals.
   const lanes = model.lanes()
   const current = pointed.value === null ? undefined : items[pointed.value]
   return (
@@ -59,7 +59,7 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
   )
 }
 
-/** The axis, the zoom and what else applies to the whole timeline. */
+/** The axis, the zoom and other settings of the whole timeline. */
 function TimelineTools({ model, exitCode }: Pick<TimelineProps, 'model' | 'exitCode'>): JSX.Element {
   const { scale, range, unfolded, items } = model
   const hasAgents = items.some(({ kind }) => kind === 'agent')

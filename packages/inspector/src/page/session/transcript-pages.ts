@@ -36,7 +36,7 @@ export function usePages({ sessionKey, run, count, version, chosen }: PagesOf): 
   const [problem, setProblem] = useState<string>()
   const latest = useRef(shown)
   latest.current = shown
-  // Only the latest request counts, because responses may arrive in another order.
+  // Only the latest request counts, because responses may arrive in a different order.
   const latestRequest = useRef(0)
   const last = Math.max(0, Math.ceil(count / pageSize) - 1)
   const load = (first: number, length: number): void => {

@@ -88,7 +88,7 @@ function useScrollPosition(pages: Pages, count: number, chosen: number | null): 
     const target = chosen !== null && chosen !== shownChoice.current ? partElement(element, chosen) : null
     if (target !== null) {
       shownChoice.current = chosen
-      // Not scrollIntoView: that would also scroll the page, away from the timeline.
+      // Does not use scrollIntoView, which would also scroll the page away from the timeline.
       const { top, bottom } = target.getBoundingClientRect()
       const box = element.getBoundingClientRect()
       if (top < box.top || bottom > box.bottom) element.scrollTop += top - box.top - 4

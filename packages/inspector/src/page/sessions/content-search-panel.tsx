@@ -68,7 +68,7 @@ interface ContentSearch {
   readonly clear: () => void
 }
 
-/** Runs one search at a time: a new one, or leaving the view, stops the one before. */
+/** Runs one search at a time: a new search, or leaving the view, stops the previous one. */
 function useContentSearch(rows: readonly SessionRow[]): ContentSearch {
   const isSearching = useSignal(false)
   const running = useRef<AbortController | null>(null)

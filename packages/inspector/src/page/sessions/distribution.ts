@@ -55,7 +55,7 @@ function logarithmicEdges(lowest: number, highest: number): readonly number[] {
   const last = Math.ceil(Math.log10(highest)) + 1
   const steps = (last - first) * 3 > maxBins + 6 ? [1] : [1, 2, 5]
   const all: number[] = []
-  // Parsed from decimals, so that an edge is exactly the number that is displayed.
+  // The edge is parsed from decimals, so that it is exactly the displayed number.
   for (let power = first; power <= last; power++) all.push(...steps.map((step) => Number(`${step}e${power}`)))
   return between(all, lowest, highest)
 }
@@ -76,7 +76,7 @@ function timeEdges(lowest: number, highest: number): readonly number[] {
   return inTable ? between(roundTimes, lowest, highest) : logarithmicEdges(lowest, highest)
 }
 
-/** From the last edge at or below all values to the first above all of them. */
+/** The edges from the last one at or below all values to the first one above all values. */
 function between(edges: readonly number[], lowest: number, highest: number): readonly number[] {
   const first = edges.findLastIndex((edge) => edge <= lowest)
   const last = edges.findIndex((edge) => edge > highest)

@@ -32,7 +32,7 @@ const flagTexts: { readonly [flag in FlagDimension]: string } = {
 
 /** A word for display: a status in words, or a placeholder for an empty one. */
 export function wordLabel(dimension: WordDimension, word: string): string {
-  // Words of this dimension are keys of `standings`, but an address may contain others.
+  // Words of this dimension are usually keys of `standings`, but an address may contain others.
   if (dimension === 'standing') return Object.entries(standings).find(([name]) => name === word)?.[1] ?? visible(word)
   return word === '' ? '(none)' : visible(word)
 }

@@ -26,7 +26,7 @@ export function sortAgain(): void {
   sortRequests.value++
 }
 
-/** Marks a session, or removes the mark. With a third mark, the first one is removed. */
+/** Marks a session, or removes its mark. When a third session is marked, the first mark is removed. */
 export function toggleMark(key: string): void {
   const otherKeys = markedKeys.value.filter((each) => each !== key)
   markedKeys.value = otherKeys.length < markedKeys.value.length ? otherKeys : [...otherKeys, key].slice(-2)

@@ -46,7 +46,7 @@ export interface Fence {
   readonly high: number
 }
 
-/** Undefined when too few sessions have the figure. Zeros are left out, because they have no logarithm. */
+/** Undefined when too few sessions have the figure. Zeros are omitted, because they have no logarithm. */
 export function fenceOf(rows: readonly SessionRow[], figure: FigureName): Fence | undefined {
   // Sorting a typed array is several times as fast.
   const logs = Float64Array.from(

@@ -1,6 +1,6 @@
 import type { SessionRow } from '@halting/analysis/view'
 
-/** The status of a session, from the exit code of its last run or what is known without one. */
+/** The status of a session, from the exit code of its last run, or from what is known if there is none. */
 export type Standing =
   | 'done'
   | 'limit'
@@ -74,5 +74,5 @@ export const figureNames: { readonly [figure in FigureName]: string } = {
   failedCalls: 'failed calls',
 }
 
-// The type of this object guarantees that its keys are this union.
+// This cast is safe: the type of this object guarantees that its keys are this union.
 export const figures = Object.keys(figureNames) as readonly FigureName[]

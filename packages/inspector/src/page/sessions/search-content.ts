@@ -79,7 +79,7 @@ async function hitsIn({ key, runs }: SessionRow, asked: string, parts: Parts, st
   return { hits, isUnread: false }
 }
 
-/** The text around the first occurrence; undefined without one. */
+/** The text around the first occurrence; undefined if there is none. */
 export function excerptOf(part: TranscriptPart, asked: string): string | undefined {
   for (const text of textsOf(part)) {
     const at = text.toLowerCase().indexOf(asked)

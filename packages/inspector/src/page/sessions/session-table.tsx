@@ -68,7 +68,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
               onChoose={choose}
               onMark={(key) => {
                 toggleMark(key)
-                // Keys should keep working in the table, and not in the checkbox.
+                // Keys should continue to work in the table, and not in the checkbox.
                 grid.current?.focus({ preventScroll: true })
               }}
             />

@@ -18,7 +18,7 @@ interface StopPlace {
   readonly textX: number
   readonly textY: number
   readonly anchor: 'start' | 'end'
-  /** Whether it stops the run first; the others would have stopped it later. */
+  /** Whether this limit stops the run first; the other limits would have stopped it later. */
   readonly isFirst: boolean
 }
 

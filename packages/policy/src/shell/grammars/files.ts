@@ -40,7 +40,7 @@ export const files: Readonly<Record<string, Grammar>> = {
   },
   wc: {
     options: '-cmlLw --bytes --chars --lines --max-line-length --words --help --version',
-    // It reads the list of input files from a file.
+    // Refused: the option reads the list of input files from a file.
     refused: '--files0-from',
     operands: ['read'],
   },
@@ -87,7 +87,7 @@ export const files: Readonly<Record<string, Grammar>> = {
     options:
       '-cdDiuz -f:text -s:text -w:text --count --repeated --all-repeated?text --skip-fields:text --group?text ' +
       '--ignore-case --skip-chars:text --unique --zero-terminated --check-chars:text --help --version',
-    // The second operand is written.
+    // The command writes the second operand.
     operands: ['read', 'write'],
   },
   diff: {
@@ -100,11 +100,11 @@ export const files: Readonly<Record<string, Grammar>> = {
       '--ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines ' +
       '--ignore-matching-lines:text --text --strip-trailing-cr --minimal --horizon-lines:text --speed-large-files ' +
       '--color?text --palette:text --help --version',
-    // -l runs pr; the others read files that are not in the command, or are rarely used.
+    // Refused: -l runs pr; the other options read files that are not in the command, or are rarely used.
     refused:
       '-l --paginate -X --exclude-from -S --starting-file --from-file --to-file -D --ifdef --GTYPE-group-format ' +
       '--line-format --LTYPE-line-format',
-    // For two folders it compares files of the same name in both, and follows links, with or without `-r`.
+    // For two folders, diff compares files of the same name in both, and follows links, with or without `-r`.
     operands: ['read through links', 'read through links'],
   },
   stat: {
@@ -150,7 +150,7 @@ export const files: Readonly<Record<string, Grammar>> = {
     refused: '-l -o -R -H -T --fromfile --gitfile --infofile --info',
     operands: ['list'],
     defaultsToFolder: true,
-    // `-Po a b` searches for the pattern `a` and writes its output to the file `b`.
+    // In some implementations, `-Po a b` searches for the pattern `a` and writes its output to the file `b`.
     valuesApart: true,
   },
   od: {
@@ -179,7 +179,7 @@ export const files: Readonly<Record<string, Grammar>> = {
     options:
       '-afwovVh -n:text -t:text -e:text -U:text -s:text --all --print-file-name --bytes:text --radix:text ' +
       '--include-all-whitespace --encoding:text --unicode:text --output-separator:text --help --version',
-    // These parse the file as a program, and files have been crafted to exploit that.
+    // Refused: with these options the command parses the file as a program, and files have been crafted to exploit that.
     refused: '-d --data -T --target',
     operands: ['read'],
     numbers: true,
@@ -206,7 +206,7 @@ export const files: Readonly<Record<string, Grammar>> = {
       name,
       {
         options: '-btz --binary --tag --text --zero --help --version',
-        // It reads file names from the file that it checks.
+        // Refused: the command reads file names from the file that it checks.
         refused: '-c --check -w --warn --ignore-missing --quiet --status --strict -l --length',
         operands: ['read'],
       } satisfies Grammar,
@@ -261,7 +261,7 @@ export const changes: Readonly<Record<string, Grammar>> = {
   },
 }
 
-/** If the last operand is a folder, the other files are put into it under their own names. */
+/** If the last operand is a folder, the other files are written into it under their own names. */
 function intoFolder({ operands, ordered }: ParsedArguments): readonly Effect[] {
   const target = operands.at(-1)
   if (ordered !== undefined) return unknownEffect(lateOptionMayBeTarget)

@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, Grammar>> = {
     options:
       '-bceflnpstw -M?text -C?text -L:text --root --show-stats --score-debug --show-name --show-number --porcelain --line-porcelain --show-email ' +
       '--date:text --abbrev:text --since:text --first-parent --color-lines --color-by-age --minimal --reverse --progress --no-progress',
-    // They show files, or what git derives from them.
+    // Refused: these options show files, or content that git derives from files.
     refused: '--contents --ignore-revs-file --ignore-rev -S --incremental --encoding',
     operands: ['read'],
   },
@@ -78,7 +78,7 @@ const commands: Readonly<Record<string, Grammar>> = {
   describe: {
     options:
       '--all --tags --contains --abbrev:text --candidates:text --exact-match --long --match:text --exclude:text --always --first-parent',
-    // They read the files, and enter submodules.
+    // Refused: these options make git read the files and enter submodules.
     refused: '--dirty --broken --debug',
     operands: ['text'],
   },
@@ -88,7 +88,7 @@ const commands: Readonly<Record<string, Grammar>> = {
       '--remotes?text --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --absolute-git-dir ' +
       '--is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository ' +
       '--show-object-format --revs-only --no-revs --flags --no-flags --since:text --until:text --git-path:text',
-    // It runs git in the surrounding repository, without the settings that turn programs off.
+    // Refused: the option runs git in the surrounding repository, without the settings that disable programs.
     refused: '--show-superproject-working-tree',
     operands: ['read'],
   },

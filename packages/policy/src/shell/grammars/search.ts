@@ -27,7 +27,7 @@ export const search: Readonly<Record<string, Grammar>> = {
     tree: [],
     follows: ['-L', '--follow'],
     optionsAnywhere: true,
-    // Its settings may contain `--pre`, which names a program.
+    // Settings of rg may contain `--pre`, which names a program.
     check: () => [
       { kind: 'chosen', by: [], neverBy: [], outside: { programs: [], variables: ['RIPGREP_CONFIG_PATH'] } },
     ],
@@ -89,8 +89,8 @@ function awkLike(): Grammar {
 }
 
 /**
- * The program is the value of these options, or the first operand. No option makes it harmless: some implementations print their version, others run
- * the program.
+ * Checks the program (script), which is the value of these options, or the first operand. No option makes it harmless:
+ * some implementations print their version, others run the program.
  */
 function programCheck(
   names: readonly string[],
@@ -99,7 +99,7 @@ function programCheck(
 ): (parsed: ParsedArguments) => readonly Effect[] {
   return ({ options, operands }) => {
     const giving = options.filter(({ name }) => names.includes(name))
-    // Only some implementations accept an option after an operand; for the others the operand is the program.
+    // Only some implementations accept an option after an operand; others read the operand as the program.
     const isGivenEarly = giving.some(({ isLate }) => !isLate)
     const programs = [...giving.map(({ value }) => value), ...(isGivenEarly ? [] : operands.slice(0, 1))]
     if (programs.length === 0) return options.some(({ name }) => infoOptions.has(name)) ? [] : unknownEffect(why)
@@ -115,7 +115,7 @@ const infoOptions: ReadonlySet<string> = new Set(['--version', '--help'])
 /** Whether a jq program reads no modules, no environment and no input but its files. */
 function isHarmlessJq(program: string): boolean {
   return !/\b(?:import|include|env|ENV|input_filename|get_search_list|modulemeta|halt_error|debug|stderr|\$__loc__)\b/.test(
-    // `.env` is a field.
+    // `.env` is a field of the input.
     program.replaceAll(/(?<![.\d])\.[A-Za-z_]+/g, '.x'),
   )
 }

@@ -48,7 +48,7 @@ export const system: Readonly<Record<string, Grammar>> = {
       '--help --version',
     refused: '-s --set -f --file',
     operands: ['text'],
-    // Without a plus it sets the clock.
+    // Without a leading plus, the operand sets the clock.
     check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknownEffect(setsClock)),
   },
   which: { options: '-as', operands: ['text'] },
@@ -60,7 +60,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ options }) => (options.length > 0 ? [] : unknownEffect(runsCommand)),
   },
   test: { options: '', operands: ['text'], check: () => [] },
-  // In a non-interactive shell it is empty. Its options read, write and change files.
+  // In a non-interactive shell the history is empty. Its options read, write and change files.
   history: {
     options: '',
     operands: ['text'],
@@ -71,7 +71,7 @@ export const system: Readonly<Record<string, Grammar>> = {
   },
   // -x runs a command.
   jobs: { options: '-lnprs', refused: '-x', operands: [] },
-  // With a value they set the limit.
+  // With a value, these options set the limit.
   ulimit: { options: '-abcdefiklmnpqrstuvxHPRST', operands: [] },
   umask: { options: '-pS', operands: [] },
   read: {
@@ -89,7 +89,7 @@ export const system: Readonly<Record<string, Grammar>> = {
       '--list-name --list-full --inverse --lightweight --count --full --pgroup:text --group:text --ignore-case --newest ' +
       '--oldest --older:number --parent:text --session:text --terminal:text --euid:text --uid:text --exact --runstates:text ' +
       '--ignore-ancestors --cgroup:text --nslist:text --help --version',
-    // Matching a variable of a process reveals its value. The others read a file.
+    // Refused: matching a variable of a process reveals its value; the other options read a file.
     refused: '--env -F --pidfile -L --logpidfile --ns -h -V',
     operands: ['text'],
   },
@@ -98,7 +98,7 @@ export const system: Readonly<Record<string, Grammar>> = {
       '-046aeHilmnOopsStTuvwxMdzZ --numeric --all --listening --options --extended --memory --processes --threads --info ' +
       '--summary --tcp --udp --raw --unix --ipv4 --ipv6 --packet --no-header --oneline --tos --cgroup --tipcinfo --context ' +
       '--contexts --mptcp --sctp --dccp --tipc --vsock --xdp --inet-sockopt --help --version',
-    // They query name servers, run forever, close connections, write and read files.
+    // Refused: these options query name servers, run forever, close connections, or write and read files.
     refused:
       '-r --resolve -E --events -K --kill -D --diag -F --filter -N --net -A --query --socket -f --family -b --bpf -h -V',
     operands: [],
@@ -107,7 +107,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     options:
       '-bkmghltvwV --bytes --kilo --mega --giga --tera --peta --kibi --mebi --gibi --tebi --pebi --human ' +
       '--si --lohi --total --committed --wide --help --version',
-    // With these it runs forever.
+    // Refused: with these options the command runs forever.
     refused: '-s --seconds -c --count',
     operands: [],
   },
@@ -115,7 +115,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     options:
       '-abBcJxyhV -C?text -e?text -p?text --all --online --bytes --caches?text --offline --json --extended?text ' +
       '--parse?text --hex --physical --output-all --help --version',
-    // It reads another folder as the root of the system.
+    // Refused: the option reads another folder as the root of the system.
     refused: '-s --sysroot',
     operands: [],
   },

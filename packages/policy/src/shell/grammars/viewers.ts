@@ -15,7 +15,7 @@ const manPages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANP
 export const viewers: Readonly<Record<string, Grammar>> = {
   less: {
     options: '-aAcCdeEfFgGiIKLmMnNqQrRsSuUwWX',
-    // They write a file, read a file with keys or tags, or open files that are not shown.
+    // Refused: these options write a file, read a file with keys or tags, or open files that are not shown.
     refused: '-o -O -k -t -T --tag-file -p -P -b -B -D -h -j -J -V -x -y -z',
     operands: ['read'],
     check: pagerEffects,
@@ -32,7 +32,7 @@ export const viewers: Readonly<Record<string, Grammar>> = {
   gzip: compressed('-cdlv --stdout --to-stdout --decompress --uncompress --verbose '),
   man: {
     options: '-fkaw --whatis --apropos --all --where --path --location',
-    // They run the program that they name, or read pages and settings from other places.
+    // Refused: these options run the program that they name, or read pages and settings from other places.
     refused:
       '-P --pager -H --html -p --preprocessor -l --local-file -C --config-file -M --manpath -m --systems -R --recode',
     operands: ['text'],
@@ -51,7 +51,7 @@ function pagerEffects({ operands }: ParsedArguments): readonly Effect[] {
   return [{ kind: 'hardened', why: lessopenMayRun }]
 }
 
-/** Options with which it writes to stdout and no file: `-c`, or options that only list or test. */
+/** Options with which the program writes to stdout and not to a file: `-c`, or options that only list or test. */
 const toOutput: ReadonlySet<string> = new Set('-c --stdout --to-stdout -l --list -t --test'.split(' '))
 
 function compressed(more: string): Grammar {
@@ -65,10 +65,10 @@ function compressed(more: string): Grammar {
       if (operands.length === 0) return []
       if (ordered !== undefined) return unknownEffect(lateOptionMayBeFile)
       if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknownEffect(removesFile)
-      // For a name without a known ending, it also tries the name with one.
+      // For a name without a known extension, the program also tries the name with one.
       if (!operands.every(({ kind, value }) => kind !== 'dynamic' && /\.(?:gz|tgz)$/.test(value)))
         return unknownEffect(mayReadOtherEnding)
-      // On BSD, zcat reads files of compress.
+      // On BSD, zcat reads files that compress wrote.
       return operands.map((word) => ({ kind: 'read', word: { ...word, value: `${word.value}.Z` } }))
     },
   }

@@ -97,7 +97,7 @@ function expressionEffects(
   return effects
 }
 
-/** What is true for every path at a point in the expression, as far as that is known without parentheses. */
+/** What is true for every path at a position in the expression, as far as that is known without evaluating parentheses. */
 class TestsSoFar {
   #depth = 0
   #isNegated = false
@@ -120,7 +120,7 @@ class TestsSoFar {
 
 interface CommandOfFind {
   readonly words: readonly ShellWord[]
-  /** `{} +`: it receives many names at once. */
+  /** Whether the command ends in `{} +`: find passes many names to it at once. */
   readonly takesMany: boolean
 }
 

@@ -6,8 +6,9 @@ import type { ShellWord } from '../words.ts'
 type Words = readonly ShellWord[]
 
 /**
- * What a git command does while the kernel confines it to the workspace. `reads`: does not need to write the git folder. `writes index`: changes the
- * index, branches, tags or commits, and no file of the work tree. `network`: contacts another repository. `changes`: anything else.
+ * What a git command does while the kernel confines it to the workspace. `reads`: the command does not need to write the
+ * git folder. `writes index`: it changes the index, branches, tags or commits, and no file of the work tree. `network`:
+ * contacts another repository. `changes`: anything else.
  */
 export type GitKind = 'reads' | 'writes index' | 'network' | 'changes'
 
@@ -17,7 +18,7 @@ export function gitKind(words: Words, isThere: (word: ShellWord) => boolean): Gi
   const read = globalsOf(args)
   if (read === undefined) return 'changes'
   const { command, rest, isPlain } = read
-  // It prints help or its version.
+  // Without a command, git prints help or its version.
   if (command === undefined) return 'reads'
   if (command.kind !== 'literal') return 'changes'
   const name = command.value
@@ -68,7 +69,7 @@ function globalsOf(args: Words): Globals | undefined {
   return { command: undefined, rest: [], isPlain }
 }
 
-/** They print, or write to files that they name. Programs from settings are confined like them. */
+/** Commands that print, or write to files that they name. Programs from settings are confined like these commands. */
 const readers: ReadonlySet<string> = new Set(
   (
     'annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry column count-objects describe diff ' +
@@ -125,12 +126,12 @@ const writers: Readonly<Record<string, Writes>> = {
     literal(rest) && rest.length === 2 && /^(?:-c|--create)$/.test(rest[0]?.value ?? '') && isName(rest[1]),
 }
 
-/** A name only: starting from another branch, git would write to its settings which branch the new one follows. */
+/** Whether a new branch has only a name. If it starts from another branch, git would write to its settings which branch the new one follows. */
 function isName(word: ShellWord | undefined): boolean {
   return word !== undefined && /^[\w][\w./#@+-]*$/.test(word.value)
 }
 
-/** Before `--` only these options, including one of `needed`; paths may be anything that cannot be an option. */
+/** Whether only these options, including one of `needed`, precede `--`. Paths may be any word that cannot be an option. */
 function optionsIn(rest: Words, known: RegExp, needed: readonly string[]): boolean {
   const dashes = rest.findIndex(({ value, kind }) => kind === 'literal' && value === '--')
   const before = dashes === -1 ? rest : rest.slice(0, dashes)
@@ -140,7 +141,7 @@ function optionsIn(rest: Words, known: RegExp, needed: readonly string[]): boole
   )
 }
 
-/** With paths, or without arguments: a revision would move the branch. */
+/** Whether `reset` has paths, or no arguments: a revision would move the branch. */
 function resets(rest: Words, isThere: (word: ShellWord) => boolean): boolean {
   const dashes = rest.findIndex(({ value, kind }) => kind === 'literal' && value === '--')
   const before = dashes === -1 ? rest : rest.slice(0, dashes)
@@ -157,7 +158,7 @@ const commitFlags =
 const commitValues = /^(?:-[aqvnsoi]*[mFC]|--(?:message|file|reuse-message|author|date|fixup|squash|trailer|cleanup))$/
 const givesMessage = /^(?:-[aqvnsoi]*[mFC]|--(?:message|file|reuse-message|no-edit|fixup))/
 
-/** With a message: otherwise an editor would wait for input. */
+/** Whether `commit` has a message: otherwise an editor would wait for input. */
 function commits(rest: Words): boolean {
   let hasMessage = false
   for (let at = 0; at < rest.length; at += 1) {
@@ -187,7 +188,7 @@ function isFixupWithoutEditor(revision: string): boolean {
   return /^[\w./~^@-]+$/.test(revision)
 }
 
-/** A new tag, without a signature, and with its message if it has one. */
+/** Whether `tag` creates a tag without a signature, and with its message if it has one. */
 function tags(rest: Words): boolean {
   const at = rest.findIndex(({ value }) => /^(?:-a?m|--message)$/.test(value))
   const message = at === -1 ? undefined : rest[at + 1]

@@ -6,7 +6,7 @@ import type { ShellWord } from '../words.ts'
 
 type Words = readonly ShellWord[]
 
-/** The files of the work tree, and elsewhere, that a git command may change. For deny and ask rules only: an overestimate is safe. */
+/** The files of the work tree, and elsewhere, that a git command may change. Used for deny and ask rules only, so an overestimate is safe. */
 export interface GitWrites {
   /** Paths in the work tree, from the folder in which it runs. */
   readonly paths: Words
@@ -59,7 +59,7 @@ function checkoutWrites(parsed: GitArguments): GitWrites {
   return namesPaths ? pathWrites(paths) : { paths: operands, isWholeTree: true }
 }
 
-/** `-b name` without a revision: the work tree remains unchanged, unless it is forced. */
+/** `-b name` without a revision: the work tree remains unchanged, unless `--force` is given. */
 function createsBranch({ words, operands }: GitArguments, names: readonly string[]): boolean {
   const at = words.findIndex(({ value }) => names.includes(value))
   const [name] = operands
@@ -81,7 +81,7 @@ function applyWrites({ has, mayHave }: GitArguments): GitWrites {
 }
 
 function cloneWrites({ operands }: GitArguments): GitWrites {
-  // If no folder is named, it gets the name of the repository.
+  // If no folder is named, the folder gets the name of the repository.
   const ends = operands.map((word): ShellWord => {
     const name = /([^/:]+?)(?:\.git|\.bundle)?\/*$/.exec(word.value)?.[1]
     return { ...word, value: name ?? word.value }
@@ -156,7 +156,7 @@ const writes: Readonly<Record<string, Writes>> = {
   ),
 }
 
-/** Undefined if it is not git, or changes no file. */
+/** Undefined if the command is not git, or changes no file. */
 export const gitWrites: (words: Words) => GitWrites | undefined = memoizeByObject(findWrites)
 
 function findWrites(words: Words): GitWrites | undefined {
@@ -185,7 +185,7 @@ const flags =
 function parseArguments(words: Words): GitArguments {
   const dashes = words.findIndex(({ value }) => value === '--')
   const before = dashes === -1 ? words : words.slice(0, dashes)
-  // git accepts abbreviated long options, and combined letters.
+  // git accepts abbreviated long options, and combined option letters.
   const mayBe = (value: string, name: string): boolean => {
     const [written = ''] = value.split('=', 1)
     if (name.startsWith('--')) return written.length > 2 && written.startsWith('--') && name.startsWith(written)
@@ -204,7 +204,7 @@ function parseArguments(words: Words): GitArguments {
         (word) =>
           names.some((name) => mayBe(word.value, name)) || (word.kind !== 'literal' && mayBeOption(word, names)),
       ),
-    // An unknown option, or `--no-…`, may revert it.
+    // An unknown option, or `--no-…`, may revert the option.
     has: (...names) =>
       before.every(({ value, kind }) => kind === 'literal' && !value.startsWith('--no-')) &&
       before.some(({ value }, at) => isSure(at) && names.some((name) => value === name || isAmongFlags(value, name))),

@@ -110,7 +110,7 @@ const intoSubmodules: ReadonlySet<string> = new Set(['status', 'diff', 'grep', '
 
 const indexReaders: ReadonlySet<string> = new Set([...intoSubmodules, 'ls-files', 'check-attr', 'check-ignore'])
 
-/** `HEAD:path`, `:0:path`: the text after a colon may be a path, and so may the whole word. */
+/** The paths that a word may name. In `HEAD:path` and `:0:path`, the text after a colon may be a path, and so may the whole word. */
 function pathsIn(word: ShellWord): readonly ShellWord[] {
   const words = [word]
   for (let at = word.value.indexOf(':'); at !== -1 && words.length < 5; at = word.value.indexOf(':', at + 1)) {
@@ -135,7 +135,7 @@ const placesOfSettings: ReadonlySet<string> = new Set(
 
 const listingOptions = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
-/** Why it may change something anyway: with operands, some subcommands do something else. */
+/** Why a subcommand may change something anyway: with operands, some subcommands do something else. */
 function refusal(command: string, parsed: ParsedArguments): string | undefined {
   const [first] = parsed.operands.map(({ value }) => value)
   if (parsed.options.some(startsGpg)) return runsGpg
@@ -154,13 +154,13 @@ function refusal(command: string, parsed: ParsedArguments): string | undefined {
           (first === 'get-url' && parsed.options.every(({ name }) => name === '--push' || name === '--all'))
         )
       case 'config':
-        // A pattern may become a name and a value, and what looks like an option may be one of them.
+        // A pattern may expand to a name and a value, and a word that looks like an option may be one of these.
         if (parsed.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
         return (
           hasOption(parsed, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
           first === 'list' ||
-          // A single name is looked up.
+          // A single name is only looked up.
           (parsed.operands.length === 1 &&
             parsed.options.every(({ name }) => placesOfSettings.has(name)) &&
             /^[a-z][\w-]*\./i.test(first ?? ''))
@@ -195,7 +195,7 @@ const summaryOptions = [
   '--dirstat',
 ]
 
-/** They show changes, independent of other options. */
+/** Options that show changes, independent of other options. */
 const patchOptions = [
   '-p',
   '-u',
@@ -214,7 +214,7 @@ const patchOptions = [
   '--check',
 ]
 
-/** Whether it is a name and not an object id: the content of a file also has an id, and is shown with any options. */
+/** Whether a word is the name of a commit and not an object id: the content of a file also has an id, and is shown with any options. */
 function namesCommit({ value, kind }: ShellWord): boolean {
   return kind === 'literal' && /^[\w./@-]+(?:[~^]\d*)*$/.test(value) && !/^[0-9a-f]{4,}(?:[~^]|$)/i.test(value)
 }

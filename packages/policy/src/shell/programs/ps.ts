@@ -16,9 +16,9 @@ const processIds = /^\d{1,7}(?:,\d{1,7})*$/
 const name = /^[\w.-]{1,15}$/
 /** Process ids by which bash names itself. */
 const ownIds: ReadonlySet<string> = new Set(['$$', '"$$"', '$PPID', '"$PPID"'])
-/** They change how ps parses its arguments. */
+/** Variables that change how ps parses its arguments. */
 const variables = ['PS_PERSONALITY', 'CMD_ENV', 'PS_FORMAT', 'I_WANT_A_BROKEN_PS']
-/** On other systems `-e` prints the environment. */
+/** Whether `-e` selects processes; on other systems it prints the environment. */
 const knowsDashE = process.platform === 'linux' || process.platform === 'darwin'
 
 interface Line {
@@ -102,7 +102,7 @@ function areColumns(text: string, form: RegExp): boolean {
     .every((part) => columns.has(form.exec(part)?.[1] ?? ''))
 }
 
-/** No word contains the letter, or ps parses all words as written. */
+/** Whether no word contains the letter, or ps parses all words as written. */
 function isSilent({ letters, bare, users, commands, hasColumns, hasForest }: Line): boolean {
   if (![letters, ...bare, ...users, ...commands].some((text) => text.includes('e'))) return true
   const isCertain =

@@ -35,7 +35,10 @@ function takeAddress(rest: Rest): boolean {
   return true
 }
 
-/** Reads up to the delimiter that is not escaped. Implementations disagree about one inside brackets, and about line ends, so these are rejected. */
+/**
+ * Reads up to the delimiter that is not escaped. Implementations disagree about a delimiter inside brackets, and about
+ * line ends, so both are rejected.
+ */
 function takeUntil(rest: Rest, delimiter: string): boolean {
   for (let at = 0; at < rest.text.length; at += 1) {
     const character = rest.text.charAt(at)
@@ -70,7 +73,7 @@ function endsInBrackets(text: string, { hasClasses, hasEscapes }: BracketReading
     if (text.charAt(at) === '\\') at += 1
     else if (text.charAt(at) === '[') {
       at += text.charAt(at + 1) === '^' ? 2 : 1
-      // A bracket that comes first inside brackets is a character.
+      // A closing bracket at the start of a bracket expression is a character.
       if (text.charAt(at) === ']') at += 1
       for (; text.charAt(at) !== ']'; at += 1) {
         if (at >= text.length) return true

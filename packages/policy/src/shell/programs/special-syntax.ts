@@ -32,13 +32,16 @@ export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
   return isPlain && isAbout && isNumeric ? [] : unknownEffect(lsofAsksOrShows)
 }
 
-/** xxd recognizes options by their beginning, one per word: `-ac 5` is `-a`, and `5` the file. Only complete options are accepted here. */
+/**
+ * xxd recognizes options by their beginning, one per word: in `-ac 5`, the option is `-a` and the file is `5`. Only
+ * complete options are accepted here.
+ */
 const xxdFlag = /^-(?:[abCdEehiruv]|p|ps|plain)$/
 const xxdNumberOption = /^-[cglos]$/
 const xxdJoinedNumber = /^-[cglo](?:0x[0-9a-f]+|\d+)$/
 const xxdNumber = /^[+-]{0,2}(?:0x[0-9a-f]+|\d+)$/
 
-/** Its options come before its file, and a second file is written. */
+/** The options of xxd precede its file, and xxd writes a second file. */
 export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
   let at = 0
   for (; at < args.length; at += 1) {
@@ -54,7 +57,7 @@ export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
   const [file, ...others] = args.slice(at)
   if (file === undefined) return []
   if (others.length > 0) return unknownEffect(xxdWritesSecond)
-  // A pattern may become two files.
+  // A pattern may expand to two files.
   if (file.kind !== 'literal') return unknownEffect(xxdMayWrite)
   return file.value === '-' ? [] : [{ kind: 'read', word: file }]
 }
@@ -69,7 +72,7 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   const rest = isNegated ? args.slice(1) : args
   if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value)))
     return unknownEffect(testSubscriptRuns)
-  // A name that matches may be `-v`.
+  // A name that matches the pattern may be `-v`.
   if (rest.some(({ kind }) => kind === 'glob')) return unseenEffect(patternMayBeTestOperator)
   if (rest.every(({ kind }) => kind === 'literal')) return []
   const operatorAt = rest.length === 2 ? 0 : 1
@@ -82,13 +85,16 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   return isKnown ? [] : unknownEffect(testUnknown)
 }
 
-/** Any other subcommand asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
+/**
+ * Subcommands of pip that are described. Any other subcommand needs approval: `freeze` runs git and hg in folders of
+ * editable packages, and hg runs what their settings name.
+ */
 const pipCommands: Readonly<Record<string, Grammar>> = {
   list: {
     options:
       '-leqv --local --user --not-required --editable --exclude-editable --include-editable --exclude:text --format:text ' +
       '--quiet --verbose --no-color --no-input --disable-pip-version-check',
-    // They query an index, run another Python, write a log or look elsewhere.
+    // Refused: these options query an index, run another Python, write a log or read other places.
     refused: '-o --outdated -u --uptodate --python --path --log --proxy --index-url --find-links --cache-dir --cert',
     operands: [],
     optionsAnywhere: true,
@@ -117,7 +123,7 @@ export function pipEffects(args: readonly ShellWord[]): readonly Effect[] {
   if (args.length === 1 && /^(?:-V|--version)$/.test(first.value)) return [chosen]
   const grammar = Object.hasOwn(pipCommands, first.value) ? pipCommands[first.value] : undefined
   if (grammar === undefined) return unknownEffect(mayChange(`pip ${first.value}`))
-  // It looks for a newer pip.
+  // pip checks for a newer version of itself.
   const hardened: Effect = { kind: 'hardened', why: pipAsksIndex }
   return [...effectsByGrammar(grammar, rest), chosen, hardened]
 }

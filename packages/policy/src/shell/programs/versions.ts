@@ -29,7 +29,7 @@ const versionArguments: Readonly<Record<string, string>> = {
   docker: '-v --version',
 }
 
-/** Files by which version managers (asdf, mise, pyenv, rbenv and others) choose the program, in the folder or one above it. */
+/** Files by which version managers (asdf, mise, pyenv, rbenv and others) select the program, in the folder or in one above it. */
 export const versionManagerFiles: readonly string[] =
   '.tool-versions mise.toml .mise.toml mise.local.toml .mise.local.toml .config/mise.toml .config/mise/config.toml mise/config.toml .mise/config.toml .rtx.toml .prototools .python-version .ruby-version .node-version .nvmrc .go-version .java-version .perl-version'.split(
     ' ',

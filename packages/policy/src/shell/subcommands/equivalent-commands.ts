@@ -9,8 +9,8 @@ import { syntaxOf } from './program-syntax.ts'
 type Words = readonly ShellWord[]
 
 /**
- * Every command that may run inside this one, as far as names show, each by its usual name: `git-push` is `git push`, `python -m pip` is `pip`. Used
- * for deny and ask rules only.
+ * Every command that may run inside this one, as far as names reveal, each by its usual name: `git-push` is `git push`,
+ * `python -m pip` is `pip`. Used for deny and ask rules only.
  */
 export const equivalentCommands: (words: Words) => readonly Words[] = memoizeByObject((words) => {
   const isFind = runsOnFound(words)
@@ -39,7 +39,7 @@ function commandOfFinder(form: Words, finder: string): Words {
     : [...found, { source: '', ...foundPath }]
 }
 
-/** It does not begin with a dash. */
+/** A found path does not begin with a dash. */
 const foundPath = { value: '{}', kind: 'dynamic', isOne: true } as const
 
 /** The command of a program that passes on words: after `:::` they are named in the command line. */
@@ -98,7 +98,7 @@ function findUsualForm(words: Words): Words | undefined {
   return rest.length === 0 ? undefined : rest
 }
 
-/** Runners that take an operand of their own before the command. */
+/** Runners that take one operand before the command. */
 export const argumentFirst: ReadonlySet<string> = new Set(['timeout', 'flock', 'chrt', 'taskset', 'chroot', 'entr'])
 
 /** Whether a command runs another one whose program is only known at run time: `sudo $X`, `xargs env`. */

@@ -5,7 +5,7 @@ import { type ProgramSyntax, valuesTaken } from './program-syntax.ts'
 /** How certain something is: 0 no, 1 only known at run time, 2 yes. */
 export type Sureness = 0 | 1 | 2
 
-/** Indexes of words where something may begin, with the certainty of each. */
+/** Indexes of words at which something may begin, with the certainty of each. */
 export type Places = ReadonlyMap<number, Sureness>
 
 export interface Reached {
@@ -40,13 +40,13 @@ export function nextOperands(
     }
     if (word.kind === 'dynamic' && word.isPipe !== true) {
       raise(operands, at, 1)
-      // It may be an option, with or without a value, or nothing at all.
+      // The word may be an option, with or without a value, or nothing at all.
       reach(at + 1, 1)
       reach(at + 2, 1)
     } else if (isOption(word, syntax)) {
       for (const { taken, isSure } of valuesOf(words, at, syntax)) {
         reach(at + 1 + taken, isSure ? sure : 1)
-        // A value that is only known at run time may become several words, of which the next one is the operand.
+        // A value that is only known at run time may expand to several words, the second of which is then the operand.
         if (taken > 0 && words[at + 1]?.kind === 'dynamic' && words[at + 1]?.isOne !== true) raise(operands, at + 1, 1)
       }
     } else {
@@ -80,7 +80,7 @@ interface Taken {
   readonly isSure: boolean
 }
 
-/** How many words an option may take. */
+/** The number of words that an option may take as its value. */
 function valuesOf(words: readonly ShellWord[], at: number, syntax: ProgramSyntax): readonly Taken[] {
   const { value = '', kind } = words[at] ?? {}
   const next = words[at + 1]
@@ -115,7 +115,7 @@ function knownStart({ value }: ShellWord): string {
   return /^([\w./:=@%+,-]*)[$`]/.exec(value)?.[1] ?? ''
 }
 
-/** Whether a word is this text, or may be it. */
+/** Whether a word is certainly or possibly equal to this text. */
 export function isWord(word: ShellWord, text: string, isSame: (word: string) => boolean): Sureness {
   if (word.kind === 'literal') return isSame(word.value) ? 2 : 0
   if (word.kind === 'glob') return isSame(word.value) || matchesPath(globPattern(word.value), [text]) ? 1 : 0

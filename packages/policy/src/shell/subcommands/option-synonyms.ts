@@ -1,6 +1,6 @@
 /**
- * Synonymous options, by program or by program and subcommand. After `>` come options that imply them: `a&b` is both of these, `name=value` one with
- * that value, and `+*` a word of that form (`git push origin +main` forces).
+ * Synonymous options, by program or by program and subcommand. Options after `>` imply those before it: `a&b` is both of
+ * these, `name=value` an option with that value, and `+*` a word of that form (`git push origin +main` forces).
  */
 const groups: Readonly<Record<string, readonly string[]>> = {
   rm: ['-r -R --recursive', '-f --force', '-d --dir'],

@@ -6,7 +6,7 @@ export function programName(path: string): string {
     .toLowerCase()
     .replace(/\.(?:exe|cmd|bat|com)$/, '')
     .replace(/^yarn-[\d.]+\.c?js$/, 'yarn')
-    // `npx npm@10`.
+    // Removes a version: `npx npm@10`.
     .replace(/(?<=\w)@[\w.^~-]+$/, '')
   return usualNames.get(name) ?? name
 }
@@ -28,7 +28,7 @@ const usualNames: ReadonlyMap<string, string> = new Map([
   ['inv', 'invoke'],
 ])
 
-/** Programs with the same subcommands. A rule for all of one program does not apply to the other. */
+/** Programs with the same subcommands. A rule for a whole program does not apply to the other programs of its family. */
 const families: ReadonlyMap<string, string> = new Map([
   ['apt-get', 'apt'],
   ['aptitude', 'apt'],

@@ -1,10 +1,10 @@
 /** How a program reads the words before and between its subcommands. Used for deny and ask rules only. */
 export interface ProgramSyntax {
-  /** `-C:` takes the next word, `--arg::` the next two, `-p` none. An option that is not listed may take one or none. */
+  /** `-C:` takes the next word, `--arg::` the next two words, `-p` none. An option that is not listed may take one word or none. */
   readonly options: string
-  /** Its options have the same meaning after the subcommand. */
+  /** Whether its options have the same meaning after the subcommand. */
   readonly isGlobal?: true
-  /** Options have one dash at any length, so `-rf` is not `-r -f`. */
+  /** Whether options have one dash at any length, so that `-rf` is not `-r -f`. */
   readonly singleDash?: true
   /** It does not accept abbreviated options. */
   readonly exactOptions?: true
