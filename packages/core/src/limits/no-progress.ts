@@ -12,10 +12,10 @@ export interface NoProgressOptions {
   readonly remindAt?: number
 }
 
-/** What happens when a run repeats itself. `remind`: the model is reminded once. `stop`: it is reminded, then the run stops. `off`: nothing. */
+/** What happens when a run repeats itself. `remind`: the model is reminded once. `stop`: the model is reminded, then the run stops. `off`: nothing. */
 export type NoProgressPolicy = 'remind' | 'stop' | 'off'
 
-/** The guard for a policy; none if one of the caller's guards already watches for repetition. */
+/** The guard for a policy. Returns none if one of the caller's guards already detects repetition. */
 export function guardsOfPolicy(policy: NoProgressPolicy | undefined, guards: readonly Guard[]): readonly Guard[] {
   if (policy === undefined || policy === 'off' || guards.some(({ looksAtTurns }) => looksAtTurns === true))
     return noGuards
@@ -25,20 +25,19 @@ export function guardsOfPolicy(policy: NoProgressPolicy | undefined, guards: rea
 const noGuards: readonly Guard[] = Object.freeze([])
 
 /**
- * Detects a run that goes in circles: a cycle of 1 to 8 turns with the same calls, inputs *and* outputs, several times
- * in a row. Numbers, times, hashes and temporary paths in outputs are ignored.
- * Any other change in the output of a poll is progress, and so is anything after new user input. A poll with a tool that
- * takes 5 seconds or longer may continue for 25 turns.
- * The model is reminded once (`no_progress_nudge`) after 3 rounds; after 5 rounds the run stops.
- * The following cause one reminder but never stop the run: edits fail 3 times in a row, 4 turns have the same error, or
- * the same answer is sent back 3 times.
+ * Detects a run that repeats itself: a cycle of 1 to 8 turns with the same calls, inputs *and* outputs, several times in
+ * a row. Numbers, times, hashes and temporary paths in outputs are ignored. Any other change in the output of a poll is
+ * progress, and so is any turn after new user input. A poll with a tool that takes 5 seconds or longer may continue for
+ * 25 turns. The model is reminded once (`no_progress_nudge`) after 3 rounds; after 5 rounds the run stops. The following
+ * cause one reminder but never stop the run: edits fail 3 times in a row, 4 turns have the same error, or the same
+ * answer is sent back 3 times.
  * @throws ConfigurationError for invalid options.
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
   if (fieldsOf(options) === undefined) refuse('noProgress', 'given an object, such as { repeats: 3 }', options)
   for (const name of ['repeats', 'remindAt'] as const) {
     optional(isNumber)(name, options[name])
-    // Not covered by the check below: with NaN, even the first turn would count as too many.
+    // The check below does not detect NaN: with NaN, even the first turn would exceed the limit.
     if (Number.isNaN(options[name])) refuse(name, 'a number', options[name])
   }
   const repeats = Math.min(Math.max(3, Math.ceil(options.repeats ?? defaultRepeats)), defaultRepeats)
@@ -93,7 +92,7 @@ const failingEdits: readonly Reminder[] = Object.freeze<Reminder[]>(['failing_ed
 const equalErrorsAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_errors'])
 const equalAnswersAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_answers'])
 
-/** Whether the cycle has used enough of its limit for a reminder. A cycle that waits has a higher limit and is reminded later. */
+/** Whether the cycle has reached the number of repeats for a reminder. A cycle that waits has a higher limit and is reminded later. */
 export function shouldRemind(
   { repeats, limit }: Cycle,
   allRepeats: number = defaultRepeats,

@@ -18,9 +18,9 @@ import type { RequestPlan } from './request-plan.ts'
 import { loweredGrant, type ReservedGrant } from './reserve.ts'
 import { worstCaseByReply } from './charge.ts'
 
-// Reserves for a request in budgets that span runs (spec R-STAND-1). It is the last step before the request: while it
-// waits, it keeps its reservations in the limits of the run. No request that has reserved in a standing budget waits for
-// anything.
+// Reserves for a request in budgets that span runs (spec R-STAND-1). This is the last step before the request: while it
+// waits, it retains its reservations in the limits of the run. No request that has reserved in a standing budget waits
+// for anything.
 
 /** The outcome of a wait for standing budgets, as recorded. */
 export type StandingWaited = FundsWanted & {
@@ -92,7 +92,7 @@ export class StandingBudgetRequest {
     }
   }
 
-  /** The step of a wait may fail before the answer is read. Then the wait ends, and a reservation that arrives is returned. */
+  /** Ends the wait if its step fails before the answer is read. A reservation that arrives later is returned. */
   leaveOnFailure(
     waited: MaybePromise<unknown>,
     pendingAnswer: MaybePromise<StandingAnswer>,
@@ -149,7 +149,10 @@ function returnReservation(answer: StandingAnswer): void {
   if (answer.kind === 'taken') answer.settle(0, true)
 }
 
-/** JavaScript code may return anything. @throws HaltingError for an invalid answer, after returning its reservation: the request is not made. */
+/**
+ * Validates an answer, since JavaScript code may return anything.
+ * @throws HaltingError for an invalid answer, after returning its reservation: the request is not made.
+ */
 function validAnswer(value: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
   const { kind, usd: reservedUsd, settle, budget, short } = fieldsOf(value) ?? {}
   if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
@@ -205,7 +208,7 @@ export function withStandingReservation(
   return { ...reserved, grant: loweredGrant(run, plan, grant, standing) }
 }
 
-/** The request is not made. Names the budget that is too small. */
+/** The outcome for a request that is not made. It names the budget that is too small. */
 export function refusalBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
   const { settledUsd, limitUsd } = budget
   return {

@@ -126,7 +126,7 @@ function endedRun(run: unknown): EndedRunSubject {
   const fields = fieldsOf(run)
   if (typeof fields?.['reason'] !== 'string' || fieldsOf(fields['summary']) === undefined)
     refuse('The run', 'what run() resolves to, or a RunResult', run)
-  // As far as it is read here.
+  // The fields that are read in this file were checked.
   return run as EndedRunSubject
 }
 

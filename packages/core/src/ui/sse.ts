@@ -35,7 +35,7 @@ export function toSse<Item extends object>(
   options: SseOptions = {},
 ): ReadableStream<Uint8Array> {
   const { heartbeatMs, clock = systemClock, done, idOf = eventIdOf } = options
-  // A timer with zero or NaN would write endlessly.
+  // With zero or NaN, a timer would write endlessly.
   if (heartbeatMs !== undefined && !(heartbeatMs >= 1)) refuse('heartbeatMs', 'at least 1 millisecond', heartbeatMs)
   const reader = items.getReader()
   const encoder = new TextEncoder()
