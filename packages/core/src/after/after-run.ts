@@ -43,14 +43,14 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
   return startStages(isDue ? stages : [], host, options)
 }
 
-/** The environment of stages that do not follow a run. */
+/** The environment of stages that are run without a preceding run. */
 export interface AloneOptions
   extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs' | 'standing'> {
   /** The model that stages ask unless they name another. */
   readonly model: RunOptions['model']
   /** Id of the session. */
   readonly sessionId: string
-  /** Budget of all stages together; only their own limits apply when absent. */
+  /** Budget of all stages together. Default: only the limits of each stage apply. */
   readonly maxBudgetUsd?: number
   /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
@@ -58,7 +58,7 @@ export interface AloneOptions
   readonly log?: StepStore
 }
 
-/** Runs stages without a preceding run: for a command of a person, for instance. The same limits apply. @throws ConfigurationError */
+/** Runs stages without a preceding run, for example for a command of a person. The same limits apply. @throws ConfigurationError */
 export function runStages(stages: readonly Stage[], options: AloneOptions): RunningStages {
   const { model, prices, tokens, clock, mediaLimits, graceMs, standing } = options
   const { sessionId, maxBudgetUsd, transcript, log } = options

@@ -13,7 +13,7 @@ export interface HookCall {
   readonly event: string
   /** Milliseconds that it took. */
   readonly durationMs: number
-  /** Its decisions, in a word each; empty for a hook that changed nothing. */
+  /** Its decisions, one word each; empty for a hook that changed nothing. */
   readonly decisions: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
   readonly #isCounted: (hook: string) => boolean
 
-  /** `isCounted`: which hooks of the loop count; all when absent. Callers add other hooks through `add`. */
+  /** `isCounted`: which hooks of the loop count. Default: all. Callers add other hooks through `add`. */
   constructor(isCounted: (hook: string) => boolean = () => true) {
     this.#isCounted = isCounted
   }

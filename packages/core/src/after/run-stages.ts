@@ -21,7 +21,7 @@ import type { Stage, StageLimits } from './stage.ts'
 import { StageRun, type EndedStage, type StageSurroundings } from './stage-run.ts'
 import type { StageReport } from '../steps/stage-record.ts'
 
-/** Running stages, and their messages as they arrive. Leaving the iteration ends the stages. */
+/** Running stages. Iterating returns their messages as they arrive, and leaving the iteration ends the stages. */
 export interface RunningStages extends AsyncIterable<SdkMessage<never>> {
   /** The report of each stage in order, once all have ended. Never rejects. */
   readonly ended: Promise<readonly StageReport[]>
@@ -29,11 +29,11 @@ export interface RunningStages extends AsyncIterable<SdkMessage<never>> {
   abort(cause?: 'user' | 'interrupt' | 'terminated'): void
 }
 
-/** Options of a caller for all stages of a list. */
+/** Options that a caller sets for all stages of a list. */
 export interface StagesOptions {
-  /** Ends the stages when aborted: with the program, for instance. */
+  /** Ends the stages when aborted, for example when the program ends. */
   readonly signal?: AbortSignal
-  /** The model for stages that name none, mostly a small one. Default: that of the session. */
+  /** The model for stages that name none, typically a small one. Default: that of the session. */
   readonly model?: Model
 }
 
@@ -89,7 +89,7 @@ export function startStages(stages: readonly Stage[], host: StagesHost, options:
   }
 }
 
-/** Aborts the stages when the signal does, immediately if it already has. */
+/** Aborts the stages when the signal is aborted, and immediately if it already is. */
 function followSignal(signal: AbortSignal, abort: AbortScope): AbortScope {
   const scope = new AbortScope()
   scope.listen({ onAbort: (cause) => abort.abort(cause) })

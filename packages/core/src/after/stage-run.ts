@@ -34,7 +34,7 @@ import { fieldsOf } from '../values/validators.ts'
 import { jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { headOf } from '../values/text.ts'
 
-/** What the stages of one list share. */
+/** What the stages of one list have in common. */
 export interface StageSurroundings {
   readonly sessionId: string
   readonly runId: string
@@ -43,7 +43,7 @@ export interface StageSurroundings {
   /** The model for stages that name no other. */
   readonly model: Model
   readonly options: Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'>
-  /** The ledger of the session: a stage's reservations count here, too. */
+  /** The ledger of the session: a stage's reservations also count against it. */
   readonly ledger: Ledger
   readonly log: StepStore | undefined
   readonly signal: AbortSignal
@@ -79,10 +79,9 @@ const minUsefulTokens = 64
 const maxRetries = 2
 
 /**
- * One stage. Its promise never rejects.
- * S1: it asks nothing before its start is recorded.
- * S2: a question reserves its turns before it is asked.
- * S3: when it has ended, none of its questions is still running, and it asks no more.
+ * One stage. Its promise never rejects. S1: the stage asks no question before its start is recorded. S2: it reserves the
+ * turns of a question before it asks the question. S3: when it has ended, none of its questions is still running, and it
+ * asks no further question.
  */
 export class StageRun {
   readonly #stage: Stage
@@ -97,7 +96,7 @@ export class StageRun {
   #requests = 0
   #usage: StageReport['modelUsage'] = {}
   #started: Promise<void> | undefined
-  /** With dollars: it asked a model with a price. */
+  /** Set for a record with dollars, which is written when the stage asks a model with a price. */
   #startedPriced: Promise<void> | undefined
   /** Releases its part of a lease, once its end is recorded. */
   #endSpending: (() => void) | undefined
@@ -123,7 +122,7 @@ export class StageRun {
     const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
     this.#abort.setCheck(() => deadline.check())
     const { messages, ...outcome } = await this.#outcome()
-    // Aborts the questions that it did not wait for; no more can be asked.
+    // Aborts the questions that the stage did not wait for. No further question can be asked.
     this.#abort.abort('parent')
     await Promise.all([...this.#running].map(({ ended }) => ended))
     deadline.cancel()
@@ -131,7 +130,7 @@ export class StageRun {
     const durationMs = clock.now() - beganAt
     const report: StageReport = { ...this.#identity, ...outcome, ...this.#figures(), durationMs }
     const mustBeRecorded = report.reason !== 'skipped' || (this.#startedPriced ?? this.#started) !== undefined
-    // If the end cannot be recorded, the stage is charged what its start record says.
+    // If the end cannot be recorded, the stage is charged the amount in its start record.
     if (mustBeRecorded) await this.#record({ phase: 'ended', ...report }).catch(() => {})
     this.#endSpending?.()
     return { report, messages }
@@ -210,7 +209,7 @@ export class StageRun {
     const model = this.#modelOf(question)
     const { maxBudgetUsd, maxTotalTokens } = this.#limits
     const { options, ledger } = this.#surroundings
-    // The cost of a model without a price is unknown, so the token limit applies. With a session budget it cannot be asked.
+    // The cost of a model without a price is unknown, so the token limit applies. With a session budget, such a model cannot be asked.
     const isPriced = hasPrice(model, options.prices)
     const mustBePriced = ledger.isBounded
     return {
@@ -277,7 +276,7 @@ export class StageRun {
     return model ?? this.#stage.model ?? this.#surroundings.model
   }
 
-  /** Records the most it may spend before it spends anything. With dollars, it records again before the first model with a price. */
+  /** Records the maximum that the stage may spend before it spends anything. Records it again with dollars before the first model with a price. */
   #start(model: Model): Promise<void> {
     if (hasPrice(model, this.#surroundings.options.prices)) return (this.#startedPriced ??= this.#recordLimit('priced'))
     return this.#startedPriced ?? (this.#started ??= this.#recordLimit('unpriced'))
@@ -289,7 +288,7 @@ export class StageRun {
       this.#endSpending ??= this.#ledger.lease?.spend()
       await this.#growLease(lease)
     }
-    // Others may give back what they have only reserved.
+    // Others may return what they have only reserved.
     const { nanos, tokens } = this.#ledger.unspent()
     const most: Amount = { nanos: kind === 'priced' ? Math.max(0, nanos) : 0, tokens: Math.max(0, tokens) }
     try {
@@ -301,8 +300,8 @@ export class StageRun {
 
   // Spec R-BUD-17c.
   /**
-   * Requests its budget from the lease before the start record names it. If its end is never seen, that amount is
-   * charged, and the session must be allowed to spend it.
+   * Requests its budget from the lease before the start record names the amount. If its end is never recorded, that
+   * amount is charged, and the session must be allowed to spend it.
    */
   async #growLease(shared: SharedLease): Promise<void> {
     const { lease } = shared
@@ -327,7 +326,7 @@ function hasPrice(model: Model, ownPrices: Prices | undefined): boolean {
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
 }
 
-/** The same model, with a lower cap for replies. */
+/** The same model with a lower cap for its replies. */
 export function cappedModel(model: Model, maxReplyTokens: number): Model {
   const maxOutputTokens = Math.min(model.maxOutputTokens, maxReplyTokens)
   // The cap is also the default.
@@ -371,7 +370,7 @@ function parseOutcome(value: unknown): StageEnding {
 type DoneFields = { readonly [field in keyof Extract<StageOutcome, { readonly kind: 'done' }>]?: unknown }
 
 function parseFields(value: unknown): StageEnding {
-  // A stage of plain JavaScript that returns nothing has completed.
+  // A stage in plain JavaScript that returns nothing has completed.
   if (value === undefined || value === null) return endingOf('completed', '')
   const { kind, message, details, messages: sent }: DoneFields = fieldsOf(value) ?? {}
   const text = typeof message === 'string' ? message : ''

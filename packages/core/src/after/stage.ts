@@ -11,15 +11,14 @@ import type { StageReason } from '../steps/stage-record.ts'
 // Spec R-AFTER-1.
 /**
  * Work that starts when a run has completed and its result is available. It has its own limits on turns, dollars, tokens
- * and time.
- * If it throws, it ends, with no other effect.
+ * and time. If it throws, only the stage ends.
  */
 export interface Stage {
   /** Its name in messages and records, such as `memory`; unique in a list. */
   readonly name: string
   /** Limits of the stage; each has a default. */
   readonly limits?: StageLimits
-  /** The model that it asks. Default: that of `afterRun`, else that of the session. */
+  /** The model that it asks. Default: that of `afterRun`, or else that of the session. */
   readonly model?: Model
   /** Does the work and returns its outcome. */
   run(after: StageContext): Promise<StageOutcome> | StageOutcome
@@ -51,14 +50,13 @@ export interface StageContext {
   readonly signal: AbortSignal
   /**
    * Asks a model through the same loop and ledger as any run. Questions may run in sequence or in parallel; the limits
-   * are those of the stage.
-   * Rejects with a `StageStop` if a limit, an abort or a failure prevents the answer. Do not catch it: it reports to the
-   * runtime how the stage ended.
+   * of the stage apply. Rejects with a `StageStop` if a limit, an abort or a failure prevents the answer. Do not catch
+   * this error: it reports to the runtime how the stage ended.
    */
   readonly ask: <Output = unknown>(question: StageQuestion<Output>) => Promise<StageAnswer<Output>>
 }
 
-/** A question of a stage. Nothing of the session is sent except these fields. */
+/** A question of a stage. A request contains no part of the session except these fields. */
 export interface StageQuestion<Output = unknown> extends Pick<
   RunOptions,
   'system' | 'tools' | 'permissions' | 'thinking'
@@ -71,9 +69,9 @@ export interface StageQuestion<Output = unknown> extends Pick<
   readonly transcript?: Transcript
   /** The model to ask. Default: that of the stage. */
   readonly model?: Model
-  /** Turns of this question. Default: one without tools and schema, else all remaining turns. */
+  /** Turns of this question. Default: one if it has neither tools nor a schema, otherwise all remaining turns. */
   readonly maxTurns?: number
-  /** Maximum output tokens of each reply. Default: 4,096. A reply that is cut there ends the question as `token_limit`. */
+  /** Maximum output tokens of each reply. Default: 4,096. A reply that is truncated at this limit ends the question as `token_limit`. */
   readonly maxOutputTokens?: number
 }
 
@@ -91,9 +89,9 @@ export type StageOutcome =
       readonly kind: 'done'
       /** A sentence for people. */
       readonly message?: string
-      /** For programs: part of the `stage_ended` message and of the record. At most 16 kB. */
+      /** Facts for programs, which the `stage_ended` message and the record contain. At most 16 kB. */
       readonly details?: JsonObject
-      /** Messages sent before the end of the stage; at most 20 of 16 kB each. */
+      /** Messages that are emitted before the end of the stage; at most 20 of 16 kB each. */
       readonly messages?: readonly StageMessage[]
     }
   | {
@@ -115,7 +113,7 @@ export type StageMessage = WithoutIds<
     >
 >
 
-/** Why a question of a stage has no answer, which is also why the stage ends. */
+/** Thrown if a question of a stage has no answer; the stage ends for the same reason. */
 export class StageStop extends Error {
   override readonly name = 'StageStop'
   /** Why the stage ends. */

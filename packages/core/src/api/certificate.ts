@@ -16,13 +16,13 @@ import { toolDefinitionsOf } from '../tools/definitions.ts'
 import { isAgentTool, modelsOfAgents, withToolsOfAgents } from '../tools/tool.ts'
 import { countOf } from '../values/text.ts'
 
-/** A bound that follows from the options, or the reason for its absence. */
+/** An upper bound that follows from the options, or the reason why none exists. */
 export type Bound =
   | {
       readonly bounded: true
       /** The bound, in the unit of the field. */
       readonly value: number
-      /** The source of the bound, in a sentence. */
+      /** The option or limit that the bound comes from, in a sentence. */
       readonly because: string
     }
   | {
@@ -33,7 +33,7 @@ export type Bound =
 
 /** Upper bounds of a run, computed before anything runs. */
 export interface Certificate {
-  /** Whether every run with these options halts by construction: whether its requests are bounded. */
+  /** Whether every run with these options is guaranteed to halt: whether the number of its requests is bounded. */
   readonly halts: boolean
   /** Turns of the main loop that count against `maxTurns`. */
   readonly turns: Bound
@@ -43,15 +43,15 @@ export interface Certificate {
   readonly requests: Bound
   /** Tool calls of the run and its agents. */
   readonly toolCalls: Bound
-  /** Tokens, from the lowest of the token and dollar limits. Without such a limit, the context windows of all requests. */
+  /** Tokens, from the lowest of the token and dollar limits. Without such a limit, the sum of the context windows of all requests. */
   readonly tokens: Bound
   /** US dollars of the run, including subagents and compactions. */
   readonly usd: Bound
-  /** Checks of goals, including repeated passes but not those of subagents. Absent without goals. */
+  /** Checks of goals, including repeated checks of a goal that must pass several times. Excludes those of subagents. Absent without goals. */
   readonly checks?: Bound
   /** Seconds of active time. */
   readonly seconds: Bound
-  /** Names of budgets that outlast the run and apply in addition to these bounds, such as `$20 a day`. Absent without any. */
+  /** Names of budgets that outlast the run and apply in addition to these bounds, for example `$20 a day`. Absent if there are none. */
   readonly standingBudgets?: readonly string[]
   /** What the figures do not cover. */
   readonly notes: readonly string[]
@@ -80,9 +80,9 @@ export function certificate(options: RunOptions): Certificate {
   }
 }
 
-/** Turns of a run under these guards. */
+/** The bound on the turns of a run with these guards. */
 function turnsBound(maxTurns: number, guards: readonly Guard[], options: RunOptions): Bound {
-  // A hook may override a guard on steps once. The guarded figure never falls below its limit again.
+  // A hook may override a guard on steps once. The figure that the guard checks never falls below its limit again.
   const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0
   const value = Math.min(maxTurns, ...guards.flatMap(({ bounds }) => (bounds?.turns ?? Infinity) + granted))
   if (value === Infinity) return { bounded: false, because: 'maxTurns is Infinity' }
@@ -115,7 +115,7 @@ function iterationsBound(turns: Bound, settings: RunSettings, options: RunOption
   return { bounded: true, value, because: 'turns, plus the retry limits of all other reasons to iterate' }
 }
 
-/** Iterations of a run: those that refill retry limits, and the retry limits, which apply once a run or once a refill. */
+/** The maximum number of iterations: those that refill retry limits, plus the retry limits, which apply once per run or once per refill. */
 function iterationsFor(refilling: number, open: readonly IterationReason[]): number {
   const sum = (resets: 'refill' | 'run'): number =>
     open.reduce(
@@ -127,8 +127,8 @@ function iterationsFor(refilling: number, open: readonly IterationReason[]): num
 }
 
 /**
- * Checks run before the first request, at an answer, at a limit, and if configured after a turn. Each round checks every
- * goal at most, as often as it must pass.
+ * The checks before the first request, at each answer, at a limit, and after each turn if so configured. Each round
+ * checks every goal at most as often as it must pass.
  */
 function checksBound(turns: Bound, iterations: Bound, options: RunOptions, settings: RunSettings): Bound | undefined {
   const { until = [], stopWhenMet = false } = options
@@ -138,7 +138,7 @@ function checksBound(turns: Bound, iterations: Bound, options: RunOptions, setti
   const gate = tokenTargetBound(settings.tokenBudget)
   // A hook that overrides an ending causes another iteration, which may reach another ending.
   const endings = (options.hooks?.length ?? 0) === 0 ? 1 : iterations.bounded ? iterations.value : Infinity
-  // Answers that are sent back, answers that the token target continues, and the final answer.
+  // Answers that goals or hooks return to the model, answers that the token target continues, and the final answer.
   const answers = Math.min(maxGoalTries + gate + endings, iterations.bounded ? iterations.value + 1 : Infinity)
   const afterTurns = stopWhenMet ? (turns.bounded ? turns.value + endings : Infinity) : 0
   const value = checksPerRound * (1 + answers + endings + afterTurns)
@@ -148,7 +148,7 @@ function checksBound(turns: Bound, iterations: Bound, options: RunOptions, setti
   return { bounded: true, value, because }
 }
 
-/** Layers that may each compact once in an iteration: one before the request, two after a 413. */
+/** Compactions that one iteration can make: one before the request, and two after a 413 response. */
 const compactionsPerIteration = 3
 
 function requestsBound(iterations: Bound, options: RunOptions, settings: RunSettings): Bound {
@@ -159,7 +159,7 @@ function requestsBound(iterations: Bound, options: RunOptions, settings: RunSett
   const perIteration =
     attempts * (1 + stagedRequests + (hasPlainContext(options) ? 0 : compactionsPerIteration * compactionRequests))
   const { maxSubagents, waitForLimitsMs } = settings
-  // Each wait allows all attempts again.
+  // After each wait, all attempts are available again.
   const waits = maxServiceWaits(waitForLimitsMs) * attempts
   const waitNote = waits === 0 ? '' : ` (again after each wait for a service)`
   const ownReason = `iterations, each with at most ${countOf(attempts, 'attempt')}${waitNote}`
@@ -232,7 +232,8 @@ type FiniteBound = Extract<Bound, { readonly bounded: true }>
 
 /**
  * The tokens that a dollar limit buys at the lowest price per token. Empty if a token is free or the lowest price is
- * unknown. It bounds only tokens: refused requests cost nothing, so money does not bound their number.
+ * unknown. A dollar limit bounds only tokens: refused requests cost nothing, so money does not bound the number of
+ * requests.
  */
 function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly FiniteBound[] {
   const limit = dollarLimit(options, settings)
@@ -276,12 +277,12 @@ function timesRequests(
   return { bounded: true, value: requests.value * highest, because }
 }
 
-/** Each use of a server-side tool reads the whole window again. */
+/** The largest input of a request. Each use of a server-side tool reads the whole window again. */
 function largestInput({ contextWindow, maxServerToolUses = 0 }: Model): number {
   return contextWindow * (1 + maxServerToolUses)
 }
 
-/** What the service may add to the largest request itself. */
+/** What the service itself may add to the largest request. */
 function extraOf(model: Model): readonly ModelBound[] {
   return extraBounds(model, largestInput(model), model.maxOutputTokens, Infinity)
 }
@@ -308,7 +309,7 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
   return timesRequests(requests, perRequest, 'requests at the highest price; set maxBudgetUsd for a tighter bound')
 }
 
-/** The lower of what the session has left and what the run may cost, and its name. */
+/** The lower of the remaining session budget and the run's own limit, with the name of that limit. */
 function dollarLimit(
   { spentBeforeUsd = 0, maxRunUsd: given }: RunOptions,
   { maxBudgetUsd, maxRunUsd, budget }: RunSettings,

@@ -18,35 +18,35 @@ import type { WindowFigures } from '../model/window.ts'
 export interface ContextUsage {
   /** Id of the model. */
   readonly model: string
-  /** Tokens by kind and name; together they are `figures.usedTokens`. */
+  /** Tokens by kind and name. Their sum is `figures.usedTokens`. */
   readonly parts: readonly ContextPart[]
   /** The window and its thresholds. */
   readonly figures: WindowFigures
-  /** Whether a provider's count of an earlier request was available. Otherwise all figures are estimates. */
+  /** Whether the provider's token count of an earlier request was available. Otherwise all figures are estimates. */
   readonly isCounted: boolean
   /** Dollars for the input of a turn, with an empty and with a full provider cache. Null for a model without a price. */
   readonly inputUsd: {
     /** US dollars when nothing is in the cache. */
     readonly uncached: number
-    /** US dollars when all of it is in the cache. */
+    /** US dollars when the whole input is in the cache. */
     readonly cached: number
   } | null
   /** Null if the conversation is not compacted automatically. */
   readonly autoCompact: {
     /** Number of tokens at which the conversation is compacted. */
     readonly atTokens: number
-    /** Minimum number of tokens that this frees. All retained parts are assumed to have their maximum length. */
+    /** Minimum number of tokens that a compaction frees. All retained parts are assumed to have their maximum length. */
     readonly freesTokens: number
   } | null
   /** Approximate number of tokens that a compaction would free now; 0 if there is nothing to compact. */
   readonly compactionFreesTokens: number
 }
 
-/** The contents of the next request: the session so far, and a prompt. */
+/** The contents of the next request: the session so far, and optionally a prompt. */
 export interface ContextUsageInput {
   /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
-  /** The prompt that follows it. Default: none. */
+  /** The prompt that follows the transcript. Default: none. */
   readonly prompt?: MessageContent
 }
 
@@ -94,14 +94,14 @@ export function contextUsage(options: RunOptions, { transcript, prompt }: Contex
   }
 }
 
-/** The state of the run that would start. Without any message, its prompt is empty. */
+/** The state of the run that would start. If there is no message at all, its prompt is empty. */
 function stateOf({ transcript = Transcript.empty(), prompt }: ContextUsageInput): RunState {
   if (prompt !== undefined) return startRun({ transcript, prompt })
   if (transcript.messages().length > 0) return startRun({ transcript })
   return { ...startRun({ prompt: '' }), transcript }
 }
 
-/** Ratio of the provider's count to our estimate, for the newest request whose messages are unchanged; undefined for none. */
+/** Ratio of the provider's token count to our estimate, for the newest request whose messages are unchanged. Undefined if there is none. */
 function lastCount(context: RunContext, transcript: Transcript): number | undefined {
   for (let index = transcript.length - 1; index >= 0; index--) {
     const entry = transcript.at(index)
@@ -119,7 +119,7 @@ function lastCount(context: RunContext, transcript: Transcript): number | undefi
   return undefined
 }
 
-/** Scales the parts to whole tokens without changing their sum. Rounding errors go to the parts that lost most. */
+/** Scales the parts to whole tokens without changing their sum. Rounding errors are added to the parts that lost most. */
 function scaled(parts: readonly ContextPart[], ratio: number): readonly ContextPart[] {
   const exact = parts.map(({ tokens }) => tokens * ratio)
   const floors = exact.map(Math.floor)
@@ -135,7 +135,7 @@ function scaled(parts: readonly ContextPart[], ratio: number): readonly ContextP
   return parts.map((part, index) => ({ ...part, tokens: floors[index] ?? 0 }))
 }
 
-/** The price as a provider with a cache bills it: written the first time, then read. */
+/** The price that a provider with a cache charges: the input is written to the cache the first time, and read from it later. */
 function inputCost({ prices, model }: RunContext, tokens: number): ContextUsage['inputUsd'] {
   const cost = (usage: Partial<typeof noUsage>): number | undefined => {
     const answer = askPrices(() => prices.cost(model.id, { ...noUsage, ...usage }))
@@ -153,7 +153,7 @@ function autoCompactOf(view: ContextView, atTokens: number): ContextUsage['autoC
   return { atTokens, freesTokens: Math.max(0, Math.floor(atTokens - remaining)) }
 }
 
-/** Assumed size of a summary, as a share of the summarized text, up to its cap. */
+/** Assumed length of a summary as a share of the summarized text. The maximum summary length also applies. */
 const summaryShare = 0.1
 
 function freedNow(view: ContextView): number {

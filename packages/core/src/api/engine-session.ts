@@ -18,7 +18,7 @@ import { currentRound } from '../verification/goal-progress.ts'
 /** The current run. */
 export interface CurrentRun {
   readonly loop: RunStream
-  /** Enters the outcome of the run in the session, once: for its reader or for the run that replaces it. */
+  /** Adds the outcome of the run to the session, once: for its reader or for the run that replaces it. */
   settle(): Promise<Settled>
 }
 
@@ -27,7 +27,7 @@ export interface Settled extends FinishedRun {
   readonly sessionUsage: { readonly [model: string]: ModelFigures }
 }
 
-/** `settle` is called once, when the run has ended and its outcome is needed. */
+/** Creates the current run. `settle` is called once, when the run has ended and its outcome is needed. */
 export function currentRunOf(loop: RunStream, settle: (ended: FinishedRun, of: CurrentRun) => Settled): CurrentRun {
   let settled: Promise<Settled> | undefined
   const running: CurrentRun = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
@@ -47,7 +47,7 @@ export function resultOf<Output>(
   return resultMessage({ ...settled, uuid, models: knownModels(contextOf(options)), contextWindow, output })
 }
 
-/** The internal state of an engine, for parts that accompany its runs. Not for callers. */
+/** The internal state of an engine, for components that work together with its runs. Not for callers. */
 export interface EngineSession {
   readonly options: QueryOptions
   readonly account: SessionAccount
@@ -57,7 +57,7 @@ export interface EngineSession {
   readonly log: StepStore | undefined
 }
 
-/** The account of earlier processes, without the run that another run continues. */
+/** The account of earlier processes, excluding the run that another run continues. */
 export function accountOf(options: QueryOptions, continued?: string): SessionAccount {
   const { session, spentBeforeUsd = 0 } = options
   const runs = session === undefined ? [] : countedRuns(session, continued)
@@ -87,9 +87,9 @@ export function notifyListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event
 }
 
 /**
- * Whether the files that define the goals' checks were unmodified at the end of a run, and the agent's work cannot have
- * changed them since. No call followed the last check, and no task was left running. A person is then responsible for
- * changes before the next prompt.
+ * Whether the files that define the goals' checks were unmodified at the end of a run, and the agent cannot have changed
+ * them since. This requires that no call followed the last check, and no task was left running. A person is then
+ * responsible for changes before the next prompt.
  */
 export function areGoalFilesUnmodified(spent: RunProgress, transcript: Transcript): boolean {
   const last = currentRound(spent)

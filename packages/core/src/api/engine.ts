@@ -77,9 +77,9 @@ export class QueryEngine<Output = unknown> {
   #last: FinishedRun | undefined
   #runId: string | undefined
   #learned: LearnedContext | undefined
-  /** Settings that were set for the session, in place of the options. */
+  /** Settings that were changed during the session. They replace those of the options. */
   #inForce: SettingsInForce | null = null
-  /** The model of the last run alone; undefined if it used the session's model. */
+  /** The model that was selected for the last run only; undefined if that run used the session's model. */
   #modelOfRun: string | undefined
 
   /** @throws ConfigurationError for options that cannot be run. */
@@ -87,7 +87,7 @@ export class QueryEngine<Output = unknown> {
     // Rejects a value that is not an object before any field is read.
     settingsOf(options)
     this.#options = completeOptions(options)
-    // Plain JavaScript may pass it, which would mix the records of all runs.
+    // Plain JavaScript may pass `steps`, which would mix the records of all runs.
     if ((options as RunOptions).steps !== undefined)
       throw new ConfigurationError('An engine needs a step engine for each run. Pass stepsFor: (runId) => steps.')
     const { session } = options
@@ -124,7 +124,7 @@ export class QueryEngine<Output = unknown> {
     return this.#runId
   }
 
-  /** Settings that were set for the session, in place of the options. */
+  /** Settings that were changed during the session. They replace those of the options. */
   get inForce(): SettingsInForce | null {
     return this.#inForce
   }
@@ -137,7 +137,7 @@ export class QueryEngine<Output = unknown> {
     ).model
   }
 
-  /** The settings of the session, with the model that only this run uses. */
+  /** The settings of the session, with the model that was selected only for this run. */
   get #settingsOfRun(): SettingsInForce | null {
     const model = this.#modelOfRun
     return model === undefined ? this.#inForce : settingsAfter(this.#inForce, { model }, false)
@@ -154,7 +154,7 @@ export class QueryEngine<Output = unknown> {
     this.#current?.loop.stop(message)
   }
 
-  /** Answers an `approval_needed` event of the current run on behalf of a person (`onAsk: 'wait'`); `key` is the event's. */
+  /** Answers an `approval_needed` event of the current run on behalf of a person (`onAsk: 'wait'`). `key` is the key of that event. */
   answer(key: string, decision: PermissionDecision): void {
     this.#current?.loop.answer(key, decision)
   }
@@ -174,17 +174,17 @@ export class QueryEngine<Output = unknown> {
     return this.#inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) })
   }
 
-  /** Sends a message that is taken when the current run would end, or by the next run. */
+  /** Sends a message for when the current run would end, or for the next run. */
   followUp(content: MessageContent, id?: string): string {
     return this.#inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) })
   }
 
-  /** Withdraws a message that no run has taken. False when it is too late, or when no message has this id. */
+  /** Withdraws a message that no run has received yet. Returns false when a run has already received the message, or when no message has this id. */
   retract(id: string): boolean {
     return this.#inbox.retract(id)
   }
 
-  /** Messages that were handed in and are not in the conversation yet. */
+  /** Messages that were submitted and are not in the conversation yet. */
   get waiting(): readonly InboxMessage[] {
     return this.#inbox.waiting
   }
@@ -201,7 +201,7 @@ export class QueryEngine<Output = unknown> {
     if (checked.model !== undefined) this.#modelOfRun = undefined
     const untilBefore = contextOf(this.#options).goals.configured.map(specOf)
     this.#inForce = settingsAfter(this.#inForce, { ...checked, untilBefore }, false)
-    // Applies to stages after a run too. A current run applies it at its next request.
+    // The change also applies to stages after a run. A current run applies it at its next request.
     if (this.#current === undefined)
       this.#account.limit(contextWithSettings(contextOf(this.#options), this.#inForce).settings)
   }
@@ -248,7 +248,7 @@ export class QueryEngine<Output = unknown> {
       id?: string
       /** Id of the model of this run. Default: the model of the options. */
       model?: string
-      /** Ends at once, without a request, if the goals are met at the start. */
+      /** Ends without a request if the goals are already met at the start. */
       skipIfMet?: boolean
     } = {},
   ): SdkMessages<Output> {
@@ -266,7 +266,7 @@ export class QueryEngine<Output = unknown> {
   }
 
   /**
-   * Compacts the conversation in a run of its own, with a result like any other. `instructions` say what the summary
+   * Compacts the conversation in a separate run, with a result like any other. `instructions` describe what the summary
    * should contain. Equivalent to the prompt `/compact INSTRUCTIONS`. Rejects with a `ConfigurationError` if there is
    * nothing to compact, or calls are pending.
    */
@@ -274,15 +274,15 @@ export class QueryEngine<Output = unknown> {
     return this.#run({ compact: { instructions: instructions.trim() } })
   }
 
-  /** Requests a last answer: a run of one request without tools, which takes no other input. Rejects if the conversation is empty. */
+  /** Requests a last answer: a run of one request without tools, which accepts no other input. Rejects if the conversation is empty. */
   lastAnswer(): SdkMessages<Output> {
     return this.#run({ prompt: lastAnswerPrompt, lastAnswer: true })
   }
 
   /**
-   * Tool calls that wait for a person. They belong to the current run (`answer` takes their `key`), or else to the last
-   * run, including one of an earlier process (`session`). That run ended as `needs_approval`, or is open and waits.
-   * `approve` answers them.
+   * Tool calls that wait for a person's approval. If a run is in progress, they are its calls, and `answer` accepts
+   * their `key`. Otherwise they are calls of the last run, including one of an earlier process (`session`). That run
+   * ended as `needs_approval`, or did not end and still waits. `approve` answers them.
    */
   pending(): readonly PendingApproval[] {
     if (this.#current !== undefined) return this.#current.loop.pending
@@ -294,10 +294,10 @@ export class QueryEngine<Output = unknown> {
 
   /**
    * Continues with a person's answers to the pending calls (`pending()`), by their ids. After `needs_approval` this
-   * starts a new run; an open run of an earlier process continues. Unanswered calls stay pending. If two calls of
+   * starts a new run; an unfinished run of an earlier process continues. Unanswered calls stay pending. If two calls of
    * subagents have the same id, answer each by its `key`.
    * @throws ConfigurationError for an answer to a call that is not pending, and for an invalid answer. After
-   * `needs_approval` the messages reject with it.
+   * `needs_approval` the messages reject with this error.
    */
   approve(approvals: { readonly [callId: string]: PermissionDecision }): SdkMessages<Output> {
     const open =
@@ -306,7 +306,7 @@ export class QueryEngine<Output = unknown> {
     return this.#run({ open, answers: answersByKey(approvals, this.pending()) })
   }
 
-  /** Uses the names of the tools that run, in place of aliases. */
+  /** Replaces aliases by the names of the tools that run. */
   #pendingOnRecord(records: readonly StepRecord[]): readonly PendingApproval[] {
     const context = contextOf(this.#options)
     return pendingOnRecord(records).map((call) => ({ ...call, tool: calledName(call.tool, context) }))
@@ -319,8 +319,8 @@ export class QueryEngine<Output = unknown> {
 
   /**
    * Continues without a new prompt. If a run of `session` did not end, it continues from its last record. Otherwise a
-   * new run continues the last one that ended, with its counters and its name. Raise a limit first: under the old limits
-   * it ends at once.
+   * new run continues the last one that ended, with its counters and its name. If that run ended at a limit, raise the
+   * limit first: otherwise the new run ends at once.
    * @throws ConfigurationError when no run can be continued, or a run is in progress.
    */
   resume(): SdkMessages<Output> {
@@ -338,7 +338,7 @@ export class QueryEngine<Output = unknown> {
 
   async *#messages(request: RunRequest, leaving: Departure): SdkMessages<Output> {
     const ready = this.#prompts.ready(request.prompt)
-    const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // preparation may never finish
+    const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // The preparation may never finish.
     if (leaving.hasLeft) return
     if (request.open === undefined && this.#previousSession?.open !== undefined)
       await this.#closeOpen(this.#previousSession)
@@ -349,7 +349,7 @@ export class QueryEngine<Output = unknown> {
     }
     // A stop request that arrived after the last run's final cancellation point was meant for that run.
     this.#inbox.takeSignals()
-    // Its settings apply to this run from the start.
+    // Settings that were changed before this run apply to it from the start.
     this.#inbox.takeSettings()
     const { sessionId } = this
     if (request.carried !== undefined) this.#carry(request.carried.continues)
@@ -374,7 +374,7 @@ export class QueryEngine<Output = unknown> {
         collectDenials(event, denials)
         for (const message of translator.messages(event)) {
           yield message
-          // Checked after every message. The ledger has already kept the cost within bounds (spec R-BUD-8).
+          // Checked after every message. The ledger has already limited the cost (spec R-BUD-8).
           if (this.#account.isSpent) running.abort('budget')
         }
       }
@@ -402,7 +402,7 @@ export class QueryEngine<Output = unknown> {
     })
   }
 
-  /** Counts the cost of the continued run once: with the run that continues it. */
+  /** Excludes the cost of the continued run from the sums: the run that continues it includes that cost. */
   #carry(continues: string): void {
     if (this.#previousSession !== undefined || this.#last === undefined)
       this.#account = accountOf(this.#options, continues)
@@ -453,7 +453,7 @@ export class QueryEngine<Output = unknown> {
     }
   }
 
-  /** Whether file changes between two prompts are a person's, so that the agent need not revert them. */
+  /** Whether a person is responsible for file changes between two prompts, so that the agent need not revert them. */
   get #filesInOrder(): boolean {
     const spent = this.#spentOfLast
     return spent?.goal !== undefined && areGoalFilesUnmodified(spent, this.#transcript)
@@ -464,14 +464,14 @@ export class QueryEngine<Output = unknown> {
     return resumeOn(open, options, transcript, (turn) => new DurableStepEngine({ ...turn, log }), owner).loop
   }
 
-  /** Settings of this process also apply to a run of an earlier process, in place of the recorded ones. */
+  /** Settings that were changed in this process also apply to a run of an earlier process. They replace the recorded ones. */
   #reapplySettings(running: RunStream): void {
     const { permissionUpdates: _, isPastFallback: __, untilBefore: ___, ...changed } = this.#inForce ?? {}
     if (Object.keys(changed).length > 0) running.set(changed)
   }
 
   // Spec R-SESS-4.
-  /** Closes a run that did not end before a new prompt starts. Its calls get results, and no new request is made. */
+  /** Closes a run that did not end before a new prompt starts. Its pending calls get results, and no new request is made. */
   async #closeOpen(session: StoredSession): Promise<void> {
     this.#previousSession = undefined
     const running = this.#resumeOpen(session)
@@ -480,7 +480,7 @@ export class QueryEngine<Output = unknown> {
     await this.#current.settle()
   }
 
-  /** The options of each run, and what it shares with other runs. */
+  /** The options of each run, and the objects that the runs of the engine share. */
   #shared(): { readonly options: RunOptions; readonly owner: RunSurroundings & { readonly ledger: Ledger } } {
     const { stepsFor: _stepsFor, session: _session, ...options } = this.#options
     const { ledger } = this.#account

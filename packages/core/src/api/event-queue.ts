@@ -8,14 +8,17 @@ type Deliver<Event> = (result: IteratorResult<Event, undefined>) => void
 
 const finished: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined })
 
-/** Events between a producer and a reader: the loop, or a later stage. A slow reader does not delay the producer; without a reader nothing is stored. */
+/**
+ * Events between a producer, which is the loop or a later stage, and a reader. A slow reader does not delay the
+ * producer. Without a reader no events are stored.
+ */
 export class EventQueue<Event extends object = RunEvent> {
   #events: Event[] = []
   #head = 0
   #isListening = false
   #isClosed = false
   #waiting: Deliver<Event> | undefined
-  /** Further readers after the first waiting one. */
+  /** Readers that wait in addition to the first one. */
   #others: Deliver<Event>[] | undefined
 
   /** Whether events are stored. */
@@ -23,7 +26,7 @@ export class EventQueue<Event extends object = RunEvent> {
     return this.#isListening
   }
 
-  /** From now on events are stored for a reader. */
+  /** Starts storing events for a reader. */
   listen(): void {
     this.#isListening = true
   }
@@ -53,8 +56,9 @@ export class EventQueue<Event extends object = RunEvent> {
   }
 
   /**
-   * Lets a fast reader process the queued events. With a model that answers immediately nothing else yields to it, and
-   * events would accumulate. A reader that takes nothing within some microtasks is slow, and is not waited for.
+   * Lets a fast reader process the queued events. When a model answers immediately, the loop would not yield otherwise,
+   * and events would accumulate. A reader that reads no event within a few microtasks is considered slow, and the loop
+   * does not wait for it.
    */
   catchUp(): MaybePromise<void> {
     return this.#size > 0 ? this.#letReaderRun() : undefined

@@ -13,7 +13,7 @@ import { lastAnswerReserve } from '../request/reserve.ts'
 export interface Forecast {
   /** Id of the model. */
   readonly model: string
-  /** The minimum that the first request needs, as it is reserved. `usd` is null for a model without a price. */
+  /** The minimum that the first request needs, which is the amount that it reserves. `usd` is null for a model without a price. */
   readonly first: {
     /** US dollars; null for a model without a price. */
     readonly usd: number | null
@@ -22,12 +22,15 @@ export interface Forecast {
   }
   /** Whether the limits leave room for the first request. */
   readonly canBegin: boolean
-  /** Turns until a limit stops the run, their cost, and that limit; null when no limit stops it within 1,000 turns. */
+  /**
+   * The estimated number of turns until a limit stops the run, their cost, and that limit. The limit is null if no limit
+   * stops the run within 1,000 turns.
+   */
   readonly likely: LikelyFigures & {
-    /** The limit that ends the run; null for none. */
+    /** The limit that ends the run; null if none does. */
     readonly endsBy: LikelyEnd | null
   }
-  /** The figures of shorter runs, of 10 and of 50 turns. Empty if a limit ends the run before. */
+  /** The figures of shorter runs, of 10 and of 50 turns. Empty if a limit ends the run earlier. */
   readonly shorter: readonly LikelyFigures[]
   /** The assumptions about a turn and a compacted conversation. */
   readonly assumes: {
@@ -82,7 +85,7 @@ export function forecast(options: RunOptions, prompt: MessageContent = ''): Fore
   }
 }
 
-/** The minimum budget for a request with this input: the worst case with a useful reply, plus the reserve for the last answer. */
+/** The minimum budget for a request with this input: the worst case of a useful reply, plus the reserve for the last answer. */
 function needsOf(asking: RequestBasis): (inputTokens: number) => Amount {
   const { model, settings } = asking.context
   const useful = Math.min(outputCap(asking, model), settings.minUsefulTokens)
@@ -121,23 +124,26 @@ function likelyRun(
     if (endsBy === null && conversation.isFull) endsBy = 'contextWindow'
     if (endsBy !== null) break
     const after = conversation.addTurn()
-    // A summary may have to be paid for before the turn.
+    // A summary may have to be paid for before the next turn.
     endsBy = limitBelow(after)
     if (endsBy !== null) break
     if (shorterTurns.includes(turns)) shorter.push(figures())
     spent = after
     turns++
   }
-  // The limit on turns may equal the last estimated turn.
+  // The limit on turns may be reached exactly at the last estimated turn.
   if (endsBy === null && turns >= settings.maxTurns) endsBy = 'maxTurns'
   return { likely: { ...figures(), endsBy }, shorter }
 }
 
-/** A simulated conversation. Old messages are read from the cache, new ones are written to it, and a summary replaces them when they get too long. */
+/**
+ * A simulated conversation. Old messages are read from the cache, new ones are written to the cache, and a summary
+ * replaces the messages when they get too long.
+ */
 class LikelyConversation {
   tokens: number
   readonly #asking: RequestBasis
-  /** System prompt and tools. */
+  /** Tokens of the system prompt and the tools. */
   readonly #fixed: number
   readonly #threshold: number
   readonly #mostTokens: number

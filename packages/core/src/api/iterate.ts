@@ -43,7 +43,7 @@ import { recordedAnswer, type PermissionDecision } from '../permissions/permissi
 
 /** A run in progress, or one that has ended. */
 export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
-  /** How the run ended, with its answer. Never rejects. Reading it starts the run, if nothing else did. */
+  /** How the run ended, with its answer. Never rejects. Reading this property starts the run if it has not started. */
   readonly result: Promise<RunOutcome<Output>>
   /** The run result and the final state. */
   readonly ended: Promise<FinishedRun>
@@ -54,71 +54,72 @@ export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
   /** Ends the run at the next cancellation point, as `user_requested`. */
   stop(message?: string): void
   /**
-   * Answers `approval_needed` on behalf of a person, when the run waits for it (`onAsk: 'wait'`). `key` is the event's.
+   * Answers an `approval_needed` event on behalf of a person, when the run waits for an answer (`onAsk: 'wait'`). `key`
+   * is the key of that event.
    * @throws ConfigurationError for an invalid answer: the run continues to wait.
    */
   answer(key: string, decision: PermissionDecision): void
   /**
-   * Answers `limit_question` on behalf of a person, when the run pauses at a limit (`onLimit: 'pause'`). False when this
-   * request is no longer open.
+   * Answers a `limit_question` event on behalf of a person, when the run pauses at a limit (`onLimit: 'pause'`). Returns
+   * false when this request is no longer open.
    * @throws ConfigurationError for an invalid answer, such as a limit that is not above what is used: the request stays
    * open.
    */
   answerLimit(id: string, answer: LimitAnswer): boolean
   /**
-   * Hands in a message that is taken before the next request. Returns its id: the caller's, or a derived one. The
-   * `message` event of an entry with this `inboxId` reports that it was taken. A message whose id was handed in before
-   * is ignored.
+   * Submits a message for the model, which is added to the conversation before the next request. Returns its id: the
+   * caller's, or a derived one. The `message` event of an entry with this `inboxId` reports that it was added. A message
+   * whose id was submitted before is ignored.
    * @throws ConfigurationError for an id that is not a string.
    */
   steer(content: MessageContent, id?: string): string
-  /** Hands in a message that is taken when the run would end. */
+  /** Submits a message that is added to the conversation when the run would end. */
   followUp(content: MessageContent, id?: string): string
-  /** Withdraws a message that no run has taken. False when it is too late, or when no message has this id. */
+  /** Withdraws a message that no run has received yet. Returns false when a run has already received the message, or when no message has this id. */
   retract(id: string): boolean
-  /** Messages that were handed in and not taken. A run that ends leaves them here. */
+  /** Messages that were submitted and are not in the conversation yet. A run that ends leaves them in this list. */
   readonly waiting: readonly InboxMessage[]
   /**
-   * Tool calls that wait for a person. While the run waits (`onAsk: 'wait'`, `canUseTool`), each has a `key` for
-   * `answer`. Once the run has ended as `needs_approval`, `approvals` of a later run answers them.
+   * Tool calls that wait for a person's approval. While the run waits (`onAsk: 'wait'`, `canUseTool`), each has a `key`
+   * for `answer`. After the run has ended as `needs_approval`, answer them with `approvals` of a later run.
    */
   readonly pending: readonly PendingApproval[]
   /**
    * Changes model, permission mode, thinking and limits during the run. The change is recorded at the next cancellation
-   * point and applies from the next request; the `settings` event reports it. A limit below what is spent ends the run
-   * there.
+   * point and applies from the next request; the `settings` event reports it. If a limit is below what is already spent,
+   * the run ends at that point.
    * @throws ConfigurationError for an invalid setting, such as a model that the options do not have; then the whole
    * change is rejected.
    */
   set(change: SettingsChange): void
   // Spec R-SERV-6.
-  /** Ends the waits for services of the run and its agents, and retries now. False if none of them waits. */
+  /** Ends the waits for services of the run and its agents, so that they retry immediately. Returns false if none of them waits. */
   retryNow(): boolean
-  /** Stops a background subagent, by the id that the model uses. False if no working agent has this id. */
+  /** Stops a background subagent, by the id that the model uses. Returns false if no running subagent has this id. */
   stopAgent(id: string): Promise<boolean>
 }
 
-/** What `streamRun` shares with an owner of several runs, and what a resume provides. */
+/** The objects that `streamRun` shares with an owner of several runs, and the values that a resume provides. */
 export interface RunSurroundings {
-  /** Messages that wait, shared with the owner. */
+  /** Messages that were submitted, shared with the owner. */
   readonly inbox?: OpenInbox
-  /** The ledger that the run spends from. Default: one of its own. */
+  /** The ledger that the run spends from. Default: a new ledger for this run. */
   readonly ledger?: Ledger
-  /** The parent ledger that `maxBudgetUsd` limits, when the budget is that of a session. */
+  /** The session's ledger, which is the parent of the run's ledger. Set when `maxBudgetUsd` limits a session. */
   readonly sessionLedger?: Ledger
   /** Tools that earlier runs abandoned because they did not react to an abort. */
   readonly orphanedTools?: OrphanedTools
   /** Whether the run has begun before: a resume or a replay. */
   readonly resumed?: boolean
-  /** Whether this is a replay: no step runs live, and guards and limits apply throughout. */
+  /** Whether this is a replay: no step runs live, and guards and limits apply to all of it. */
   readonly replayed?: boolean
-  /** The end of a resumed run's record, on the session's active clock. It includes the time of the open turn. */
+  /** The time of the last record of a resumed run, on the session's active clock. It includes the time of the open turn. */
   readonly recordedUntil?: number
-  /** The settings in the records that a resume replays, in addition to those of its start state. */
+  /** The settings in the records that a resume replays. They apply in addition to those of the run's start state. */
   readonly inForce?: SettingsInForce | null
-  /** Whether the files that define the checks were unmodified at the end of the last run, and unchanged by later agent work. */
+  /** Whether the files that define the checks were unmodified at the end of the last run, and the agent has not changed them since. */
   readonly filesInOrder?: boolean
-  /** Background agents whose ends are in those records. */
+  /** Background agents whose ends are in the records that a resume replays. */
   readonly endedAgents?: RunPorts['endedAgents']
 }
 
@@ -135,7 +136,7 @@ export function streamRun(
   options?: RunOptions,
   context: RunSurroundings = {},
 ): RunStream {
-  // A state, or an invalid value in its place, comes with separate options.
+  // The caller passed separate options, so the first argument is a state, or an invalid value in its place.
   if (options !== undefined || isState(input)) return streamState(input as RunState, options as RunOptions, context)
   const { start, options: rest } = promptStart(input)
   return streamState(start, rest, context)
@@ -172,7 +173,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     return playFrom(state, { run, surroundings: { ...context, inForce: live.inForce }, ports, clock, emit })
   }
   const execute = async (): Promise<FinishedRun> => {
-    // The caller of a run may still add input in the same tick.
+    // The caller of a run may still add input synchronously after starting it.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
     const stopListening = onStalled(() => stallable.break())
@@ -190,7 +191,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   return streamOf(started, { run, live, steps, abort, inbox, events, output: options.output })
 }
 
-/** The state that changes during a run, for its ports and for its reader. */
+/** The mutable state of a run, shared by its ports and its reader. */
 interface LiveRun {
   inForce: SettingsInForce | null
   agents?: Parameters<RunPorts['onAgents']>[0]
@@ -200,7 +201,7 @@ interface LiveRun {
   finished?: FinishedRun
 }
 
-/** @throws ConfigurationError when a callback answers for a person, but these steps do not accept its answers. */
+/** @throws ConfigurationError when a callback answers for a person, but the step engine does not accept its answers. */
 function checkAnswerable({ canUseTool, askLimit }: RunContext, steps: object): void {
   const asks = canUseTool !== null ? 'canUseTool' : askLimit === null ? undefined : 'askLimit'
   if (asks !== undefined && !('answer' in steps))
@@ -318,13 +319,13 @@ function streamOf(
   }
 }
 
-/** The deadline is set once the run begins. */
+/** The ports of a run before it begins. The deadline is set when the run begins. */
 type OpenPorts = Omit<RunPorts, 'deadline' | 'rootDeadline'> & {
   deadline: RunPorts['deadline']
   rootDeadline: RunPorts['rootDeadline']
 }
 
-/** Ids of the messages in the transcript, for the inbox. */
+/** Returns the ids of the messages in the transcript, for the inbox. */
 function idsOf(transcript: Transcript): () => readonly string[] {
   return () => inboxIdsOf(transcript)
 }
@@ -337,7 +338,7 @@ interface PlayContext {
   readonly emit: Emit
 }
 
-/** Plays a run that was not played yet. Not an async function, since its frame would retain the initial state. */
+/** Starts a run that has not been started yet. Not an async function, since its frame would retain the initial state. */
 function playFrom(
   start: RunState | undefined,
   { run, surroundings, ports, clock, emit }: PlayContext,
@@ -346,7 +347,8 @@ function playFrom(
   try {
     const state = initialState(start, run, surroundings, ports, emit)
     const reached = Math.max(state.spent.now, surroundings.recordedUntil ?? 0)
-    // Limits that were changed in the open turn apply from the start. That turn may have taken longer than the old limit allows.
+    // Limits that were changed in the open turn apply from the start of the resume. That turn may already have taken
+    // longer than the old limit allows.
     const limitMs = contextWithSettings(run, surroundings.inForce).settings.maxDurationMs
     const times = { usedMs: reached - state.spent.startedAt, limitMs }
     ports.deadline = ports.rootDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
@@ -357,7 +359,7 @@ function playFrom(
   }
 }
 
-/** Reading starts the run, and leaving ends it. */
+/** Reading starts the run, and stopping to read aborts it. */
 function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: AbortScope): AsyncIterator<RunEvent> {
   events.listen()
   const ending = start()
@@ -427,7 +429,7 @@ function sharedLedgers({
   return ledger === undefined ? undefined : { ledger, ...(sessionLedger !== undefined && { sessionLedger }) }
 }
 
-/** The ledgers of a new session. A run that continues an ended one starts with what that run spent. */
+/** Calculates the ledgers of a new session. A run that continues an ended one starts with the spending of that run. */
 function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): RunLedgers {
   const ledgers = ledgersOf(settings, spentBeforeUsd)
   const { nanos, unknownNanos, totalTokens } = spent
@@ -459,8 +461,8 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
 }
 
 /**
- * Adds the goals that a run begins with: those that were set or passed, with the progress of the run that it continues.
- * A run that only compacts, or gives a last answer, has no goals.
+ * Adds the goals that a run begins with: the changed ones or those of the options, with the progress of the run that it
+ * continues. A run that only compacts, or gives a last answer, has no goals.
  */
 function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: RunSurroundings): RunState {
   const { compacting, closing, settings, goal, laps } = start.spent
@@ -486,7 +488,7 @@ function checkStart(start: RunState, { goals }: RunContext, surroundings: RunSur
   const { goal, settings, compacting, closing } = start.spent
   if (surroundings.replayed === true) return
   const specs = goals.configured.map(specOf)
-  // A person replaced these goals before, and they have not changed since: the person's goals apply.
+  // A person replaced these goals before, and the options have not changed since: the person's goals apply.
   const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
   const isReplacing = surroundings.resumed === true && specs.length > 0 && !isReplaced
   checkKnown(goals, isReplacing ? specs : (goal?.specs ?? []))
@@ -507,12 +509,12 @@ function initialState(
 ): RunState {
   if (surroundings.resumed !== true) return recordStart(withGoals(start, context, surroundings), context, ports, emit)
   const { model } = contextWithSettings(context, surroundings.inForce)
-  // A replay emits this event itself, from the record.
+  // A replay emits this event itself, when it reaches the record.
   if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
   return start
 }
 
-/** Records the start of the run, and enters its time in the state. */
+/** Records the start of the run, and stores its time in the state. */
 function recordStart(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
   const { history = 0 } = start
@@ -534,7 +536,7 @@ function recordStart(start: RunState, context: RunContext, { steps, spentBeforeU
   })
   emit({ type: 'run_start', run: start.run, model: model.id })
   for (const entry of added.slice(history)) emit({ type: 'message', entry })
-  // A run that continues an ended one takes over its counters; its own clock begins now.
+  // A run that continues an ended one inherits its counters, but its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt
   return {
     ...start,

@@ -87,13 +87,14 @@ import { modelsOfAgents, type AnyTool } from '../tools/tool.ts'
 export interface RunOptions {
   /** The model that the run uses. */
   readonly model: Model
-  /** Takes over when the model is overloaded three times in a row, or earlier if `maxRetries` allows fewer attempts. */
+  /** The model to use when the first one is overloaded three times in a row, or earlier if `maxRetries` allows fewer attempts. */
   readonly fallbackModel?: Model
   /** Further models that may be selected by their id during a run (`RunStream.set`). */
   readonly models?: readonly Model[]
   /**
-   * Creates a model by name, for `RunStream.set({ model })` with a name that is not the id of another model. Undefined
-   * for an unknown name. Errors that it throws are passed to the caller of `set`. It is called once for each name.
+   * Creates a model by name, for `RunStream.set({ model })` with a name that is not the id of another model. Returns
+   * undefined for an unknown name. Errors that it throws are passed to the caller of `set`. It is called once for each
+   * name.
    */
   readonly modelNamed?: (name: string) => Model | undefined
   /** How much the model may think. Default: the model's own setting. */
@@ -105,41 +106,41 @@ export interface RunOptions {
   readonly temperature?: number
   /** Considers only the most likely tokens, up to this share of the probability (above 0, at most 1). Omitted if unsupported, as for `temperature`. */
   readonly topP?: number
-  /** A reply ends before the first of these texts. Does not apply to subagents. Omitted if unsupported, as for `temperature`. */
+  /** Texts that end a reply: it stops before the first of them. Does not apply to subagents. Omitted if unsupported, as for `temperature`. */
   readonly stopSequences?: readonly string[]
-  /** Makes equal requests likely to get the same answer. An integer. Omitted if unsupported, as for `temperature`. */
+  /** A seed that makes equal requests likely to get the same answer. An integer. Omitted if unsupported, as for `temperature`. */
   readonly seed?: number
   /**
-   * Whether the model must call a tool: `auto` (the default), `none`, `required`, or `{ tool: 'name' }`. It applies
-   * until the run has called a tool, so that the model can answer afterwards. Does not apply to subagents.
+   * Whether the model must call a tool: `auto` (the default), `none`, `required`, or `{ tool: 'name' }`. It applies only
+   * until the run has called a tool, so that the model can then answer. Does not apply to subagents.
    */
   readonly toolChoice?: ToolChoice
-  /** Maximum tokens of one reply, if lower than the model's limit. A reply that is cut is continued, as at the limit of the model. */
+  /** Maximum tokens of one reply, if lower than the model's limit. A truncated reply is continued, as at the limit of the model. */
   readonly maxOutputTokens?: number
   /** The system prompt. Default: none. */
   readonly system?: string
   /** Tools that the model may call, each name once. Default: none. */
   readonly tools?: readonly AnyTool[]
   /**
-   * Returns further tools by name, which `RunStream.set({ tools })` adds during a run. Examples are tools of a slow
-   * server, or tools that a search has found. A missing tool is omitted.
+   * Returns further tools by name, which `RunStream.set({ tools })` adds during a run, for example tools of a slow
+   * server, or tools that a search has found. If it returns undefined, the tool is omitted.
    */
   readonly moreTools?: (name: string) => AnyTool | undefined
   // Spec R-TOOL-20.
   /**
-   * Maps alternative tool names to tools: `{ Bash: 'mcp__workspace__bash' }`. Rules and hooks see the tool that runs;
-   * the transcript contains the name that the model wrote.
+   * Maps alternative tool names to tools: `{ Bash: 'mcp__workspace__bash' }`. Rules and hooks see the name of the tool
+   * that runs; the transcript contains the name that the model wrote.
    */
   readonly toolAliases?: ToolAliases
 
   /** Maximum number of turns (default: 1,000). With `Infinity` the run is no longer guaranteed to halt. */
   readonly maxTurns?: number
   /**
-   * Dollar limit of the session. Never exceeded: each request reserves its worst case. Needs a price for the model: its
-   * own (`Model.prices`), or one of `prices`.
+   * Dollar limit of the session. Never exceeded: each request reserves its worst-case cost. Needs a price for the model:
+   * its own (`Model.prices`), or one of `prices`.
    */
   readonly maxBudgetUsd?: number
-  /** Dollar limit of this run alone, without what earlier runs of the session spent. */
+  /** Dollar limit of this run alone. Spending of earlier runs of the session does not count against it. */
   readonly maxRunUsd?: number
   /** A share of a budget that other sessions use too. Applies in addition to `maxBudgetUsd`. */
   readonly lease?: BudgetLease
@@ -148,24 +149,24 @@ export interface RunOptions {
   // Spec R-STAND-1.
   /** Budgets that outlast runs and processes, such as a daily dollar budget. Each request reserves from them before it is made. */
   readonly standing?: StandingBudgets
-  /** Maximum tokens of the whole run: input, including cached input, plus output, including subagents. Reserved like dollars. */
+  /** Maximum tokens of the whole run: input, including cached input, plus output, including subagents. Each request reserves its worst case. */
   readonly maxTotalTokens?: number
   // Spec R-SERV-1.
   /**
-   * Maximum wall-clock milliseconds to wait for services that are rate-limited or unavailable, including resumes
-   * (default: 0, at most 31 days). Waiting does not count as active time, and nothing is billed.
+   * Maximum wall-clock milliseconds to wait for services that are rate-limited or unavailable, including waits before a
+   * resume (default: 0, at most 31 days). Waiting does not count as active time, and nothing is billed.
    */
   readonly waitForLimitsMs?: number
-  /** Maximum active milliseconds. A call in flight is aborted. */
+  /** Maximum active milliseconds. A call in progress is aborted at the limit. */
   readonly maxDurationMs?: number
   // Spec R-CALLS-1.
-  /** Maximum number of tool calls, including those of subagents. A reply that requests more ends the run after the permitted calls. */
+  /** Maximum number of tool calls, including those of subagents. If a reply requests more, the run ends after the permitted calls. */
   readonly maxToolCalls?: number
   // Spec R-TELL-1.
-  /** Reminds the model of what is left, once each at 50, 80 and 95 % of a limit (default: false). */
+  /** Reminds the model of what is left of its limits, once each at 50, 80 and 95 % of a limit (default: false). */
   readonly limitReminders?: boolean
   // Spec R-GATE-2.
-  /** Output tokens to use up before an answer is accepted as final. */
+  /** Minimum number of output tokens before an answer is accepted as final. */
   readonly tokenBudget?: number | null
   /** Guards that stop the run; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]
@@ -175,7 +176,7 @@ export interface RunOptions {
    * `off` for `streamRun`. A guard of `stopWhen` that detects repetition, such as `noProgress()`, replaces it.
    */
   readonly noProgress?: NoProgressPolicy
-  /** Requests a last answer, without tools, when a limit is hit. */
+  /** Whether to request a last answer, without tools, when a limit is reached. */
   readonly wrapUp?: boolean
 
   /**
@@ -191,15 +192,15 @@ export interface RunOptions {
   readonly canUseTool?: CanUseTool
   /** How long to wait for an answer of `canUseTool`, in milliseconds (default: no timeout, as a person may take long). */
   readonly canUseToolTimeoutMs?: number
-  /** The effect of a call that a person must approve: ends the run as `needs_approval` (the default), or waits for the answer. */
+  /** What happens at a call that a person must approve: the run ends as `needs_approval` (`end`, the default), or waits for the answer. */
   readonly onAsk?: 'end' | 'wait'
   // Spec R-PAUSE-1.
   /**
-   * The reaction at a limit that a person may raise. `end`, the default, ends the run. `pause` asks through `askLimit`
+   * What happens at a limit that a person may raise. `end`, the default, ends the run. `pause` asks through `askLimit`
    * or the event `limit_question`. If the limit is raised, the run continues; without an answer it ends at the limit.
    */
   readonly onLimit?: 'end' | 'pause'
-  /** How long to wait for an answer at a limit, in wall-clock milliseconds, including resumes (default: no timeout). */
+  /** How long to wait for an answer at a limit, in wall-clock milliseconds, including waits before a resume (default: no timeout). */
   readonly pauseForMs?: number
   /** Asks a person at a limit if `onLimit` is `pause`. Without it, answer through `RunStream.answerLimit`. */
   readonly askLimit?: AskLimit
@@ -211,29 +212,29 @@ export interface RunOptions {
   readonly stopHooks?: readonly StopHook[]
   // Spec R-GOAL-1.
   /**
-   * Conditions that must be met before the run may end as `completed`. Programs check them, beyond the model's control.
-   * `commandGoal` of `@halting/agent` creates one from a command.
+   * Conditions that must be met before the run may end as `completed`. Programs that the model does not control check
+   * them. `commandGoal` of `@halting/agent` creates one from a command.
    */
   readonly until?: readonly Goal[]
-  /** How often the model must continue because a goal is not met: 1 to 1,000 (default: 10). */
+  /** How often the model is made to continue because a goal is not met: 1 to 1,000 (default: 10). */
   readonly maxGoalTries?: number
-  /** Ends at once, without a request, if the goals are met at the start. */
+  /** Ends without a request if the goals are already met at the start. */
   readonly skipIfMet?: boolean
   /** Checks the goals after each turn that changed something, and ends as soon as they are met. */
   readonly stopWhenMet?: boolean
-  /** Monitors the files around the checks: protected files, and files that a check changes (`goalFiles` of `@halting/agent`). */
+  /** Monitors the files that the checks depend on: protected files, and files that a check changes (`goalFiles` of `@halting/agent`). */
   readonly goalFiles?: GoalFiles
   /** Creates a goal from its recorded specification, for a continued run and for `RunStream.set({ until })`. */
   readonly goalNamed?: (spec: GoalSpec) => Goal | undefined
   /**
-   * How to treat an answer that misses the goals without any tool call since the last message or try. It is returned to
-   * the model, or (`end`) the run ends and a person decides.
+   * What happens to an answer that misses the goals when no tool was called since the last message or try. `send_back`
+   * returns it to the model. `end` ends the run, and a person decides.
    */
   readonly unmetWithoutWork?: 'send_back' | 'end'
   // Spec R-VERI-2.
   /**
-   * How to treat changes that no check followed. `ask` asks the model once; `tell` only reports it in
-   * `RunResult.verified`. Default: changes are not tracked.
+   * What happens with changes that no check followed. `ask` asks the model once to check them; `tell` only reports them
+   * in `RunResult.verified`. Default: changes are not tracked.
    */
   readonly verification?: Verification
   /** Work that begins when the run has completed, and does not delay its result. Default: none. */
@@ -250,7 +251,7 @@ export interface RunOptions {
   readonly tokens?: Tokens
   /** Keeps the conversation within the model's context window (default: `plainContext`). `contextLayers()` enables all layers. */
   readonly context?: ContextManager
-  /** Size of the context window in input tokens, in place of the models' own. A smaller size in a refusal of the service still applies. */
+  /** Size of the context window in input tokens. Replaces the size that the model defines. A smaller size in a refusal of the service still applies. */
   readonly contextWindow?: number
   // Spec R-TOOL-18.
   /** Stores results that are too large for the conversation. Without it, every result is included in full. */
@@ -262,7 +263,7 @@ export interface RunOptions {
   readonly steps?: StepEngine
   /** The source of time. Default: the system's clock. */
   readonly clock?: Clock
-  /** Aborts the run; `controller.abort('interrupt')` means that a new message is the reason. */
+  /** Aborts the run. `controller.abort('interrupt')` reports that a new message is the reason. */
   readonly signal?: AbortSignal
   /** Called once, with the run result and the figures of the run, even when no reader is left. */
   readonly onResult?: (terminal: RunResult, figures: HookFigures) => void
@@ -271,7 +272,7 @@ export interface RunOptions {
   readonly minUsefulTokens?: number
   /** Network retries of one request (default: 10). */
   readonly maxRetries?: number
-  /** Milliseconds for a side effect to respond to an abort (default: 250). */
+  /** Milliseconds that a side effect has to respond to an abort (default: 250). */
   readonly graceMs?: number
   /** Maximum number of concurrent read-only calls (default: 10). */
   readonly toolConcurrency?: number
@@ -279,20 +280,23 @@ export interface RunOptions {
   readonly maxSubagents?: number
   /** Maximum depth of subagents (default: 3). With 1, subagents cannot start subagents. */
   readonly maxSubagentDepth?: number
-  /** Maximum number of consecutive stop-hook blocks, at most 8 (default: 8). */
+  /** Maximum number of consecutive times that a stop hook may block, at most 8 (default: 8). */
   readonly stopHookBlockCap?: number
   /**
-   * What the session has spent before, in US dollars, without the spending in `carry`. It counts against `maxBudgetUsd`.
-   * A `QueryEngine` adds its own runs.
+   * What the session has spent before, in US dollars, excluding the spending in `carry`. It counts against
+   * `maxBudgetUsd`. A `QueryEngine` adds its own runs.
    */
   readonly spentBeforeUsd?: number
-  /** Named parts of user input, for stop hooks and `contextUsage`. The loop itself does not send them. Default: none. */
+  /** Named parts of user input, which stop hooks and `contextUsage` receive. The loop does not add them to requests. Default: none. */
   readonly userContext?: { readonly [key: string]: string }
-  /** Named parts of the system prompt, for stop hooks and `contextUsage`. The loop itself does not send them. Default: none. */
+  /** Named parts of the system prompt, which stop hooks and `contextUsage` receive. The loop does not add them to requests. Default: none. */
   readonly systemContext?: { readonly [key: string]: string }
 }
 
-/** The validator of each option. An option without a validator does not compile. For a limit, only its type is checked here. */
+/**
+ * The validator of each option. An option without a validator does not compile. For a limit, only the type is checked
+ * here; `checkLimits` checks the value.
+ */
 const loopChecks: { readonly [option in keyof RunOptions]-?: Validator } = {
   model: isModel,
   fallbackModel: isModel,
@@ -441,7 +445,7 @@ function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {
 const counts = ['maxRetries', 'maxSubagents', 'maxSubagentDepth', 'stopHookBlockCap'] as const
 
 function validate(settings: RunSettings, options: RunOptions): void {
-  // A guard validates its own bound.
+  // A guard validates its own bound, so only the option is checked here.
   if (options.maxRunUsd !== undefined && !(options.maxRunUsd > 0))
     throw new ConfigurationError(
       `maxRunUsd must be above 0, but it is ${options.maxRunUsd}. Leave it out for no limit.`,
@@ -493,7 +497,7 @@ function checkModels({ models = [], ...options }: RunOptions): void {
   if (twice !== undefined) throw new ConfigurationError(`Two models have the id ${twice}. Ids must be unique.`)
 }
 
-/** The shared context of all runs with these options. It is created once for each `RunOptions` object. */
+/** The context that all runs with these options share. It is created once for each `RunOptions` object. */
 export function contextOf(options: RunOptions): RunContext {
   let context = contexts.get(options)
   if (context === undefined) contexts.set(options, (context = newContext(options)))

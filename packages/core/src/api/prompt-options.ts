@@ -104,7 +104,7 @@ function checkEnd(last: TranscriptEntry['kind'] | undefined): void {
     )
 }
 
-/** Number of entries before the run. Without a prompt, the last user input belongs to the run. */
+/** The number of transcript entries from before the run. Without a prompt, the last user input belongs to the run. */
 function lengthBefore(history: readonly { readonly kind: string }[], isAsked: boolean): number {
   return isAsked ? history.findLastIndex(({ kind }) => kind === 'assistant') + 1 : history.length
 }

@@ -7,8 +7,8 @@ import type { MessageContent } from '../model/messages.ts'
 export type PrepareContent = (content: MessageContent) => MaybePromise<MessageContent>
 
 /**
- * Prompts of a session before their runs. Each is prepared in the order of arrival, and runs begin in the same order. A
- * prompt without images or documents is ready at once, unless an earlier one is being prepared.
+ * The prompts of a session that wait for their runs. Prompts are prepared in the order of arrival, and their runs begin
+ * in the same order. A prompt without images or documents is ready at once, unless an earlier one is being prepared.
  */
 export class Prompts {
   readonly #prepare: PrepareContent | undefined
@@ -36,12 +36,12 @@ export class Prompts {
     return ready
   }
 
-  /** No run is in progress that could be aborted, so the next one is. */
+  /** Stores the cause of an interruption for the next run, since no run is in progress that could be aborted. */
   interrupt(cause: AbortCause): void {
     if (this.#last !== undefined) this.#interruption = cause
   }
 
-  /** Aborts the new run if it was interrupted before it began. */
+  /** Aborts the new run if a person interrupted it before it began. */
   passInterruption(run: { abort(cause: AbortCause): void }): void {
     const cause = this.#interruption
     this.#interruption = undefined
@@ -49,7 +49,7 @@ export class Prompts {
   }
 }
 
-/** Prepares a prompt. If the callback throws or returns invalid content, the prompt stays unchanged; problems are detected before the request. */
+/** Prepares a prompt. If the callback throws or returns invalid content, the prompt stays unchanged; problems with it are detected before the request. */
 async function prepared(prepare: PrepareContent, prompt: MessageContent): Promise<MessageContent> {
   try {
     const content: unknown = await prepare(prompt)
@@ -60,5 +60,5 @@ async function prepared(prepare: PrepareContent, prompt: MessageContent): Promis
   }
 }
 
-/** A command known from other coding agents. The text after it contains instructions for the summary. */
+/** A command that users know from other coding agents. The text after it contains instructions for the summary. */
 export const compactCommand: RegExp = /^\/compact(?:\s+([\s\S]*))?$/

@@ -17,16 +17,16 @@ export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'
   readonly sessionId?: string
   /** The session so far, when it is resumed. New runs continue its numbering. */
   readonly transcript?: Transcript
-  /** Number of earlier runs, if `transcript` does not contain all of them because it was rewound. */
+  /** Number of earlier runs. Required if `transcript` does not contain all of them because it was rewound. */
   readonly runsBefore?: number
   /**
    * The session of an earlier process, which continues under the same `sessionId`. It contains the transcript, the cost,
-   * an unfinished run, and the store for new records. Used in place of `transcript`, `runsBefore` and `spentBeforeUsd`.
+   * an unfinished run, and the store for new records. Replaces `transcript`, `runsBefore` and `spentBeforeUsd`.
    */
   readonly session?: StoredSession
   /** Also emits the service's own events, as `stream_event` messages. Default: false. */
   readonly includePartialMessages?: boolean
-  /** Also emits messages about hooks that begin and end. Default: false. */
+  /** Also emits messages when a hook begins or ends. Default: false. */
   readonly includeHookEvents?: boolean
   /** Further fields of `system/init`, in addition to tools and model. */
   readonly init?: Partial<SdkInitInfo>
@@ -34,11 +34,11 @@ export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'
   readonly stepsFor?: (runId: string) => NonNullable<RunOptions['steps']>
   /** Transforms a prompt with images or documents before its run begins, for example to scale them down. */
   readonly prepareContent?: PrepareContent
-  /** Receives every event of the loop, before the SDK messages made from it. */
+  /** Receives every event of the loop, before the SDK messages that are made from it are emitted. */
   readonly onEvent?: (event: RunEvent) => void
 }
 
-/** All layers, so that a long session frees context space automatically. */
+/** Enables all layers, so that a long session frees context space automatically. */
 const defaultContext = contextLayers()
 
 /** Adds the engine's defaults: its context layers, a reminder when a run repeats itself, and the lease of a continued session. */

@@ -9,13 +9,13 @@ import type { SdkMessages } from '../sdk/sdk-messages.ts'
 
 /** The argument of `query`. */
 export interface QueryInput<Output = unknown> {
-  /** One prompt, or several prompts in sequence: each is a run. */
+  /** One prompt, or several prompts in sequence, each of which starts a run. */
   readonly prompt: MessageContent | AsyncIterable<MessageContent>
   /** The options of the query. */
   readonly options: QueryOptions<Output>
 }
 
-/** SDK messages of a query, with control over the current run. */
+/** The SDK messages of a query, and methods to control the current run. */
 export interface Query<Output = unknown> extends SdkMessages<Output> {
   /** The engine behind the query, for further prompts and for its state. */
   readonly engine: QueryEngine<Output>
@@ -34,7 +34,7 @@ export function query<Output = unknown>(input: QueryInput<Output>): Query<Output
     const messages = leavableGenerator((leaving) => runOne(engine, prompt, leaving))
     return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
   }
-  // Any other value is an iterable, according to the type.
+  // Any value that is not a prompt is an iterable, according to the type.
   const prompts = new IncomingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
   const messages = leavableGenerator((leaving) => runAll(engine, prompts, leaving))
   return Object.assign(messages, { engine, interrupt: () => prompts.stopWaiting() || engine.interrupt() })
@@ -81,9 +81,9 @@ async function* runAll<Output>(
 }
 
 // Spec R-SDK-15.
-/** Prompts of a caller, who may never provide the next one. Ending the query therefore ends the wait for it. */
+/** The prompts of a caller, who may never provide the next one. When the query ends, the wait for the next prompt therefore ends too. */
 class IncomingPrompts {
-  /** A plain list may contain promises of prompts. */
+  /** A synchronous iterable may contain promises of prompts. */
   readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>
   readonly #signal: AbortSignal | undefined
   #waiting: Departure | undefined

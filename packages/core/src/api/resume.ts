@@ -17,7 +17,7 @@ import type { AgentResult } from '../state/agent-figures.ts'
 import { isJsonObject } from '../values/json.ts'
 import type { ExternalInput } from '../steps/external-input.ts'
 
-/** A resumed run, and the step engine that holds its whole record from now on. */
+/** A resumed run, and the step engine that contains its whole record. */
 export interface Resumed {
   /** The run, from the end of its record. */
   readonly loop: RunStream
@@ -28,7 +28,7 @@ export interface Resumed {
 /**
  * Continues a run whose process ended unexpectedly. Past turns make no requests again. The open turn is replayed from
  * the record as far as possible. New hooks and limits take effect from the first live step.
- * @throws ConfigurationError when the run has ended: to continue it, start a new run (`startRun` with `carry`). Also for
+ * @throws ConfigurationError when the run has ended (to continue it, start a new run: `startRun` with `carry`), and for
  * records that do not belong to one run.
  */
 export function resume(records: readonly StepRecord[], options: RunOptions, before?: Transcript): Resumed
@@ -99,16 +99,16 @@ export function resumeOn(
   return { loop: streamRun(state, { ...options, steps }, context), steps }
 }
 
-/** The events of a replayed record, and how it ended. */
+/** The replayed events of a recorded run, and its result. */
 export interface Replayed {
-  /** The events of the run, without live events from inside side effects. */
+  /** The events of the run, except live events that side effects emit. */
   readonly events: readonly RunEvent[]
   /** How the run ended. */
   readonly terminal: RunResult
 }
 
 /**
- * Replays a record without side effects: runs the same loop on recorded results only.
+ * Replays a record without side effects: runs the same loop with recorded results only.
  * @throws ConfigurationError for records that do not belong to one run.
  */
 export async function replay(
@@ -128,7 +128,7 @@ export async function replay(
   const events: RunEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
   for (const entry of begin.start.added.slice(begin.start.history ?? 0)) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
-  // Work after a run started after the original run only.
+  // Tasks after a run started only after the original run, not after a replay.
   const replayed = streamRun(
     start,
     { ...rest, steps, clock: frozenClock, postRun: [] },
@@ -139,8 +139,9 @@ export async function replay(
 }
 
 /**
- * The settings that a person changed according to the records, without those that subagents took.
- * @throws ConfigurationError when a model was selected that the options do not have: before anything is written.
+ * The settings that a person changed according to the records, without the changes that only subagents applied.
+ * @throws ConfigurationError when a model was selected that the options do not have. This happens before anything is
+ * written.
  */
 export function settingsOnRecord(
   records: readonly StepRecord[],
@@ -157,10 +158,10 @@ export function settingsOnRecord(
   return inForce
 }
 
-/** A replay waits for nothing. */
+/** The clock of a replay, which never waits. */
 const frozenClock = Object.freeze({ now: () => 0, after: () => () => {} })
 
-/** Background agents whose ends are recorded, because they ended or were stopped with the run. */
+/** The background agents whose ends are recorded, because they ended by themselves or were stopped with the run. */
 function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, AgentResult> {
   const ended = new Map<string, AgentResult>()
   for (const { agents = [], tasks = [], left = [] } of records.flatMap(endsIn))

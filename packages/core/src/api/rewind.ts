@@ -49,8 +49,8 @@ function namesOf(entry: TranscriptEntry): readonly string[] {
 }
 
 /**
- * The record that rewinds a conversation to its first `entries` entries. Its cost still counts. Append it to the records
- * of the last run.
+ * The record that rewinds a conversation to its first `entries` entries. The cost of the removed part still counts.
+ * Append the record to the records of the last run.
  * @throws ConfigurationError if a run did not end, or there is nothing to rewind.
  */
 export function rewindRecord(
@@ -65,6 +65,6 @@ export function rewindRecord(
     throw new ConfigurationError(
       `The conversation has ${transcript.length} entries; it cannot be rewound to ${entries}.`,
     )
-  // An index below 0 would count from the end.
+  // An index below 0 would be counted from the end.
   return { type: 'rewind', entries, after: entries === 0 ? null : (transcript.at(entries - 1)?.id ?? null) }
 }

@@ -14,7 +14,7 @@ export function runsIn(transcript: Transcript): number {
   return runs
 }
 
-/** `run3` or `run3-…`, with at most as many digits as a number represents exactly. */
+/** Matches `run3` or `run3-…`, with at most as many digits as a number represents exactly. */
 const runNumber = /^run(\d{1,15})(?:-[^/]*)?\//
 
 /** The name of the next run over this transcript, which no run in it has: `run1`, `run2` … */

@@ -11,8 +11,8 @@ import type { Transcript } from '../conversation/transcript.ts'
 
 /**
  * How a run ended, for the program that started it: the run result, with the answer and the conversation. Only the run
- * result is stored. `messages` and `transcript` are not enumerable, so that printing an outcome does not print the whole
- * conversation.
+ * result is recorded. `messages` and `transcript` are not enumerable, so that printing an outcome does not print the
+ * whole conversation.
  */
 export interface RunOutcome<Output = unknown> extends Omit<RunResult, 'goal'> {
   /** The category of the ending: `signal.reason`. */
@@ -31,7 +31,7 @@ export interface RunOutcome<Output = unknown> extends Omit<RunResult, 'goal'> {
   readonly goal: GoalResult | null
   /** Tool calls that wait for a person; empty unless the run ended as `needs_approval`. */
   readonly pending: readonly PendingApproval[]
-  /** The conversation as the model would see it next: `messages` for a later run. JSON. */
+  /** The conversation as the next request would contain it. Pass it to a later run as `messages`. JSON. */
   readonly messages: readonly ModelMessage[]
   /** The whole conversation, including messages that were compacted. */
   readonly transcript: Transcript
@@ -72,7 +72,7 @@ export function outcomeOf<Output>(
   }) as RunOutcome<Output>
 }
 
-/** The loop has validated the reply before. If the check fails now, the output is undefined. */
+/** The loop has already validated the reply. If the check fails now, the output is undefined. */
 function outputIn<Output>(reply: string, text: string, output: OutputSchema<Output> | undefined): Output | undefined {
   // Without a schema `Output` is string.
   if (output === undefined) return text === '' ? undefined : (text as Output)

@@ -25,7 +25,7 @@ export class SessionAccount {
   #costUsd: number
   readonly #usage = new Map<string, ModelFigures>()
 
-  /** `runs` and `stages` are those of earlier processes, all of which count. */
+  /** `runs` and `stages` are those of earlier processes. All of them count. */
   constructor(
     limits: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>,
     spentBeforeUsd: number,
@@ -65,7 +65,7 @@ export class SessionAccount {
     return Object.fromEntries(usage)
   }
 
-  /** Sets the limit for later spending. Earlier spending stays, even above the limit. */
+  /** Sets the limit for later spending. Earlier spending is not changed, even if it exceeds the limit. */
   limit({ maxBudgetUsd }: { readonly maxBudgetUsd: number }): void {
     this.ledger.setLimits({ nanos: nanosOf(maxBudgetUsd) })
   }
@@ -93,7 +93,7 @@ export class SessionAccount {
   }
 }
 
-/** The account of the recorded runs and stages that ended, without limits. */
+/** The account of the recorded runs and stages that ended. It has no limits. */
 function recordedAccount(session: FoldedSession): SessionAccount {
   return new SessionAccount(
     { lease: null, budget: null, standing: null, maxBudgetUsd: Infinity },
@@ -103,7 +103,7 @@ function recordedAccount(session: FoldedSession): SessionAccount {
   )
 }
 
-/** The recorded cost of a session, including its open run. Requests in flight count at worst case. */
+/** The recorded cost of a session, including its open run. Requests in progress count at their worst case. */
 export function recordedSpending(session: FoldedSession): LedgerSoFar {
   const { settled, unknown } = recordedAccount(session).ledger.figures()
   if (session.open === undefined) return { settled, unknown }
@@ -145,8 +145,8 @@ export class StageIds {
 }
 
 /**
- * The result message of the last of these runs, if only its records are available. Records do not contain denials or the
- * context windows of models, so it has neither. Undefined if that run did not end.
+ * The result message of the last of these runs, for a caller that only has its records. Records do not contain denials
+ * or the context windows of models, so the message omits both. Undefined if that run did not end.
  * @throws ConfigurationError for anything but records of runs.
  */
 export function recordedResult(sessionId: string, runs: readonly (readonly StepRecord[])[]): SdkResult | undefined {

@@ -41,9 +41,9 @@ import { carriedVerification } from '../verification/progress.ts'
 export interface StartOptions {
   /** The user's input. Absent only when `approvals` answer pending calls. */
   readonly prompt?: MessageContent
-  /** The author of the prompt (default: a person). A prompt by the loop is recorded as such. */
+  /** The author of the prompt (default: a person). If the author is the loop, the record says so. */
   readonly promptBy?: 'person' | 'loop'
-  /** The caller's name for the prompt. Its entry has it as `inboxId`, like messages that are handed in. */
+  /** The caller's name for the prompt. Its entry contains this name as `inboxId`, like messages that are submitted during a run. */
   readonly promptId?: string
   /** The session so far. */
   readonly transcript?: Transcript
@@ -51,7 +51,7 @@ export interface StartOptions {
   readonly sessionId?: string
   /** The name of the run, unique in its session. Default: the next after those in `transcript`, beginning with `run1`. */
   readonly runId?: string
-  /** The name of the agent for hooks, tools and cancellation sources (default: `main`). */
+  /** The name of the agent, which hooks, tools and cancellation sources receive (default: `main`). */
   readonly agentId?: string
   /** Number of executions of the agent's state, including this one (default: 1). */
   readonly executionCount?: number
@@ -64,27 +64,27 @@ export interface StartOptions {
     /** A person's instructions for the summary. */
     readonly instructions?: string
   }
-  /** Limits the run to one request without tools, for the answer to the prompt. No other input is taken, and the model is not asked again. */
+  /** Limits the run to one request without tools, for the answer to the prompt. The run accepts no other input, and makes no second request. */
   readonly lastAnswer?: boolean
-  /** What an earlier run of the session has learned (`state.spent`). */
+  /** What an earlier run of the session has learned about the context window (`state.spent`). */
   readonly learned?: LearnedContext
   /** Settings that were changed in an earlier run of the session and still apply. */
   readonly settings?: SettingsInForce | null
   /** Counters of a run that ended at a limit and that this run continues. */
   readonly carry?: RunProgress
-  /** The name of that run. */
+  /** The name of the run that this run continues. */
   readonly continues?: string
-  /** The progress of goals in a run that ended for an approval. They apply in this run, with new tries. */
+  /** The progress of goals in a run that ended for an approval. These goals apply in this run too, with new tries. */
   readonly goals?: Pick<RunProgress, 'goal' | 'changes'>
-  /** The verification state of a run that ended for an approval. The run that makes the calls continues from it. */
+  /** The verification state of a run that ended for an approval. The run that makes the approved calls continues from this state. */
   readonly verification?: RunProgress['verification']
 }
 
 /**
  * The initial state of a run. Calls without a result, after a crash or without an approval, get a result *not run*
- * before the prompt, since the API requires one.
- * @throws ConfigurationError for a prompt together with approvals, for approvals without a pending call, and for a conversation without
- * any message. Also for a value of the wrong type.
+ * before the prompt, since the API requires a result.
+ * @throws ConfigurationError for a prompt together with approvals, for approvals without a pending call, for a
+ * conversation without any message, and for a value of the wrong type.
  */
 export function startRun(options: StartOptions = {}): RunState {
   checkStart(options)
@@ -229,12 +229,12 @@ function carriedCounters(spent: RunProgress): Partial<RunProgress> {
   }
 }
 
-/** Resets results that a person may have invalidated in between: the last check, and the stall detection. */
+/** Resets results that a person may have invalidated between the runs: the last check, and the stall detection. */
 function continuedGoal(goal: GoalProgress): GoalProgress {
   return { ...goal, last: null, lastTry: null, reminded: false, resultsBefore: 0 }
 }
 
-/** The approved calls are still to be made, so the run that makes them has new tries. */
+/** The approved calls have not been made yet, so the run that makes them has new tries. */
 function goalFields({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
   if (goal === undefined) return {}
   return { goal: { ...continuedGoal(goal), tries: 0 }, changes }
@@ -245,8 +245,8 @@ function verificationField(verification: StartOptions['verification']): Pick<Run
 }
 
 /**
- * The first turn of a run is not an iteration. In a continuing run it follows others and counts as one. A turn that
- * began without a request does not count twice.
+ * The first turn of a run is not an iteration. In a continuing run it follows other turns and counts as an iteration. A
+ * turn that began but made no request does not count twice.
  */
 function withTurnBegun(inRun: RunProgress['laps']['inRun']): RunProgress['laps']['inRun'] {
   return { ...inRun, next_turn: (inRun.next_turn ?? 0) + 1 }

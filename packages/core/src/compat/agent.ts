@@ -19,11 +19,11 @@ import type { AgentConfiguration, Capability } from './capability.ts'
 
 /** Options of one execution, in addition to the agent's state. */
 export interface ExecuteOptions {
-  /** In addition to the signal of the agent. */
+  /** Aborts the execution, in addition to the signal of the agent. */
   readonly signal?: AbortSignal
   /**
    * Name of the execution: `<sessionId>/<runId>`, the prefix of its idempotency keys. Default: derived from the
-   * conversation, so that executing a state again is a retry of the same execution. A different name makes it a
+   * conversation, so that executing a state again is a retry of the same execution. With a different name it is a
    * different execution.
    */
   readonly runId?: string
@@ -50,7 +50,7 @@ export interface ApprovalRequest {
   readonly message: string
 }
 
-/** A built agent. It has no run of its own: one agent may execute many states at once. */
+/** A built agent. It stores no run, so one agent may execute many states at once. */
 export class Agent {
   readonly #options: RunOptions
 
@@ -100,7 +100,7 @@ export class Agent {
     return streamRun(start, { ...this.#options, ...this.#signals(options) })
   }
 
-  /** The signal of the agent also aborts an execution with a signal of its own. */
+  /** If an execution has its own signal, the signal of the agent also aborts it. */
   #signals({ signal }: ExecuteOptions): Pick<RunOptions, 'signal'> {
     const { signal: agentSignal } = this.#options
     if (signal === undefined) return {}
@@ -167,7 +167,7 @@ function requestAnswer(
       return { behavior: 'deny', message: cannotAsk(messageOf(error)) }
     })
     .then((decision) => {
-      // No caller can receive the error, so the run breaks with it.
+      // No caller can receive the error, so it breaks the run.
       const problem = answerProblem(decision)
       running.answer(key, problem === undefined ? decision : new InvalidAnswer(problem))
     })
@@ -184,7 +184,7 @@ export class AgentBuilder {
 
   /** A builder with only these options; `UseModel` may add the model later. */
   static base(options: Partial<Omit<RunOptions, 'stopWhen'>> = {}): AgentBuilder {
-    // Plain JavaScript may pass it, but the guards of the builder would replace it.
+    // Plain JavaScript may pass `stopWhen`, but the guards of the builder would replace it.
     if ('stopWhen' in options)
       throw new ConfigurationError(
         'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).',

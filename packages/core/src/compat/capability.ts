@@ -22,7 +22,7 @@ export interface AgentConfiguration extends Partial<Omit<RunOptions, 'stopWhen'>
   readonly guards: readonly Guard[]
 }
 
-/** An ability or a rule of an agent. Returns the configuration with it added. */
+/** An ability or a rule of an agent. It adds itself to a configuration. */
 export interface Capability {
   /** The configuration with this capability added. */
   configure(configuration: AgentConfiguration): AgentConfiguration
@@ -91,7 +91,7 @@ export class UseTools implements Capability {
   }
 }
 
-/** Registers a hook or a guard, such as `new UseHook(new StepsLimitHook(10))`. */
+/** Registers a hook or a guard, for example `new UseHook(new StepsLimitHook(10))`. */
 export class UseHook implements Capability {
   readonly #hook: Hook | Guard
 

@@ -7,9 +7,9 @@ import { conversationContinues, workQuestion, workQuestionFor, workSummary } fro
 
 type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>
 
-/** Share of the threshold from which finished work is summarized in parallel with the turns. */
+/** Share of the threshold at which finished work begins to be summarized in parallel with the turns. */
 const stageFrom = 0.85
-/** Approximate minimum share of the threshold that a span of finished work takes. */
+/** Approximate minimum share of the threshold that a span of finished work occupies. */
 const spanShare = 0.6
 /** Share of the threshold for the newest messages, which count as unfinished. */
 const openShare = 0.2
@@ -46,7 +46,7 @@ export function nextCollapse(
   return { ...span, freedTokens, question: questionOf(view, messages, span, model) }
 }
 
-/** Index after the first message, which stays: it is the task, or the result of a compaction. */
+/** Index after the first message, which is preserved: it is the task, or the result of a compaction. */
 function firstOfWork(messages: readonly ModelMessage[]): number {
   for (let index = 1; index < messages.length; index++) if (isCutPoint(messages, index)) return index
   return messages.length
@@ -63,7 +63,7 @@ function newestStart({ tokensBetween }: ContextView, messages: readonly ModelMes
 
 /**
  * Adds whole groups until the span is large enough; undefined if it never is. A message of a person or the program ends
- * a span, because it is preserved verbatim.
+ * a span, because that message is preserved verbatim.
  */
 function nextSpan(
   { tokensBetween }: ContextView,
@@ -119,7 +119,7 @@ const opening: ModelMessage = Object.freeze({ role: 'user', content: conversatio
 
 /**
  * Replaces the summarized messages by all staged summaries. Undefined when there are none, or when the result has
- * `below` tokens or more. It asks no model.
+ * `below` tokens or more. Makes no model request.
  */
 export function drainCollapses(view: ContextView, below: number = Infinity): Compaction | undefined {
   const staged = stagedOf(view)
@@ -136,13 +136,13 @@ export function drainCollapses(view: ContextView, below: number = Infinity): Com
   }
 }
 
-/** Whether both ends are valid cut points and the span starts after the previous one. Data read from a file may be invalid. */
+/** Whether both ends are valid positions to cut the conversation, and the span starts after the previous one. Data from a file may be invalid. */
 function isSpan(messages: readonly ModelMessage[], from: number, to: number, next: number): boolean {
   if (from < Math.max(1, next) || to <= from || !isCutPoint(messages, from)) return false
   return to === messages.length || isCutPoint(messages, to)
 }
 
-/** A summary replaces nothing if it is longer than its messages: these may have been pruned, or the summary exceeds its cap. */
+/** A summary that is longer than its messages replaces nothing: the messages may have been pruned, or the summary exceeds its cap. */
 function collapsed(
   { state, tokensOf }: ContextView,
   staged: readonly Staged[],

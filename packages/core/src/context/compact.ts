@@ -10,7 +10,7 @@ import { shortenText } from './shorten.ts'
 import { plainSummary, summarize } from './summarize.ts'
 import { compactedHeading, currentState, noSummaryReasons, onlyResultsShortened } from './context-texts.ts'
 
-/** A text that is pinned across a compaction: the state of an open file, a to-do list. */
+/** A text that is pinned across a compaction, such as the state of an open file, or a to-do list. */
 export interface PinnedText {
   /** The heading of the text for the model. */
   readonly title: string
@@ -18,13 +18,13 @@ export interface PinnedText {
   readonly text: string
 }
 
-/** What a program pins across a compaction, read at that moment. If it throws, nothing is pinned. */
+/** Returns what a program pins across a compaction, at the time of the compaction. If it throws, nothing is pinned. */
 export type PinContext = (scope: {
   /** Aborted when the run is. */
   readonly signal: AbortSignal
   /** The messages that the compaction replaces. */
   readonly messages: readonly ModelMessage[]
-  /** The whole conversation, with what earlier compactions replaced. */
+  /** The whole conversation, including the messages that earlier compactions replaced. */
   readonly transcript: Transcript
   /** Approximate maximum tokens of all texts together. */
   readonly maxTokens: number
@@ -64,7 +64,7 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
       ? undefined
       : await summarize(scope, view, replaced, { model: parts.model, maxTokens: plan.summaryTokens })
   if (scope.signal.aborted) return gaveUp(noSummaryReasons.aborted)
-  // The summary failed and there is still room, so compaction is retried before the next request.
+  // The summary failed and the window is not full yet, so compaction is retried before the next request.
   if (summarized?.kind === 'failed' && trigger !== 'reactive' && !isFull(view)) return gaveUp(summarized.message)
   const summary =
     summarized === undefined
@@ -79,13 +79,13 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
   }
   const messages = [first, ...kept]
   const postTokens = view.fixedTokens + view.tokensOf(messages)
-  // Both sides use the same estimate: the service's own count may differ much from any estimate.
+  // Both sides use the same estimate, since the service's own count may differ much from any estimate.
   if (postTokens >= view.fixedTokens + view.tokensOf(view.state.transcript.messages()))
     return gaveUp(noSummaryReasons.notShorter)
   return { kind: 'compacted', messages, preTokens: view.estimatedTokens, postTokens, summary, personsWords: 'carried' }
 }
 
-/** Maximum characters a token of a summary that respects its cap. Some services have no cap. */
+/** Maximum characters per token of a summary that respects its cap. Some services have no cap. */
 const maxCharactersPerToken = 8
 
 /** Share of the window from which compaction cannot wait any longer. */
@@ -123,14 +123,14 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
       if (left <= 0) return []
       const whole = { title: shortenText(title, maxTitleLength), text }
       const tokens = tokensOf(whole)
-      // Pinned texts are cut to the remaining room, whatever their source and script.
+      // Pinned texts are truncated to the remaining tokens, whatever their source and script.
       const carried =
         tokens <= left ? whole : { ...whole, text: shortenText(text, Math.floor((text.length * left) / tokens)) }
       left -= tokens <= left ? tokens : tokensOf(carried)
       return carried.text === '' ? [] : [carried]
     })
   } catch {
-    // A file that cannot be read now is omitted: the model can read it when needed.
+    // A file that cannot be read now is omitted: the model can read it later.
     return []
   }
 }

@@ -4,11 +4,11 @@ import type { RunState } from '../state/state.ts'
 import { blockingLimitOf, windowFigures, type WindowFigures } from '../model/window.ts'
 import type { CompactionTrigger, CompactionRequest, CompactionReply } from '../model/questions.ts'
 
-/** The result of a compaction: messages that replace everything before, or that it gave up. */
+/** The result of a compaction: messages that replace all previous ones, or that it gave up. */
 export type CompactionResult =
   | {
       readonly kind: 'compacted'
-      /** The messages that replace everything before. */
+      /** The messages that replace all previous ones. */
       readonly messages: readonly ModelMessage[]
       /** Tokens of the conversation before, estimated or counted. */
       readonly preTokens: number
@@ -21,28 +21,28 @@ export type CompactionResult =
     }
   | {
       readonly kind: 'gave_up'
-      /** Why, in a sentence. */
+      /** Why the compaction gave up, in a sentence. */
       readonly message: string
     }
 
-/** Makes room in the conversation, with or without asking a model. */
+/** Frees space in the conversation, with or without a model request. */
 export interface Compaction {
   /** Why the conversation is compacted. */
   readonly trigger: CompactionTrigger
   /**
    * Runs once for a request, and again in a resume that finds it unfinished. Earlier questions are then answered from
-   * the record, so it should ask the same in the same order. If it throws, the result is `gave_up`. Ask a model only
-   * through `ask`: nothing else is in the budget.
+   * the record, so it should ask the same questions in the same order. If it throws, the result is `gave_up`. Ask a
+   * model only through `ask`: the budget does not include other requests.
    */
   run(scope: CompactionScope): Promise<CompactionResult>
 }
 
 /** What a compaction receives. */
 export interface CompactionScope {
-  /** Aborted when the run is. After that, the run waits for a compaction at most the grace time. */
+  /** Aborted when the run is aborted. After that, the run waits for a compaction at most for the grace time. */
   readonly signal: AbortSignal
   // Spec R-CTX-6.
-  /** Asks a model: the request is reserved before and charged after, retried, recorded, and counted in the figures of the run. Never rejects. */
+  /** Asks a model. The request is reserved beforehand and charged afterwards, retried, recorded, and counted in the figures of the run. Never rejects. */
   readonly ask: (request: CompactionRequest) => Promise<CompactionReply>
   /** Instructions of a person and of hooks for the summary; may be empty. */
   readonly instructions: string
@@ -70,9 +70,9 @@ export interface ContextView {
   readonly contextWindow: number
   /** Estimated tokens of messages, corrected by the provider's counts so far. */
   readonly tokensOf: (messages: readonly ModelMessage[]) => number
-  /** The same for the messages from `from` to before `to`, in constant time. */
+  /** Works like `tokensOf` for the messages from `from` to before `to`, in constant time. */
   readonly tokensBetween: (from: number, to: number) => number
-  /** The same for the messages before `index` that contain long results. */
+  /** Works like `tokensOf` for the messages before `index` that contain long results. */
   readonly clearableBefore: (index: number) => number
 }
 
@@ -84,7 +84,7 @@ export interface ClearedResults {
   readonly freedTokens: number
 }
 
-/** Another compaction does not help: the run ends as `compaction_thrash`, with this message. */
+/** Returned if another compaction does not help: the run ends as `compaction_thrash`, with this message. */
 export interface Thrash {
   readonly kind: 'thrash'
   /** Why, in a sentence with figures. */
@@ -104,13 +104,13 @@ export interface CollapseStage {
 }
 
 // Spec R-CTX-1.
-/** The four layers against a full context window, as a port. */
+/** The port of the four layers that prevent a full context window. */
 export interface ContextManager {
   /** Whether a conversation is compacted before it is too long. If not, the blocking limit applies. */
   readonly autoCompact: boolean
   /** Models that its compactions ask in addition to those of the run. They are priced and counted the same way. */
   readonly models?: readonly Model[]
-  /** Called first before a request: old results to prune, or undefined. No results are pruned when absent. */
+  /** Called before all other layers before a request. Returns old results to prune, or undefined. Without this method no results are pruned. */
   clear?(view: ContextView): ClearedResults | undefined
   /** Called before a request: a compaction that is due, `thrash` when compacting again would not help, or undefined. */
   beforeRequest(view: ContextView): Compaction | Thrash | 'thrash' | undefined

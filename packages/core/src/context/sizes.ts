@@ -19,7 +19,7 @@ function isLong({ content }: ToolResultBlock): boolean {
 
 /** Estimated sizes of the parts of a conversation, in tokens, before any correction by the provider's counts. */
 export interface Sizes {
-  /** Tokens of the messages before this index. */
+  /** Returns the tokens of the messages before this index. */
   before(index: number): number
   /** Tokens of the messages before this index that contain results to prune. */
   clearableBefore(index: number): number
@@ -32,7 +32,7 @@ interface Sums extends Sizes {
 
 const known = new WeakMap<readonly ModelMessage[], Sums>()
 
-/** The cost is proportional to what was added since the last call: a list of messages only grows while it is the same object. */
+/** The cost is proportional to what was added since the last call, since a list of messages only grows while it is the same object. */
 export function sizesOf(tokens: Tokens, messages: readonly ModelMessage[]): Sizes {
   let sums = known.get(messages)
   if (sums === undefined) known.set(messages, (sums = newSums()))

@@ -21,9 +21,9 @@ export type Summarized =
   | { readonly kind: 'unable'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** Share of the room for the question at each try: the service's count may differ much from the estimate. */
+/** Share of the available tokens for the question at each try, since the service's count may differ much from the estimate. */
 const shares = [1, 0.6, 0.3, 0.12] as const
-/** Share of the remaining room that the reply may use. */
+/** Share of the remaining tokens that the reply may use. */
 const replyShare = 0.75
 /** Maximum characters of a result in a question that was too long. */
 const shortResultLength = 2_000
@@ -53,11 +53,11 @@ export async function summarize(
     if (asked === undefined) return last
     const { system, tools } = view
     const isOwn = model === view.model
-    // As in requests of the run, while that works: the service has the conversation in its cache.
+    // Uses the tool choice of the run's own requests while that works, since the service has the conversation in its cache.
     const toolChoice = isOwn && !hasCalled ? 'auto' : 'none'
     const question = [...asked, instruction]
     const left = Math.floor((window - view.fixedTokens - view.tokensOf(question)) * replyShare)
-    // A model that thinks does so within the cap, so the cap may use the rest of the window.
+    // A model that thinks uses reply tokens for thinking, so the cap may use the rest of the window.
     const cap = Math.max(maxTokens, Math.min(left, maxSummaryTokens, model.maxOutputTokens))
     const reply = await scope.ask({ model, system, tools, toolChoice, messages: question, maxOutputTokens: cap })
     const outcome = summaryIn(reply)
@@ -69,7 +69,7 @@ export async function summarize(
     if (outcome.kind === 'too_long') {
       last = { kind: 'unable', message: outcome.error.message }
       step++
-      // If the error does not say what fits, it is less than this.
+      // If the error does not report the size that fits, that size is less than the refused one.
       const limit = outcome.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf(question)
       learned = Math.min(learned, limit)
     } else if (outcome.kind === 'summary' || isOwn || reply.kind === 'aborted') return outcome
@@ -105,7 +105,7 @@ function summaryIn(reply: CompactionReply): SummaryOutcome {
   }
 }
 
-/** The newest messages that fit, with the summary that comes first, if any; undefined if there is no room. */
+/** The newest messages that fit, preceded by the earlier summary, if any; undefined if too few tokens are left. */
 function within(
   messages: readonly ModelMessage[],
   room: number,
@@ -124,7 +124,7 @@ function within(
   return start === undefined ? undefined : [...first, leftOut, ...messages.slice(start)]
 }
 
-/** Share of the room for the first message: it is the task, or the previous summary, and its ends matter most. */
+/** Share of the available tokens for the first message. It is the task, or the previous summary, whose beginning and end matter most. */
 const firstShare = 0.4
 
 function withoutMiddle(message: ModelMessage, room: number, tokensOf: ContextView['tokensOf']): ModelMessage {
@@ -141,7 +141,7 @@ const leftOut: ModelMessage = Object.freeze({
   content: messagesLeftOut,
 })
 
-/** A summary without a model: the calls that were made, and the last texts. */
+/** A summary that is made without a model: it lists the calls that were made, and the last texts. */
 export function plainSummary(messages: readonly ModelMessage[], why: string): string {
   const lines: string[] = []
   for (const { role, content } of messages) {

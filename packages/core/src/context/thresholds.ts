@@ -1,13 +1,13 @@
 import type { Model } from '../model/model.ts'
 
-/** Input tokens of a request from which a conversation is compacted, however large the window is. */
+/** Number of input tokens of a request at which a conversation is compacted, however large the window is. */
 const defaultContextThreshold = 200_000
 
 /** When conversations are compacted. */
 export interface CompactionThreshold {
-  /** Instead of the value derived from the window: tokens, or percent of the window without the reply. */
+  /** Replaces the value that is derived from the window: tokens, or percent of the window without the reply. */
   readonly compactAt?: number | `${number}%`
-  /** Upper bound of the threshold for any window; 200,000 when absent. */
+  /** Upper bound of the threshold for any window (default: 200,000). */
   readonly contextThreshold?: number
 }
 
@@ -17,7 +17,7 @@ export function usableTokens(model: Model, contextWindow: number): number {
   return contextWindow - Math.min(reply, contextWindow * 0.25)
 }
 
-/** A shorter reply is of no use; the same as the smallest useful answer under a budget. */
+/** A shorter reply is useless. Equal to the smallest useful answer under a budget. */
 const minReplyTokens = 1_024
 
 /** Tokens of the longest possible prompt: it leaves room for a short reply. */
@@ -25,10 +25,10 @@ export function maxPromptTokens(model: Model, contextWindow: number): number {
   return Math.max(usableTokens(model, contextWindow), contextWindow - minReplyTokens)
 }
 
-/** Minimum threshold, whatever was configured: below it nothing useful would remain. */
+/** Minimum threshold, regardless of the configuration: a lower one would leave nothing useful. */
 const minThreshold = 1_000
 
-/** Input tokens from which a conversation is compacted before the next request. */
+/** Number of input tokens at which a conversation is compacted before the next request. */
 export function compactionThresholdOf(
   model: Model,
   contextWindow: number,

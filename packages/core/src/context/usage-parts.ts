@@ -10,7 +10,7 @@ const contextKinds = [
   /** Entries of `userContext` and `systemContext` in the system prompt or in people's messages. */
   'memory',
   'tool',
-  /** What compactions left in place of messages. */
+  /** The content that compactions added in place of messages. */
   'summary',
   /** People's messages. */
   'person',
@@ -143,13 +143,13 @@ function entriesIn({ entries, tokens }: RequestParts) {
 
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
-/** Returns a function that classifies messages. A message that is not in an entry was left by a compaction, or put there by a hook. */
+/** Returns a function that classifies messages. A message without an entry was created by a compaction or by a hook. */
 function classifier(transcript: Transcript): (message: ModelMessage) => ContextKind {
   const origins = new Map<ModelMessage | string, UserOrigin>()
   for (const entry of transcript) {
     if (entry.kind !== 'user') continue
     origins.set(entry.message, entry.origin)
-    // After reading from storage, a message that a compaction preserved is a copy.
+    // In a transcript that was read from storage, a message that a compaction preserved is a copy.
     if (entry.origin !== 'tool_results') origins.set(JSON.stringify(entry.message.content), entry.origin)
   }
   return (message) => {

@@ -16,9 +16,9 @@ const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer
 
 /**
  * Everything that people said in a session, in order, except what is in `kept`, the newest messages of the conversation.
- * It is taken from the entries, not from the model's view, so it never passes through a summary. If a program or a hook
- * has replaced the conversation, its replacement counts, without the summary of an earlier compaction.
- * Messages are compared by content: in a transcript read from a file no objects are shared.
+ * The texts come from the entries, not from the model's view, so they never pass through a summary. If a program or a
+ * hook has replaced the conversation, its replacement counts, without the summary of an earlier compaction. Messages are
+ * compared by content, since a transcript that is read from a file shares no objects.
  */
 export function userMessageTexts(transcript: Transcript, kept: readonly ModelMessage[]): readonly string[] {
   let words: string[] = []
@@ -36,7 +36,7 @@ export function userMessageTexts(transcript: Transcript, kept: readonly ModelMes
   return withoutNewest(words, kept)
 }
 
-/** `kept` holds the newest messages, so of equal texts the later ones are removed. */
+/** `kept` contains the newest messages, so of equal texts the later ones are removed. */
 function withoutNewest(words: readonly string[], kept: readonly ModelMessage[]): readonly string[] {
   const remaining: string[] = []
   for (const message of kept) if (message.role === 'user') addWords(remaining, message)
@@ -92,20 +92,20 @@ function addWords(words: string[], message: UserMessage): void {
   if (fullText !== '') words.push(fullText)
 }
 
-/** People's messages, cut to a budget, and whether anything was left out. */
+/** People's messages, truncated to a budget, and whether anything was omitted. */
 export interface PinnedMessages {
   readonly words: readonly string[]
   readonly isShortened: boolean
 }
 
-/** Allowed lengths of the messages in the middle, in characters, longest first. After the last they are left out. */
+/** Allowed lengths of the messages in the middle, in characters, longest first. Messages that exceed the last one are omitted. */
 const middleLengths = [4_000, 1_000, 300] as const
 /** Minimum characters of the first and the newest message. */
 const minEndLength = 400
 
 /**
- * Texts within a budget of tokens, all of them if they fit. Otherwise the oldest in the middle are shortened, then left
- * out. The first text, which is the task, and the newest are preserved as long as there is room.
+ * Returns all texts if they fit in a budget of tokens. Otherwise the oldest texts in the middle are shortened, then
+ * omitted. The first text, which is the task, and the newest are preserved as long as they fit.
  */
 export function messagesWithin(
   words: readonly string[],

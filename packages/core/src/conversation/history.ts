@@ -20,7 +20,7 @@ export type HistoryMessage =
       readonly role: 'assistant'
       /** A text, or blocks. */
       readonly content: MessageContent
-      /** The id of the `Model` that wrote it, as in `RunOutcome.messages`. Its thinking is sent back to that model only. */
+      /** The id of the `Model` that wrote the message, as in `RunOutcome.messages`. Thinking in the message is sent back only to that model. */
       readonly by?: string
     }
 
@@ -247,7 +247,7 @@ function isPartOfResult(part: Json): boolean {
 /** Checks that each call has one result, in the next user message. Calls of the last answer may be open. */
 class CallTracker {
   readonly #all = new Set<string>()
-  /** Calls of the newest answer without a result, with the message of each call. */
+  /** Calls of the newest answer that have no result yet, with the message of each call. */
   readonly #open = new Map<string, string>()
   #remark: string | undefined
 

@@ -40,7 +40,7 @@ export type UserEntry = {
   readonly inboxId?: string
   /** The id of the hook that wrote it. Absent if a stop hook sent the model back, and in older records. */
   readonly hook?: string
-  /** Placed before the prompt: in the model's view, this many of the previously recorded messages come after it. */
+  /** Number of previously recorded messages that follow this one in the model's view. Set for a message that a hook placed before the prompt. */
   readonly messagesAfter?: number
   /** Structured results by call id, for programs. The model does not receive them. */
   readonly details?: { readonly [callId: string]: Json }
@@ -55,7 +55,7 @@ export type UserEntry = {
   readonly keepsAnswer?: true
 }
 
-/** The file state that goal checks compare with from here on, and the goals it belongs to. Neither the model nor people see it. */
+/** The file state that later goal checks compare with, and a digest of the goals that it belongs to. Neither the model nor people receive it. */
 export type GoalFilesMemo = { readonly of: number; readonly memo: Json }
 
 /** A message of the model in a transcript. */
@@ -67,7 +67,7 @@ export type AssistantEntry = {
   readonly message: AssistantMessage
   /** Set on a message that the loop wrote to report a failure. It is shown to people and never sent to the model. */
   readonly error?: ModelErrorKind | 'max_output_tokens'
-  /** The reply was cut by an abort; its completed part is preserved. */
+  /** Whether an abort interrupted the reply. Its completed part is preserved. */
   readonly aborted?: true
 }
 
@@ -104,7 +104,7 @@ type AttachmentEntry = {
   readonly goalFiles?: GoalFilesMemo
 }
 
-/** From here on, `messages` replace everything before in the model's view. */
+/** A boundary: `messages` replace all earlier messages in the model's view. */
 type CompactBoundaryEntry = {
   readonly kind: 'compact_boundary'
   readonly id: string
@@ -118,7 +118,7 @@ type CompactBoundaryEntry = {
   readonly personsWords?: 'carried'
 }
 
-/** From here on, notes replace the results of these calls in the model's view. */
+/** A marker: notes replace the results of these calls in the model's view. */
 type ResultsClearedEntry = {
   readonly kind: 'results_cleared'
   readonly id: string
@@ -141,12 +141,12 @@ type CollapseStagedEntry = {
   readonly freedTokens: number
 }
 
-/** From here on, a note replaces the images and documents before it in the model's view: all of them, or those in `at`. */
+/** A marker: a note replaces the preceding images and documents in the model's view, either all of them or those in `at`. */
 type MediaRemovedEntry = {
   readonly kind: 'media_removed'
   readonly id: string
   readonly note: string
-  /** Their positions in the model's view up to here: message, block and, inside a result, the part of it. */
+  /** Their positions in the model's view up to this entry: message, block and, inside a result, the part of the result. */
   readonly at?: readonly MediaPlace[]
 }
 
@@ -167,7 +167,7 @@ interface Log {
   projected: number
   /** `digests[n]` is the chained hash of the conversation in entries 0 to n. */
   readonly digests: number[]
-  /** The one view whose `append` adds to this log; other views copy the log first. */
+  /** The only view whose `append` adds to this log. Other views copy the log first. */
   owner: Transcript | undefined
   /** Ids of the calls in the first `callsRead` entries. */
   callIds: CallIds | undefined
@@ -243,7 +243,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return Transcript.#ownerOf(this.#copy())
   }
 
-  /** The same view for handing out. It shares the log for reading, and appending to it copies the log first. */
+  /** The same view, for callers outside the run. It shares the log for reading, and appending to it copies the log first. */
   copyOnAppend(): Transcript {
     return new Transcript(this.#log, this.length)
   }
@@ -314,7 +314,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return callIds.free(id, also)
   }
 
-  /** The chained hash of the conversation in this view: of what people, the model and tools said. */
+  /** The chained hash of the conversation in this view, which covers the messages of people, the model and tools. */
   digest(): number {
     const { digests, entries } = this.#log
     for (let index = digests.length; index < this.length; index++) {
@@ -342,7 +342,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
 
   #copy(): Log {
     const { entries, messages, projected, digests } = this.#log
-    // A projection of more entries than this view has is of no use.
+    // A projection of more entries than this view has cannot be used.
     const isProjected = projected <= this.length
     return {
       entries: entries.slice(0, this.length),
@@ -372,9 +372,9 @@ function addCallIds(callIds: CallIds, content: readonly ContentBlock[]): void {
 
 // Spec R-RES-12.
 /**
- * The part of an entry that identifies a conversation in a record. A person's message counts in full. The model's
- * messages and calls are recorded and come back unchanged, so names suffice. Messages of hooks, context layers and the
- * loop belong to the program. It may change before a resume, so they do not count.
+ * The part of an entry that identifies a conversation in a record. The whole message of a person is included. The
+ * model's messages and calls are recorded and replayed unchanged, so their names suffice. Messages of hooks, context
+ * layers and the loop are not included: they depend on the program, which may change before a resume.
  */
 function identityOf(entry: TranscriptEntry): string | undefined {
   if (entry.kind === 'assistant') return `${entry.message.id} ${entry.message.content.length}`
@@ -424,7 +424,7 @@ function shownMessage({ by, container }: AssistantMessage, content: readonly Con
   return by === undefined ? { role: 'assistant', content } : { role: 'assistant', content, by }
 }
 
-/** Results come before anything else that was said since the call, including results of calls that a person had to approve first. */
+/** Results precede every other message since the call, including results of calls that a person had to approve first. */
 function projectUser(messages: ModelMessage[], { message, origin, messagesAfter = 0 }: UserEntry): ModelMessage[] {
   let position = Math.max(0, messages.length - messagesAfter)
   if (origin === 'tool_results') while (position > 0 && isRemark(messages[position - 1])) position--
@@ -479,7 +479,7 @@ class CallIds {
     if (!this.#numbers.has(id)) this.#numbers.set(id, 2)
   }
 
-  /** The id itself if no call here or in `also` has it, else with the lowest number that makes it unique: `id_2`. */
+  /** Returns the id itself if no call in this set or in `also` has it, or else the id with the lowest number that makes it unique: `id_2`. */
   free(id: string, also?: ReadonlySet<string>): string {
     if (!this.#numbers.has(id) && also?.has(id) !== true) return id
     let number = this.#numbers.get(id) ?? 2

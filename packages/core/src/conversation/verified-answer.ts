@@ -9,9 +9,9 @@ interface Entries {
 
 // Spec R-VERI-4.
 /**
- * Where to stop looking for the run's answer. That is before the request to verify it, while the answer is still valid;
- * otherwise the end of the transcript. The answer is valid until the model calls a tool, a person says something, or the
- * model is sent back for another answer. `start`: earlier entries are not read.
+ * The index at which the search for the run's answer ends. It precedes the request to verify the answer, while the
+ * answer is still valid; otherwise it is the end of the transcript. The answer is valid until the model calls a tool, a
+ * person sends a message, or the model is sent back for another answer. `start`: earlier entries are not read.
  */
 export function endOfAnswer(transcript: Entries, start = 0): number {
   const requestIndex = verificationRequestIn(transcript, start)
@@ -23,7 +23,7 @@ export function isAnswerValid(transcript: Entries, start = 0): boolean {
   return endOfAnswer(transcript, start) < transcript.length
 }
 
-/** The first of the newest messages that leave the previous answer valid. Later ones only ask the model to finish its reply. */
+/** The first of the newest messages that leave the previous answer valid. Later messages only ask the model to finish its reply. */
 function verificationRequestIn(transcript: Entries, start: number): number | undefined {
   let requestIndex: number | undefined
   for (let index = transcript.length - 1; index >= start; index--) {
@@ -47,8 +47,8 @@ function leavesAnswerValid(transcript: Entries, requestIndex: number): boolean {
     if (entry?.kind !== 'user' || entry.origin === 'interruption') continue
     if (entry.keepsAnswer === true) hasReplied = false
     else if (entry.origin === 'tool_results' || isOfPerson(entry)) return false
-    // A message before the reply is context of the request. A message after it asks for another answer; a hook's message
-    // does so only if a reply follows.
+    // A message before the reply is part of the context of the request. A message after the reply asks for another
+    // answer; a hook's message does so only if a reply follows.
     else if (hasReplied && !isOfHook(entry)) return false
     else isHookAnswered ||= hasReplied
   }

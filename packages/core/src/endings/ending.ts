@@ -57,8 +57,8 @@ export interface EndingLimitFacts {
   /** The unit of the limit: turns, tool calls, US dollars, tokens, milliseconds, tries of a goal, or repeated turns. */
   readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   /**
-   * How it is raised before a run continues. `continuing`: continuing grants the same amount again. `person`: a person
-   * must set it, since it costs money. Null: it has no value to raise.
+   * How the limit is raised before a run continues. `continuing`: continuing grants the same amount again. `person`: a
+   * person must set it, since it costs money. Null: the limit has no value that can be raised.
    */
   readonly raisedBy: 'continuing' | 'person' | null
 }
@@ -75,7 +75,7 @@ export const endingLimits: { readonly [limit in EndingLimit]: EndingLimitFacts }
   noProgress: { unit: 'repeats', raisedBy: null },
 }
 
-/** Raise the limit of the row and continue with the counters of the run. */
+/** Raises the limit of the row and continues with the counters of the run. */
 interface RaiseLimit {
   readonly kind: 'raise-limit'
 }
@@ -96,7 +96,7 @@ export type EndingAction =
   /** Resume, if the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
-  /** Continue with the result of the last goal check, if no tries are needed. Otherwise `raise-limit` continues. */
+  /** Continue with the result of the last goal check, if tries are left. Otherwise `raise-limit` continues. */
   | { readonly kind: 'send-back' }
   /** Choose another model, and continue with it. */
   | { readonly kind: 'another-model' }
@@ -111,7 +111,7 @@ export type EndingAction =
 export type EndingAdvice =
   | string
   | RaiseLimit
-  /** Enable compaction. With `otherwise`: only if it was disabled, else this text. */
+  /** Enable compaction. With `otherwise`: this advice applies only if compaction was disabled; otherwise the text is shown. */
   | {
       readonly kind: 'permit-compaction'
       /** The advice if compaction is already enabled; absent: the same advice in both cases. */
@@ -144,9 +144,9 @@ export type EndingDetail =
 /** How an ending is presented to a person. The loop does not use it. */
 export interface EndingPresentation {
   /**
-   * How it is announced. `success`: the work is done. `stopped`: a hook, a guard or a tool ended it. `limited`: a limit
-   * ended it. `paused`: it waits for a person. `interrupted`: a person ended it, or the reader disconnected.
-   * `unanswered`: it ended without an answer. `failed`: a step failed.
+   * How the ending is announced. `success`: the work is done. `stopped`: a hook, a guard or a tool ended the run.
+   * `limited`: a limit ended it. `paused`: the run waits for a person. `interrupted`: a person ended it, or the reader
+   * disconnected. `unanswered`: the run ended without an answer. `failed`: a step failed.
    */
   readonly announcement: 'success' | 'stopped' | 'limited' | 'paused' | 'interrupted' | 'unanswered' | 'failed'
   // Spec R-TERM-25.
@@ -171,13 +171,13 @@ export interface EndingPresentation {
   readonly resume: EndingAction | null
   // Spec R-ACP-5.
   /**
-   * Stop reason of the Agent Client Protocol. `error`: the prompt is answered with an error. `cancelled`: only if the
-   * client cancelled, else `end_turn`.
+   * Stop reason of the Agent Client Protocol. `error`: the response to the prompt is an error. `cancelled`: only if the
+   * client cancelled, otherwise `end_turn`.
    */
   readonly acp: 'end_turn' | 'max_turn_requests' | 'max_tokens' | 'refusal' | 'cancelled' | 'error'
 }
 
-/** One row of the table: everything about an ending that does not depend on the run. */
+/** One row of the table: all properties of an ending that do not depend on the run. */
 export interface Ending extends EndingPresentation {
   /** The category of the signal that leads to this ending. */
   readonly category: StopCategory
@@ -198,7 +198,7 @@ export interface Ending extends EndingPresentation {
   /** `terminal_reason` of the result message, if it differs from the reason. */
   readonly sdkName: string | null
   // Spec R-SUB-6, R-AFTER-3b.
-  /** How a parent treats a subagent with this ending, and a stage its request: done, perhaps without a text, or failed. */
+  /** How a parent treats a subagent with this ending, and how a stage treats its request: as done, perhaps without a text, or as failed. */
   readonly parentResult: 'done' | 'failed'
   /** Exit code of the terminal program; null if no reader is left. */
   readonly exitCode: number | null
@@ -206,16 +206,16 @@ export interface Ending extends EndingPresentation {
   /** Whether a hook may request to continue. */
   readonly overridable: boolean
   // Spec R-GOAL-9.
-  /** Whether the goals of the run are checked once more before it, because it is a limit or looks like success. */
+  /** Whether the goals of the run are checked once more before this ending, because it is a limit or looks like success. */
   readonly checksGoal: boolean
   // Spec R-DEC-6.
-  /** Whether `wrapUp` requests a last answer here. */
+  /** Whether `wrapUp` requests a last answer at this ending. */
   readonly wrapsUp: boolean
   /** The transcript entry at the end, whatever raised the ending: the failure, the used-up turns, or nothing. */
   readonly transcriptSays: 'failure' | 'max_turns_reached' | 'nothing'
   /** The limit that it reports; null for none. Such an ending may be the next stop of a run and of a what-if analysis. */
   readonly limit: EndingLimit | null
-  /** The bound that a stage after a run has reached if its request ended this way; null: the stage failed. */
+  /** The bound that a stage after a run has reached if its request ended in this way; null: the stage failed. */
   readonly stageBound: 'max_turns' | 'max_budget_usd' | 'token_limit' | 'time_limit' | null
   // Spec R-SESS-3.
   /** What a session needs before it continues: nothing, answers to the pending calls, or a prompt. */

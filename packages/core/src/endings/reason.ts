@@ -48,7 +48,7 @@ interface StopReasons {
   readonly all: readonly StopCategory[]
   /** 0 (most urgent) to 9. */
   priority(reason: StopCategory): number
-  /** -1, 0 or 1: which of two reasons is the more urgent one, for sorting. */
+  /** -1, 0 or 1: the order of two reasons by urgency, for sorting. */
   compare(a: StopCategory, b: StopCategory): -1 | 0 | 1
   /** False for a natural end (`completed`, `finish_reason`), true for every other reason. */
   wasForceStopped(reason: StopCategory): boolean

@@ -22,7 +22,7 @@ const endingByCategory = {
   unknown: 'error',
 } as const satisfies Record<StopCategory, EndingReason>
 
-/** The source of a signal, if it affects the ending. */
+/** The source of a signal, if the ending depends on it. */
 export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
 
 // Spec R-STOP-6.
@@ -78,14 +78,14 @@ export interface RunResult {
   readonly costUsd: number
   /** Settled cost plus the worst case of unknown or aborted attempts, in US dollars. */
   readonly committedUsd: number
-  /** Input tokens (including cached ones) and output tokens, which a token limit counts. Includes the worst case of unknown or aborted attempts. */
+  /** Input tokens (including cached ones) and output tokens, which count against a token limit. Includes the worst case of unknown or aborted attempts. */
   readonly totalTokens: number
   // Spec R-STEP-9.
   /** Active milliseconds, over all resumes, without the time spent waiting for a person. */
   readonly durationMs: number
   /** Ids of tool calls that were abandoned because they did not react to an abort. */
   readonly stillRunning: readonly string[]
-  /** When the service accepts requests again, if it ended the run by refusing them and reported that time: ISO 8601 in UTC. */
+  /** When the service accepts requests again, in ISO 8601 in UTC. Set if the service ended the run by refusing requests and reported that time. */
   readonly retryAt?: string
   /** The state of its goals; absent for a run without goals. */
   readonly goal?: GoalResult

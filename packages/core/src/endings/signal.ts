@@ -6,7 +6,7 @@ import { StopCategory } from './reason.ts'
 export interface StopSignalInit {
   /** Why to stop; it decides the ending and the priority among signals. */
   readonly reason: StopCategory
-  /** For a person, with figures: `Step limit reached: 10/10`. */
+  /** A message for a person, with figures: `Step limit reached: 10/10`. */
   readonly message?: string
   /**
    * Limits and counters, for diagnosis. Stored as a JSON copy: a Date becomes its ISO text, a Map or a Set `{}`, a
@@ -75,8 +75,8 @@ export class StopSignal {
 
   // Spec R-STOP-7.
   /**
-   * The signal of a thrown `AgentStopException`: reason and message of its own signal, and both contexts merged
-   * (the exception's wins). The source is the exception's, if it has one.
+   * The signal of a thrown `AgentStopException`. It has the reason and message of the exception's own signal, and both
+   * contexts merged; the exception's values take precedence. The source is that of the exception, if it has one.
    */
   static fromStopException(exception: StopException): StopSignal {
     const { signal } = exception

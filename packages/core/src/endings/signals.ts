@@ -41,7 +41,10 @@ export class StopSignals implements Iterable<StopSignal> {
     return this.#signals[0] ?? null
   }
 
-  /** The most urgent signal, or null: the one with the lowest priority number. At equal numbers a person outranks a limit, else the earliest wins. */
+  /**
+   * The most urgent signal, or null: the one with the lowest priority number. At equal numbers a person's signal
+   * precedes a limit's; otherwise the earliest one does.
+   */
   highest(): StopSignal | null {
     let highest: StopSignal | null = null
     for (const signal of this.#signals) {

@@ -7,7 +7,7 @@ export interface AgentStopInit {
   readonly signal?: StopSignal
   /** For a person, if there is no signal. */
   readonly message?: string
-  /** The step in which it was thrown, for diagnosis. It and the context are stored as JSON. */
+  /** The step in which it was thrown, for diagnosis. This value and the context are stored as JSON. */
   readonly step?: JsonObject
   /** Limits and counters for diagnosis, if there is no signal. */
   readonly context?: JsonObject
@@ -20,14 +20,14 @@ export interface AgentStopInit {
 // Spec R-STOP-7.
 /**
  * Thrown by a tool or a hook to stop the run. It is control flow, not an error. The turn is recorded, running calls of
- * the same batch finish, and the others get the result "Not run". Its message is the signal's, else its own, else the
- * reason.
+ * the same batch finish, and the others get the result "Not run". Its message is that of the signal, or else its own, or
+ * else the reason.
  */
 export class AgentStopException extends Error {
   override readonly name = 'AgentStopException'
   /** The signal that the run stops with. */
   readonly signal: StopSignal
-  /** The step it was thrown in; null when none was given. */
+  /** The step in which it was thrown; null if none was given. */
   readonly step: JsonObject | null
   /** The context of the signal. */
   readonly context: JsonObject

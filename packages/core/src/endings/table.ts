@@ -60,7 +60,7 @@ const success = {
   acp: 'end_turn',
 } as const
 
-/** A hook, a guard or a tool ended it. */
+/** A hook, a guard or a tool ended the run. */
 const stopped = { ...success, category: 'stop_requested', announcement: 'stopped', detail: message } as const
 
 /** A bound of the run without a value that a person sets. */
@@ -141,9 +141,9 @@ const failure = {
 } as const
 
 /**
- * The single table of endings. The loop, the records, the reports and every frontend read their part of a row; none has
- * a table of its own (`scripts/check-endings.mjs`). An `EndingReason` without its row, or a row without a field, does
- * not compile.
+ * The single table of endings. The loop, the records, the reports and every frontend read their part of a row; none of
+ * them has a separate table (`scripts/check-endings.mjs`). An `EndingReason` without its row, or a row without a field,
+ * does not compile.
  */
 export const endings: { readonly [reason in EndingReason]: Ending } = {
   completed: { ...success, category: 'completed', sentence: 'done', detail: noDetail },

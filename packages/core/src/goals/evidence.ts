@@ -24,9 +24,9 @@ import {
 } from './judge-texts.ts'
 
 /**
- * Why the result of a call is not evidence, whatever it contains: it reads back a file that this session wrote, or a
- * model wrote it. Undefined if it may be evidence. `earlier` are the previous calls of the conversation, in order. The
- * function must be pure.
+ * Returns why the result of a call is not evidence, whatever the result contains: it reads back a file that this session
+ * wrote, or a model wrote it. Undefined if it may be evidence. `earlier` are the previous calls of the conversation, in
+ * order. The function must be pure.
  */
 export type NoEvidence = (call: CalledTool, earlier: readonly CalledTool[]) => string | undefined
 
@@ -35,7 +35,7 @@ export interface RecordedResult {
   readonly call: RecordedCall
   /** Index of its entry in the transcript. */
   readonly at: number
-  /** Its texts, separately: a quote must not span two of them. */
+  /** Its texts, as separate strings: a quote must not span two of them. */
   readonly texts: readonly string[]
   /** Why it is not evidence; undefined if it may be quoted. */
   readonly refusal: string | undefined
@@ -45,9 +45,9 @@ export interface RecordedResult {
 const maxQuoteLength = 2_000
 /** Minimum number of letters: a quote of punctuation proves nothing. */
 const minLetters = 8
-/** A run of this many letters and digits that occurs in an earlier input may have come from there. */
+/** If a run of this many letters and digits occurs in an earlier input, it may have been copied from there. */
 const minSharedLetters = 10
-/** Length of a word, for words that occur in earlier inputs in any order or in the input of the same call. */
+/** Word length for comparing words with earlier inputs in any order, or with the input of the same call. */
 const inputWordLength = 5
 const callWordLength = 3
 /** Minimum number of letters and digits of a quote that must be new. */
@@ -101,7 +101,7 @@ export class Evidence {
     for (const { index, 0: word } of text.matchAll(/\S+/g)) {
       if (count <= at) start = index + at - count
       count += word.length
-      // The end is within this word.
+      // The passage ends within this word.
       const end = index + word.length - (count - at - denseQuote.length)
       if (count >= at + denseQuote.length) return text.slice(start, end)
     }

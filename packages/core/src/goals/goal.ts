@@ -5,17 +5,17 @@ import type { GoalSpec } from '../verification/goal-record.ts'
 import type { Changes } from '../verification/goal-progress.ts'
 
 // Spec R-GOAL-1.
-/** A condition for ending a run as `completed`. The loop checks it; the model cannot interfere. */
+/** A condition for ending a run as `completed`. The loop checks the condition; the model cannot influence the check. */
 export interface Goal {
   /** The name for people: the command. It is recorded, and unique among a run's goals. */
   readonly name: string
-  /** A model judges the goal. Its verdict is weaker than a program's, and the result says so. */
+  /** Whether a model judges the goal. Its verdict is weaker than that of a program, and the result says so. */
   readonly judged?: boolean
-  /** Required number of passes in a row, 1 to 100; 1 when absent. */
+  /** Required number of consecutive passes, 1 to 100 (default: 1). */
   readonly stable?: number
-  /** Time limit of one check in milliseconds, 600,000 when absent. After that the check is aborted and the goal is not met. */
+  /** Time limit of one check in milliseconds (default: 600,000). At the limit the check is aborted, and the goal is not met. */
   readonly timeoutMs?: number
-  /** Checks once. It must react to `signal`. If it throws, the error is the report of a failed check. */
+  /** Runs the check once. It must react to `signal`. If it throws, the error is the report of a failed check. */
   check(context: GoalContext): GoalVerdict | Promise<GoalVerdict>
 }
 
@@ -23,7 +23,7 @@ export interface Goal {
 export interface GoalContext {
   /** Aborted with the run, and at the time limit of the check. */
   readonly signal: AbortSignal
-  /** The same for every attempt at this check, even after a crash. */
+  /** A key that is the same for every attempt at this check, even after a crash. */
   readonly idempotencyKey: string
   /** The conversation. */
   readonly state: AgentState
@@ -42,16 +42,16 @@ export type GoalVerdict = {
   /** Exit code of a command; null if a signal ended it. */
   readonly exitCode?: number | null
   /**
-   * The check can never pass, such as a command that was not found. The text says what to do. If the first check reports
-   * this, the run ends before any request.
+   * Set if the check can never pass, for example because a command was not found. The text says what to do. If the first
+   * check reports this, the run ends before any request.
    */
   readonly unusable?: string
 }
 
 /**
- * The files around the checks: protected files, files that checks change, and tests that the agent changed.
- * `@halting/agent` implements it for a folder; core touches no files. It is called inside the step of a round of checks,
- * and its answer is recorded there.
+ * The files that the checks depend on: protected files, files that checks change, and tests that the agent changed.
+ * `@halting/agent` implements it for a folder; core accesses no files. It is called inside the step of a round of
+ * checks, and that step records its answer.
  */
 export interface GoalFiles {
   /**
@@ -77,6 +77,6 @@ export interface GoalFilesEnd {
   readonly changedByChecks: readonly string[]
   /** Test files that changed since the first round, except those that checks changed. */
   readonly changedTests: readonly string[]
-  /** Protected files that changed while the checks ran: the verdicts do not count. None when absent. */
+  /** Protected files that changed while the checks ran, so that the verdicts do not count. Default: none. */
   readonly tampered?: readonly string[]
 }

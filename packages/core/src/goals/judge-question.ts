@@ -33,7 +33,7 @@ const maxTokens = 40_000
 /** Share of a window. The rest is for the frame of the question, the reply and the error of the estimate. */
 const shareOfWindow = 0.5
 
-/** Tokens of conversation that fit into a question for a model with this window; `undefined` for an unknown window. */
+/** Tokens of the conversation that fit into a question for a model with this window; `undefined` for an unknown window. */
 export function roomIn(contextWindow: number | undefined): number {
   return Math.min(maxTokens, Math.floor((contextWindow ?? Infinity) * shareOfWindow))
 }
@@ -56,7 +56,7 @@ export function judgeQuestion(
   return judgeQuestionText(framedPart(judgeParts.goal, goal, mark), framed)
 }
 
-/** A word that occurs in none of the texts, derived from them: no author of one of the texts can have known it. */
+/** A word that occurs in none of the texts. It is derived from the texts, so no author of a text can have known it. */
 function markFor(texts: readonly string[]): string {
   const all = texts.join('\n')
   for (let link = 0; ; link++) {
@@ -126,7 +126,7 @@ function fitting(parts: readonly Part[], room: number): readonly (Part | number)
       const part = parts[index]
       if (part?.rank !== rank) continue
       left -= roughTokens.estimate(part.head) + roughTokens.estimate(part.body) + 20
-      // Everything older than the first part that does not fit is omitted in one piece.
+      // All parts that are older than the first part that does not fit are omitted together.
       if (left < 0) break
       isShown.add(index)
     }

@@ -28,11 +28,11 @@ import {
 
 /** How a judged goal is judged. */
 export interface JudgedGoalOptions {
-  /** The model that judges; the run's own model when absent. Any other must be listed in `models` of the run. */
+  /** The model that judges. Default: the run's own model. Any other must be listed in `models` of the run. */
   readonly model?: Model
-  /** Time limit of one check in milliseconds, 600,000 when absent. */
+  /** Time limit of one check in milliseconds (default: 600,000). */
   readonly timeoutMs?: number
-  /** Required number of "met" verdicts in a row, 1 to 100; 1 when absent. */
+  /** Required number of consecutive "met" verdicts, 1 to 100 (default: 1). */
   readonly stable?: number
   /**
    * Decides which calls have results that are not evidence: calls that read back a file that this session wrote, and
@@ -42,7 +42,10 @@ export interface JudgedGoalOptions {
   readonly noEvidence?: NoEvidence
 }
 
-/** Questions in one check: one, and a second if the answer is not a verdict, its quotes do not count, or the conversation was too long. */
+/**
+ * Maximum number of questions in one check: a second one is asked if the answer is not a verdict, its quotes do not
+ * count, or the conversation was too long.
+ */
 export const maxQuestions = 2
 
 const usualTimeoutMs = 600_000
@@ -87,7 +90,7 @@ export function judgedGoal(text: string, judgedBy: Model | JudgedGoalOptions = {
 async function judge(goal: string, options: JudgedGoalOptions, context: GoalContext): Promise<GoalVerdict> {
   const { transcript } = context.state
   const evidence = new Evidence(transcript, context.changes, options.noEvidence ?? (() => undefined))
-  // Without anything to quote only one verdict is possible, so no question is asked.
+  // Without anything to quote, only one verdict is possible, so no question is asked.
   if (evidence.isEmpty) return unmet(withoutQuotes(evidence))
   const room = roomIn(options.model?.contextWindow)
   const question = (tokens: number): string => judgeQuestion(goal, transcript, evidence.results, tokens)
@@ -176,7 +179,7 @@ function unmet(report: string): GoalVerdict {
   return { met: false, report }
 }
 
-/** The question to a judge, followed by the messages since. */
+/** The question to a judge, followed by all later messages. */
 type Conversation = readonly [UserMessage & { readonly content: string }, ...ModelMessage[]]
 
 function userMessage(content: string): Conversation[0] {

@@ -2,7 +2,7 @@ import { isJsonObject } from '../values/json.ts'
 import type { ContentBlock } from '../model/messages.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
-/** Only the letters and digits, in one case: quotes, escapes, line ends and punctuation between words do not matter. */
+/** The letters and digits of a text, in one case. Quotes, escapes, line ends and punctuation between words are ignored. */
 export function lettersOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -10,7 +10,7 @@ export function lettersOf(text: string): string {
     .replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
-/** The same for a part of a result: unchanged, without escapes and colours, and without line numbers, which programs that show files add. */
+/** Works like `lettersOf` for a part of a result: unchanged, without escapes and colours, and without line numbers, which programs that show files add. */
 export function variantsOf(passage: string): readonly string[] {
   const plain = unescaped(passage)
   const unnumbered = passage.includes('\n') ? plain.replaceAll(/^\s*\d+\s*[:|)-]?/gm, '') : plain
@@ -69,7 +69,7 @@ export class ModelText {
     })
   }
 
-  /** Whether the model wrote all of it in one place, at any time. */
+  /** Whether one text of the model contains all of these letters, at any time. */
   containsWhole(letters: string): boolean {
     const { texts, inputs } = this.#letters
     return (
@@ -95,7 +95,7 @@ export class ModelText {
     return firstTextsWith(letters, texts, length).map((number) => readings[number]?.at ?? Infinity)
   }
 
-  /** The same for the input of one call. */
+  /** Works like `sharedWithEarlier` for the input of one call. */
   sharedWithCall(letters: string, callId: string, length: number): readonly boolean[] {
     const texts = this.#letters.inputs.findLast(({ id }) => id === callId)?.letters ?? []
     return firstTextsWith(letters, texts, length).map((number) => number !== Infinity)
@@ -203,7 +203,7 @@ function textOfBase64(run: string): string {
   return text
 }
 
-/** Hidden words are probably ASCII. */
+/** Hidden words are assumed to be ASCII. */
 function printable(code: number): string {
   return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : ' '
 }
@@ -226,7 +226,7 @@ export function longestShared(letters: string, isShared: readonly boolean[], len
     if (isShared[at] !== true) continue
     const from = at
     while (isShared[at + 1] === true) at++
-    // Each of these parts occurs, but perhaps not all of them in a row.
+    // Each of these parts occurs in a text, but the text may not contain them consecutively.
     const part = letters.slice(from, at + length)
     if (part.length > best.length) best = part
   }

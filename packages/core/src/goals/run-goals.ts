@@ -20,11 +20,11 @@ import { maxGoalTriesAllowed } from '../limits/transition-rules.ts'
 
 /** The goals of a run, and how it handles them. */
 export interface RunGoals {
-  /** Goals of the options. The run's progress says which of them it has. */
+  /** Goals of the options. The progress of the run determines which of them apply. */
   readonly configured: readonly Goal[]
   /** Recreates a goal from its recorded name; undefined for an unknown goal. */
   readonly named: (spec: GoalSpec) => Goal | undefined
-  /** Watches the files around the checks; null for no watching. */
+  /** Monitors the files that the checks depend on; null for no monitoring. */
   readonly files: GoalFiles | null
   /** Ends immediately, without a request, if the goals are met at the start. */
   readonly skipIfMet: boolean

@@ -13,7 +13,7 @@ import { endOfAnswer } from '../conversation/verified-answer.ts'
 
 /** Figures of the current or last run. */
 export type ExecutionFigures = {
-  /** Completed turns. */
+  /** Number of completed turns. */
   readonly steps: number
   /** Tokens of the run's own requests. */
   readonly usage: Usage
@@ -137,7 +137,7 @@ export class AgentState {
   readonly transcript: Transcript
   /** Data that hooks and callers store with the state. */
   readonly metadata: JsonObject
-  /** Number of executions of this state, including the current one: 1 means the first. */
+  /** Number of executions of this state, including the current one; 1 is the first. */
   readonly executionCount: number
   readonly #execution: AgentExecution | null
   #messages: readonly ModelMessage[] | undefined
@@ -217,7 +217,7 @@ export class AgentState {
     return this.withContinuation(this.executionContinuation().withNewStopSignal(signal))
   }
 
-  /** Requests to continue although signals were raised. Overriding a natural end needs `message`, which is sent to the model. */
+  /** Requests to continue although signals were raised. To override a natural end, `message` is required; the model receives it. */
   withExecutionContinued(message?: string): AgentState {
     const state = this.withContinuation(this.executionContinuation().withContinuationRequested(true))
     return message === undefined ? state : state.withUserMessage(message)
@@ -236,8 +236,8 @@ export class AgentState {
   }
 
   /**
-   * Replaces the conversation in the model's view by these messages, such as a summary. The record keeps the original.
-   * In a hook, it takes effect for the run.
+   * Replaces the conversation in the model's view by these messages, such as a summary. The record retains the original.
+   * In a hook, the replacement takes effect for the run.
    * @throws ConfigurationError for messages that no service would accept, and while calls have no result.
    */
   withMessages(messages: readonly ModelMessage[]): AgentState {
@@ -267,7 +267,7 @@ export class AgentState {
     return {
       agentId: this.agentId,
       sessionId: this.sessionId,
-      // Entries are JSON by their types, but the union is too deep for the compiler to verify it.
+      // Entries are JSON according to their types, but the union is too deep for the compiler to verify this.
       transcript: this.transcript.toJSON() as unknown as Json,
       metadata: this.metadata,
       executionCount: this.executionCount,

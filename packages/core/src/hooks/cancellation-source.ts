@@ -10,7 +10,7 @@ export interface CancellationSource {
 
 /** Which runs an `InMemoryCancellationSource` stops. */
 export interface InMemoryCancellationOptions {
-  /** The only run (execution id) to stop; every run when absent. */
+  /** The only run (execution id) to stop. Default: every run. */
   readonly executionId?: string
 }
 

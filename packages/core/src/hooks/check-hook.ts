@@ -33,7 +33,7 @@ export const isHook: Validator = (name, value) => {
   checkOnError(`${name}.onError`, hook['onError'], hook['triggers'])
 }
 
-/** @throws ConfigurationError for an unknown value, and if there is no result to withhold: the hook would have no effect. */
+/** @throws ConfigurationError for an unknown value, and if the hook has no result to withhold, so that the option would have no effect. */
 export function checkOnError(name: string, value: unknown, on: unknown): void {
   if (value === undefined) return
   if (value !== 'withhold') throwInvalidOption(name, "'withhold', or nothing", value)

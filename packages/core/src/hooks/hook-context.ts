@@ -127,8 +127,9 @@ export class HookContext {
 
   // Spec R-HOOK-16.
   /**
-   * Asks a model through the run while the hook is running: in its budget, its figures and its record. A resume after a
-   * crash calls the hook again, and answers the same questions from the record. `over_budget`: nothing was asked.
+   * Asks a model through the run while the hook is running. The request is part of the run's budget, figures and record.
+   * A resume after a crash calls the hook again, and answers the same questions from the record. `over_budget`: no
+   * request was made.
    */
   ask(question: HookQuestion): Promise<CompactionReply> {
     return this.#init.ask?.(question) ?? Promise.resolve({ kind: 'aborted' })
@@ -141,7 +142,7 @@ export class HookContext {
 
   /**
    * Returns a context with a changed state: signals, a request to continue, messages, metadata. A changed transcript
-   * replaces the model's view from here on (`AgentState.withMessages`). The record keeps the original.
+   * replaces the model's view from then on (`AgentState.withMessages`). The record retains the original.
    * @throws ConfigurationError for a transcript that could not be sent, and while calls have no result.
    */
   withState(state: AgentState): HookContext {
@@ -158,8 +159,8 @@ export class HookContext {
   }
 
   /**
-   * beforeToolUse: asks a person, approves the call, or leaves it open (`defer`). If the run does not wait for people,
-   * it then ends as `needs_approval`. Any other value approves nothing.
+   * beforeToolUse: asks a person, approves the call, or leaves it open (`defer`). If a person must decide and the run
+   * does not wait for people, the run ends as `needs_approval`. Any other value approves nothing.
    */
   withPermission(permission: 'allow' | 'ask' | 'defer'): HookContext {
     // Plain JavaScript may pass the values of permission rules.
@@ -179,8 +180,8 @@ export class HookContext {
   }
 
   /**
-   * beforeExecution: adds a message before the prompt of the run, so that the prompt remains the user's last message:
-   * facts about the environment, for instance. In a run without a prompt it is the last message.
+   * beforeExecution: adds a message before the prompt of the run, for example facts about the environment, so that the
+   * prompt remains the user's last message. In a run without a prompt, the added message is the last one.
    */
   withMessageBeforePrompt(content: MessageContent): HookContext {
     return this.#with({ beforePrompt: messageContentOf(content) })
@@ -225,7 +226,7 @@ export class HookContext {
 
 /** Changes to the state other than the transcript: raised signals, a request to continue, metadata. */
 function stateChanges(before: AgentState, after: AgentState): HookOutcome {
-  // A signal that was stored and read back counts as the same signal.
+  // A signal that was stored and restored counts as the same signal.
   const known = new Set(Array.from(before.stopSignals(), (signal) => JSON.stringify(signal)))
   const signals: StopSignalJson[] = []
   let keptSignals = 0
@@ -233,7 +234,7 @@ function stateChanges(before: AgentState, after: AgentState): HookOutcome {
     if (known.has(JSON.stringify(signal))) keptSignals++
     else signals.push(signal.toJSON())
   }
-  // Removing all signals requests to continue.
+  // If a hook removes all signals, it requests to continue.
   const cleared = known.size > 0 && keptSignals === 0 && signals.length === 0
   return {
     ...(signals.length > 0 ? { signals } : {}),

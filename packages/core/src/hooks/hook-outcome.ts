@@ -17,9 +17,9 @@ export type HookTrigger =
   | 'afterInference'
   | 'beforeToolUse'
   | 'afterToolUse'
-  /** The run is about to end: a hook may request to continue. Not called after an abort. */
+  /** The run is about to end, and a hook may request to continue. Not called after an abort. */
   | 'onStop'
-  /** The conversation is about to be compacted: a hook may add instructions for the summary, or skip the compaction if there is room. */
+  /** The conversation is about to be compacted. A hook may add instructions for the summary, or skip the compaction if the window is not full yet. */
   | 'beforeCompact'
   /** The conversation was compacted. */
   | 'afterCompact'
@@ -36,7 +36,7 @@ export type HookOutcome = {
   readonly messages?: readonly MessageContent[]
   /** beforeExecution: a user message to insert before the prompt of the run. */
   readonly beforePrompt?: MessageContent
-  /** Messages that replace the conversation in the model's view from here on, and the estimated tokens of both. `messages` come after it. */
+  /** Messages that replace the conversation in the model's view from then on, and the estimated tokens before and after. `messages` follow them. */
   readonly replaced?: {
     /** The replacement messages. */
     readonly messages: readonly ModelMessage[]
@@ -53,7 +53,7 @@ export type HookOutcome = {
   readonly blocked?: string
   /**
    * beforeToolUse: asks a person, or approves the call (deny and ask rules still apply). `defer`: no decision now. If
-   * the run does not wait for people, it ends with the call open, whatever else allows it.
+   * the run does not wait for people, it ends with the call pending, even if something else allows the call.
    */
   readonly permission?: 'allow' | 'ask' | 'defer'
   /** beforeToolUse: the input that replaces the model's. */

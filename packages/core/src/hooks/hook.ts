@@ -8,11 +8,12 @@ import { uniqueNames } from '../values/text.ts'
 // Spec R-HOOK-6.
 /**
  * A function that is called at certain points of a run, its triggers. It returns the context that it received, changed
- * or not. Its changes are recorded and always take effect. Throwing `AgentStopException` raises its signal. Any other
- * error is reported to `onError` hooks and has no further effect, unless the error policy forbids it.
+ * or unchanged. Its changes are recorded and always take effect. If it throws `AgentStopException`, the signal of the
+ * exception is raised. Any other error is reported to `onError` hooks and has no further effect, unless the error policy
+ * ends the run.
  */
 export interface Hook {
-  /** Unique in a run and stable across restarts, because its outcome is recorded under it. Default: the class name with a number. */
+  /** Unique in a run and stable across restarts, because its outcome is recorded under this id. Default: the class name with a number. */
   readonly id?: string
   /** The triggers at which it is called. */
   readonly triggers: readonly HookTrigger[]
@@ -22,9 +23,9 @@ export interface Hook {
   readonly tools?: readonly string[] | ((name: string) => boolean)
   // Spec R-HOOK-17.
   /**
-   * For a hook on `afterToolUse` that redacts. If it throws or returns something other than a context, the result is
-   * withheld from everyone, and so is the error. The record of the call contains the result after the hooks, never what
-   * they removed. Without this option a failure has no effect, and the model sees the result unchanged.
+   * For a hook on `afterToolUse` that redacts. If it throws or returns something other than a context, both the result
+   * and the error are withheld. The record of the call contains the result after the hooks, never what they removed.
+   * Without this option a failure has no effect, and the model receives the result unchanged.
    */
   readonly onError?: 'withhold'
   /** Called at each of its triggers. Returns the context, changed or not; returning nothing changes nothing. */

@@ -32,7 +32,7 @@ export interface StopHookInput {
   }
   /** `main`, or the type of subagent. */
   readonly querySource: string
-  /** A stop hook has already sent the model back in this run. */
+  /** Whether a stop hook has already sent the model back in this run. */
   readonly stopHookActive: boolean
   /** What the run has used so far, and what its limits leave. */
   readonly figures: HookFigures
@@ -74,7 +74,7 @@ export function stopHookOutcomeOf(value: unknown): StopHookOutcome {
 
 /** Called when the model has given its answer, before the run ends. Not called after an abort or an API error. */
 export interface StopHook {
-  /** Stable across restarts, because its outcome is recorded under it. If hooks share an id, each after the first gets a number. */
+  /** Stable across restarts, because its outcome is recorded under this id. If hooks share an id, each after the first gets a number. */
   readonly id: string
   /** Whose answers it checks: those of the main loop (`run`, the default) or those of subagents. */
   readonly of?: 'run' | 'agents'

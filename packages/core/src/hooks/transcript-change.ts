@@ -39,14 +39,14 @@ function checked(before: Transcript, after: Transcript): readonly ModelMessage[]
   return messages
 }
 
-/** All previous entries are still there, unchanged. */
+/** Whether all previous entries are still present and unchanged. */
 function isLonger(before: Transcript, after: Transcript): boolean {
   if (after.length < before.length) return false
   for (let index = 0; index < before.length; index++) if (!isSame(before.at(index), after.at(index))) return false
   return true
 }
 
-/** An entry that was stored and read back counts as the same entry. */
+/** An entry that was stored and restored counts as the same entry. */
 function isSame(a: TranscriptEntry | undefined, b: TranscriptEntry | undefined): boolean {
   return a === b || (a?.id === b?.id && JSON.stringify(a) === JSON.stringify(b))
 }

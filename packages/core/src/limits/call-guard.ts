@@ -3,8 +3,8 @@ import { ignoreRejection } from '../values/maybe-promise.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView, Reminder } from './guard.ts'
 
-// Calls a guard, on its own or as part of a combinator. JavaScript code may return anything. After an invalid result it
-// is unknown whether the run may continue.
+// Calls a guard, alone or as part of a combinator. JavaScript code may return anything. After an invalid result it is
+// unknown whether the run may continue.
 
 /** The signal that a guard raises; undefined if it raises none. @throws HaltingError when the guard returns an invalid value. */
 export function signalOf(guard: Guard, view: GuardView): StopSignal | undefined {

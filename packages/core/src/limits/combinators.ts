@@ -12,7 +12,10 @@ import {
   type GuardView,
 } from './guard.ts'
 
-/** Stops when any of the guards stops. Each guard is called at its own cancellation points. If several raise a signal, the most urgent one counts. */
+/**
+ * Stops when any of the guards stops. Each guard is called at its own cancellation points. If several guards raise a
+ * signal, the most urgent signal counts.
+ */
 export function any(...guards: readonly Guard[]): Guard {
   checkParts('any', guards)
   return {
@@ -46,14 +49,14 @@ export function all(...guards: readonly Guard[]): Guard {
       return new StopSignal({ reason: highest.reason, message, context: { all: signals.toJSON() }, source: name })
     },
     remaining(view) {
-      // The guard farthest from its limit fires last. One that reports no figures might be farther still.
+      // The guard farthest from its limit fires last. A guard that reports no figures might be even farther from its limit.
       const figures = reportedFigures(guards, view)
       return figures.length === guards.length ? sortedByShare(figures)[0] : undefined
     },
   }
 }
 
-/** Stops, as `stop_requested`, when the guard would not. */
+/** Stops, as `stop_requested`, when the guard would not stop. */
 export function not(guard: Guard): Guard {
   checkParts('not', [guard])
   const name = `not(${guard.name})`

@@ -1,7 +1,7 @@
-/** The outcome of one retry of a waiting request: it has its answer, or these lines are still short. */
+/** The outcome of one retry of a waiting request: either the request has its answer, or these lines still have too little left. */
 type Retry<Line> = { readonly kind: 'answered' } | { readonly kind: 'waits'; readonly shortOn: readonly Line[] }
 
-/** @param ahead Lines that earlier requests wait for. The retry must not reserve on these before them. */
+/** @param ahead Lines that earlier requests wait for. The retry must not reserve on these lines before those requests. */
 type RetryRequest<Line> = (ahead: ReadonlySet<Line>) => Retry<Line>
 
 interface Waiter<Line> {
@@ -14,12 +14,11 @@ const noLines: ReadonlySet<never> = new Set()
 const noWaiters: readonly never[] = Object.freeze([])
 
 /**
- * Requests that wait until other reservations are settled, in order of arrival.
- * Q1: The first request that finds too little on a line claims it until that request has its answer. Later requests
- * cannot reserve on a claimed line, so its reserved amount only falls. The request is answered at the latest when
- * nothing is reserved there.
- * Q2: Only an attempt at a model has a reservation, and an attempt never waits in this queue. So no waiting request
- * blocks another one, and there is no cycle. Each reservation is settled when its service answers, fails or is aborted
+ * Requests that wait until other reservations are settled, in order of arrival. Q1: The first request that finds too
+ * little on a line claims the line until that request has its answer. Later requests cannot reserve on a claimed line,
+ * so its reserved amount only falls. The request is answered at the latest when nothing is reserved on the line. Q2:
+ * Only an attempt at a model has a reservation, and an attempt never waits in this queue. So no waiting request blocks
+ * another one, and there is no cycle. Each reservation is settled when its service answers, fails or is aborted
  * (docs/halting.md).
  */
 export class FundsQueue<Line extends object> {
@@ -30,7 +29,7 @@ export class FundsQueue<Line extends object> {
     return this.#waiters.length
   }
 
-  /** Number of waiting requests of one owner. Runs that share a budget share the queue. */
+  /** Number of waiting requests of one owner. Runs that share a budget have one common queue. */
   waitingOf(owner: object): number {
     return this.#waiters.filter((waiter) => waiter.owner === owner).length
   }
@@ -51,7 +50,7 @@ export class FundsQueue<Line extends object> {
     return () => {
       if (!this.#waiters.includes(waiter)) return
       this.#waiters = this.#waiters.filter((each) => each !== waiter)
-      // Requests behind it may be able to continue.
+      // Later requests in the queue may be able to continue.
       this.retryWaiting()
     }
   }
@@ -61,7 +60,7 @@ export class FundsQueue<Line extends object> {
     if (this.#waiters.length === 0) return
     const ahead = new Set<Line>()
     for (const waiter of this.#waiters) {
-      // It left while an earlier request was retried.
+      // The request left the queue while an earlier request was retried.
       if (!this.#waiters.includes(waiter)) continue
       const outcome = waiter.retry(ahead)
       if (outcome.kind === 'answered') {

@@ -6,7 +6,7 @@ import { uniqueNames } from '../values/text.ts'
 /** A point in the loop at which guards and signals are evaluated. */
 export type CancellationPoint = 'before_turn' | 'after_reply' | 'after_tools'
 
-/** What a guard can read: figures of the run, nothing outside it. */
+/** The figures of the run that a guard can read. A guard can read nothing else. */
 export interface GuardView {
   /** The point at which the guard is called. */
   readonly checkpoint: CancellationPoint
@@ -23,14 +23,17 @@ export interface GuardView {
   /** The stop reason of the last reply; null before the first. */
   readonly finishReason: ModelStopReason | null
   /**
-   * A hash of calls, inputs and outputs for each of the last turns since the last user input, oldest first: 8 turns, and
-   * up to 40 if they repeat. Numbers, times, hashes and temporary paths in outputs are ignored. If a tool of the turn
-   * ran 5 seconds or longer, the value is `-1 - hash`.
+   * A hash of calls, inputs and outputs for each of the last turns since the last user input, oldest first. It covers 8
+   * turns, and up to 40 if they repeat. Numbers, times, hashes and temporary paths in outputs are ignored. If a tool of
+   * the turn ran 5 seconds or longer, the value is `-1 - hash`.
    */
   readonly recentTurns: readonly number[]
   /** The calls of the last reply in their order, with their status; empty if it had none. */
   readonly lastCalls: readonly GuardCall[]
-  /** What the newest turn repeats since the last user input, in turns. Present only if a guard sets `looksAtTurns`; absent means no repetition. */
+  /**
+   * What the newest turn repeats since the last user input, counted in turns. Present only if a guard sets
+   * `looksAtTurns`; if absent, there is no repetition.
+   */
   readonly repeated?: {
     /** Consecutive turns, including this one, in which all calls of one file-editing tool (`Tool.editsFiles`) failed. */
     readonly failedEdits: number
@@ -61,14 +64,15 @@ export type GuardRemaining = {
   readonly used: number
   /** The value of `used` at which the guard fires. */
   readonly limit: number
-  /** The unit. A `condition` has no figures of its own: 0 of 1 while it is false, 1 of 1 while it is true. */
+  /** The unit. A `condition` has no own figures: `used` is 0 of 1 while it is false, and 1 of 1 while it is true. */
   readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
 }
 
 /**
- * What to remind the model of. `same_turns`: it makes the same calls with the same results. The others never stop a run.
- * `failing_edits`: a file-editing tool keeps failing. `equal_errors`: calls fail with the same error. `equal_answers`:
- * an answer that was sent back is given again. A run gets at most one `same_turns` reminder and one of the others.
+ * What to remind the model of. `same_turns`: it makes the same calls with the same results. The other reminders never
+ * stop a run. `failing_edits`: a file-editing tool keeps failing. `equal_errors`: calls fail with the same error.
+ * `equal_answers`: the model repeats an answer that was sent back. A run gets at most one `same_turns` reminder and one
+ * of the others.
  */
 export type Reminder = 'same_turns' | 'failing_edits' | 'equal_errors' | 'equal_answers'
 
@@ -79,9 +83,9 @@ export type Reminder = 'same_turns' | 'failing_edits' | 'equal_errors' | 'equal_
 export interface Guard {
   /** Used in messages and signals. Several guards of a run may have the same name. */
   readonly name: string
-  /** Where the guard is called; before a turn and after the tools when absent. */
+  /** The points at which the guard is called. Default: before a turn and after the tools. */
   readonly checkpoints?: readonly CancellationPoint[]
-  /** Limits that follow from this guard; absent for none. */
+  /** Limits that follow from this guard; absent if there are none. */
   readonly bounds?: GuardBounds
   /** Whether it needs `recentTurns`. Turns are hashed only if a guard needs them. */
   readonly looksAtTurns?: boolean
@@ -89,9 +93,9 @@ export interface Guard {
   evaluate(view: GuardView): StopSignal | null | undefined
   // Spec R-PROG-4.
   /**
-   * Reminders for the model before, or instead of, stopping the run. Called after the tools if the run continues and a
-   * turn is left, and when an answer is sent back. The run sends the first reminder in the list that it has not sent
-   * yet.
+   * Returns reminders for the model, which are sent before or instead of stopping the run. Called after the tools if the
+   * run continues and a turn is left, and when an answer is sent back. The run sends the first reminder in the list that
+   * it has not sent yet.
    */
   reminds?(view: GuardView): readonly Reminder[]
   /** How near the guard is to firing, for display only. Must be pure. Undefined if unknown. */
@@ -123,7 +127,7 @@ export function conditionFigures(guard: string, isTrue: boolean): GuardRemaining
 }
 
 // Spec R-DEC-7.
-/** A guard of a run with a unique id. An override is stored by this id, also across a resume. */
+/** A guard of a run with a unique id. Overrides are stored under this id, and remain valid after a resume. */
 export interface RegisteredGuard {
   readonly id: string
   readonly guard: Guard

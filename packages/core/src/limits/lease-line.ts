@@ -6,7 +6,7 @@ interface Nanos {
   readonly nanos: NanoUsd
 }
 
-/** Amounts that count against the lease. */
+/** The amounts in a ledger that count against the lease. */
 interface SpentLine {
   readonly settled: Nanos
   readonly reserved: Nanos
@@ -19,14 +19,14 @@ interface LeaseReservation {
 
 // Spec R-FUND-2.
 /**
- * What a session uses of its lease; the lease is notified whenever it falls.
- * U1: Until the result of a request is recorded, it counts at its worst case if its intent may be on record. A process
- * that resumes from the record counts it the same way.
+ * The part of its lease that a session uses. The lease is notified whenever that part decreases. U1: Until the result of
+ * a request is recorded, the request counts at its worst case if its intent may be on record. A process that resumes
+ * from the record counts it in the same way.
  */
 export class LeaseLine implements LeaseUse {
   readonly #lease: BudgetLease
   readonly #line: SpentLine
-  /** Requests that have begun and whose result is not on record yet, with the amount that settling them freed. */
+  /** Requests that have begun and whose result is not on record yet, with the amount that was freed when they were settled. */
   readonly #begun = new Map<LeaseReservation, NanoUsd>()
   #spenders = 0
 
@@ -49,7 +49,7 @@ export class LeaseLine implements LeaseUse {
     return usdOf(this.#line.unknown.nanos)
   }
 
-  /** From now on the intent of the request may be on record. */
+  /** Marks the request as begun: its intent may be on record from then on. */
   begin(reservation: LeaseReservation): void {
     this.#begun.set(reservation, 0)
   }
@@ -58,13 +58,13 @@ export class LeaseLine implements LeaseUse {
     if (this.#begun.has(reservation)) this.#begun.set(reservation, Math.max(0, reservation.amount.nanos - spentNanos))
   }
 
-  /** The result of the request is on record, or the request never began. */
+  /** Marks the request as ended: its result is on record, or it never began. */
   end(reservation: LeaseReservation | undefined): void {
     if (reservation !== undefined) this.#begun.delete(reservation)
     this.#notify()
   }
 
-  /** Announces spending that no reservation shows. Returns a function that ends the announcement. */
+  /** Announces spending that has no reservation. Returns a function that ends the announcement. */
   spend(): () => void {
     this.#spenders++
     let isOver = false

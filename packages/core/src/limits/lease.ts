@@ -8,19 +8,19 @@ import {
   type Validator,
 } from '../values/validators.ts'
 
-/** What other sessions use of a budget that is too short for this session. */
+/** What other sessions use of a budget that has too little left for this session. */
 export interface LeaseShortage {
   /** Whether the budget would suffice if other sessions returned all their reservations. */
   readonly mayComeBack: boolean
   /** US dollars of the budget that other sessions have reserved but not spent. */
   readonly reservedUsd: number
-  /** Number of sessions that hold these reservations. */
+  /** Number of sessions that have these reservations. */
   readonly holders: number
 }
 
 /** What a session uses of its lease. Each property is computed when it is read. */
 export interface LeaseUse {
-  /** Spent amount plus the worst case of open requests, in US dollars. Whatever is not on record yet counts at its worst case. */
+  /** Spent amount plus the worst case of open requests, in US dollars. Spending that is not on record yet counts at its worst case. */
   readonly usd: number
   /** Spent amount in US dollars. */
   readonly settledUsd: number
@@ -32,14 +32,14 @@ export interface LeaseUse {
 export interface LeaseWanted {
   /** The wanted total. */
   readonly usd: number
-  /** With less than this total the request is not made. */
+  /** The least useful total. If the lease offers less, the request is not made. */
   readonly leastUsd: number
 }
 
 // Spec R-BUD-17.
 /**
- * This session's share of a budget that it shares with other sessions, possibly on other machines. The session must
- * extend the share before it spends more. It applies in addition to `maxBudgetUsd`, and like that counts everything that
+ * This session's share of a budget that other sessions use too, possibly on other machines. The session must extend the
+ * share before it spends more. It applies in addition to `maxBudgetUsd`, and like that limit it counts everything that
  * the session ever spent.
  */
 export interface BudgetLease {
@@ -49,10 +49,10 @@ export interface BudgetLease {
   readonly usd: number
   /**
    * Asks to raise the share to this total. Resolves once `usd` has the new value, which may be lower than requested.
-   * With `leastUsd`, the result is the full amount, or what would remain if the others returned all their reservations,
-   * or no increase. If it is too little, the result reports what the others use. It should not reject, because the
-   * caller cannot interpret a rejection. An implementation that cannot reach the budget should retry until `signal` is
-   * aborted.
+   * With `leastUsd`, the share is raised to the full amount, or to what would remain if the others returned all their
+   * reservations, or not at all. If the new share is too small, the result reports what the others use. It should not
+   * reject, because the caller cannot interpret a rejection. An implementation that cannot reach the budget should retry
+   * until `signal` is aborted.
    */
   growTo(
     usd: number,
@@ -62,21 +62,24 @@ export interface BudgetLease {
       /** The least useful total. When absent, any increase is useful. */
       readonly leastUsd?: number
       /**
-       * Whether the request has reached its maximum waiting time. It is then refused unless something was returned since
-       * it began to wait. Default: false.
+       * Whether the request has reached its maximum waiting time. It is then refused unless reservations were returned
+       * since it began to wait. Default: false.
        */
       readonly isOver?: boolean
     },
   ): Promise<LeaseShortage | void>
   // Spec R-FUND-1.
   /**
-   * Waits in the queue of the budget, first come, first served. `wake` is called when retrying makes sense: when there
-   * is enough, or never will be. Returns a function that leaves the queue. Without this method, a request with too
-   * little is refused at once.
+   * Waits in the queue of the budget, in order of arrival. `wake` is called when a retry makes sense: when the budget
+   * has enough, or never will have. Returns a function that leaves the queue. Without this method, a request for which
+   * too little is left is refused at once.
    */
   wait?(wanted: LeaseWanted, wake: () => void): () => void
   // Spec R-FUND-2.
-  /** Reports that the session uses less than before, so the lease may return what exceeds `use`. Called often; must return immediately. */
+  /**
+   * Reports that the session uses less than before, so the lease may return the part of the share that exceeds `use`.
+   * Called often; must return immediately.
+   */
   uses?(use: LeaseUse): void
 }
 

@@ -16,7 +16,7 @@ export const zeroAmount: Amount = Object.freeze({ nanos: 0, tokens: 0 })
 
 /** Options for creating a ledger. */
 interface LedgerPlace {
-  /** Whether every request is measured even if the ledger has no limit. */
+  /** Whether the maximum cost of every request is computed even if the ledger has no limit. */
   readonly isMeasured?: boolean
   /** The parent ledger. */
   readonly above?: Ledger | undefined
@@ -47,7 +47,7 @@ export interface LedgerFigures {
 /** The room that a request must leave, by the number of tokens of its reply. */
 export type Room = (outputTokens: number) => Amount
 
-/** An amount to leave free on the ledger of the run that will need it. A subagent's own limits are not affected. */
+/** An amount to leave free on the ledger of the run that will need it. A subagent's own limits are not affected by it. */
 export interface Reserve {
   readonly ledger: Ledger
   readonly room: Room
@@ -61,7 +61,7 @@ export type Reservation = {
   readonly lines: readonly Line[]
 }
 
-/** One limit and what counts against it. A ledger has its own line and the lines of all ledgers above it. */
+/** One limit and the amounts that count against it. A ledger has its own line and the lines of all ledgers above it. */
 export interface Line {
   /** Whether it is a budget shared with other sessions, which may grow on request. */
   readonly isLease: boolean
@@ -81,15 +81,17 @@ export interface Line {
 
 // Spec R-BUD-1, R-BUD-6.
 /**
- * Limits and spending of a run. A subagent has a branch: whatever it reserves is reserved on its parent too.
- * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that limit was lowered since.
- * L2: A reservation is settled once.
- * L3: No figure is ever negative.
+ * Limits and spending of a run. A subagent has a branch: whatever it reserves is also reserved on its parent. L1:
+ * settled + reserved never exceeds a limit, in the branch or above it, unless that limit was lowered since. L2: A
+ * reservation is settled once. L3: No figure is ever negative.
  */
 export class Ledger {
   /** Requests that wait until reservations are settled: one queue for the whole tree. */
   readonly queue: FundsQueue<Line>
-  /** Whether every request is measured before it is made, even without a limit here, because a budget outside the ledger needs it. */
+  /**
+   * Whether the maximum cost of every request is computed before the request is made, even without a limit here, because
+   * a budget outside the ledger needs it.
+   */
   readonly #isMeasured: boolean
   readonly #lines: readonly Line[]
   #open: Set<Reservation> | undefined
@@ -100,7 +102,7 @@ export class Ledger {
     this.queue = queue
   }
 
-  /** A ledger with these limits; a missing limit is Infinity. */
+  /** Creates a ledger with these limits; a missing limit is Infinity. */
   static create(
     limits: Partial<LedgerLimits> = {},
     {
@@ -119,7 +121,7 @@ export class Ledger {
     )
   }
 
-  /** A ledger under a lease: its limit is the current share of the lease. */
+  /** Creates a ledger under a lease: its limit is the current share of the lease. */
   static under(
     lease: BudgetLease,
     limits: Partial<LedgerLimits> = {},
@@ -139,7 +141,7 @@ export class Ledger {
     return new Ledger([newLine(limits), line, ...(above === undefined ? [] : above.#lines)], isMeasured, above?.queue)
   }
 
-  /** A child ledger; `limits` can only narrow. */
+  /** Creates a child ledger. `limits` can only reduce what is available. */
   branch(limits: Partial<LedgerLimits> = {}): Ledger {
     return new Ledger([newLine(limits), ...this.#lines], this.#isMeasured, this.queue)
   }
@@ -161,7 +163,7 @@ export class Ledger {
     this.queue.retryWaiting()
   }
 
-  /** True when some limit is finite, or a budget outside the ledger needs it. Otherwise the worst case is not computed. */
+  /** Whether some limit is finite, or a budget outside the ledger applies. Otherwise the worst case is not computed. */
   get limited(): boolean {
     return this.#isMeasured || this.isBounded
   }
@@ -172,7 +174,7 @@ export class Ledger {
     return false
   }
 
-  /** What could still be reserved. */
+  /** The amount that can still be reserved. */
   available(): Amount {
     return availableOnLine(this.#lines)
   }
@@ -238,9 +240,9 @@ export class Ledger {
   }
 
   /**
-   * Replaces a reservation with the amount really spent. `known: false` for an attempt that was aborted or lost: its
-   * amount is the worst case. If a service bills more than was reserved, the billed amount is settled: the figures stay
-   * correct, and show that the service broke L1. For an invalid amount, the reservation counts as spent.
+   * Replaces a reservation with the amount that was really spent. `known: false` for an attempt that was aborted or
+   * lost: its amount is the worst case. If a service bills more than was reserved, the billed amount is settled: the
+   * figures stay correct, and show that the service violated L1. For an invalid amount, the reservation counts as spent.
    */
   settle(reservation: Reservation, spent: Amount, known = true): void {
     if (this.#open?.delete(reservation) !== true) return
@@ -272,7 +274,7 @@ export class Ledger {
     this.queue.retryWaiting()
   }
 
-  /** Subtracts the spending of a run that another run continues from. The other run counts it again. */
+  /** Subtracts the spending of a run that another run continues. The other run includes that spending. */
   subtract(spent: Amount, unknown: Amount = zeroAmount): void {
     for (const line of this.#ownLines) {
       line.settled = subtractAmounts(line.settled, spent)
@@ -281,7 +283,7 @@ export class Ledger {
     this.queue.retryWaiting()
   }
 
-  /** Replaces the restored worst case of a request with its real amount. `restoreAgent` updates the ledger of its subagent. */
+  /** Replaces the restored worst case of a request with its real amount. `restoreAgent` updates the ledger of the subagent. */
   correctRestored(worst: Amount, spent: Amount, known: boolean): void {
     assertAmount(spent)
     for (const line of this.#ownLines) {
@@ -294,7 +296,7 @@ export class Ledger {
     this.queue.retryWaiting()
   }
 
-  /** Adds the recorded spending of a subagent. Since the resume it is on the ledger of the run, but not on that of the subagent. */
+  /** Adds the recorded spending of a subagent to its ledger. The resume has already added it to the ledger of the run. */
   restoreAgent(spent: Amount): void {
     if (!isAmount(spent)) return
     for (const line of this.#lines) if (line.isOfAgent) line.settled = addAmounts(line.settled, spent)
@@ -305,7 +307,7 @@ export class Ledger {
     return this.#lines.filter(({ isShared }) => !isShared)
   }
 
-  /** The settled, reserved and available amounts at this moment. */
+  /** The current settled, reserved and available amounts. */
   figures(): LedgerFigures {
     const line = this.#lines[0]
     const { settled, reserved, unknown } = line ?? { settled: zeroAmount, reserved: zeroAmount, unknown: zeroAmount }

@@ -56,7 +56,7 @@ export function stepLimit(steps: number): StepsLimitHook {
 }
 
 // Spec R-SUB-4.
-/** Whether a guard also applies to a subagent. A step limit does not: a subagent counts its own turns. */
+/** Whether a guard also applies to a subagent. A step limit does not apply, since a subagent counts its own turns. */
 export function appliesToAgents(guard: Guard): boolean {
   return !(guard instanceof StepsLimitHook)
 }
@@ -103,7 +103,7 @@ export class ExecutionTimeLimitHook implements Guard {
   readonly #maxMs: number
 
   constructor(maxSeconds: number) {
-    // Rounded: 1.001 s is exactly 1,001 ms.
+    // Rounded, so that 1.001 s is exactly 1,001 ms.
     this.#maxMs = Math.round(positive('maxSeconds', maxSeconds) * 1_000_000) / 1_000
     this.bounds = { ms: this.#maxMs }
   }
@@ -236,8 +236,8 @@ export class ToolCallHook implements Guard {
 
 /**
  * Stops once a call of one of these tools succeeds: `stopWhen: hasToolCall('submit')` ends the run as `finish_reason`, a
- * success. All calls of the turn run first. A call that failed or was denied does not count, so the model can correct
- * it.
+ * success. All calls of the turn are completed first. A call that failed or was denied does not count, so the model can
+ * correct it.
  * @throws ConfigurationError without names, and for an invalid name.
  */
 export function hasToolCall(...tools: readonly string[]): ToolCallHook {

@@ -39,7 +39,7 @@ export function turnHash(
     hash = exactHash(JSON.stringify(call.input) ?? '', hash)
     hash = outputHash(results[index]?.content ?? '', hash)
   }
-  // 32 bits are enough to distinguish a few turns. Every iteration record stores them.
+  // 32 bits are enough to distinguish a few turns. Every iteration record contains the hash.
   hash >>>= 0
   return hasWaited ? -1 - hash : hash
 }
@@ -56,14 +56,14 @@ function outputHash(content: ToolResultBlock['content'], link: number): number {
 const longestFigure = 64
 
 // Spec R-PROG-5a.
-/** If a result is nothing but figures, such as `42 %`, the figures are the answer: a changed figure is progress. */
+/** The hash of an output. If an output consists only of figures, such as `42 %`, the figures are the answer, so a changed figure is progress. */
 function textHash(text: string, link: number): number {
   const isFigure = text.length <= longestFigure && !/\p{L}/u.test(text)
   return isFigure ? exactHash(text, link) : maskedHash(text, link)
 }
 
 // Spec R-PROG-6.
-/** Appends a turn to the recent turns. Keeps as many as can be part of a cycle, and at least those of the longest cycle. */
+/** Appends a turn to the recent turns. Retains as many as can be part of a cycle, and at least those of the longest cycle. */
 export function withNewest(turns: readonly number[], newest: number): readonly number[] {
   const all = [...turns, newest]
   let needed = longestCycle
@@ -72,14 +72,14 @@ export function withNewest(turns: readonly number[], newest: number): readonly n
   return all.slice(-Math.min(needed, rememberedTurns))
 }
 
-/** The cycle nearest to its limit, the shortest if several are. Undefined if no turn is stored. `repeats` is the limit without waits. */
+/** The cycle that is nearest to its limit, or the shortest one if several are. Undefined if no turn is stored. `repeats` is the limit without waits. */
 export function nearestCycle(turns: readonly number[], repeats: number): Cycle | undefined {
   let nearest: Cycle | undefined
   for (let length = 1; length <= Math.min(longestCycle, turns.length); length++) {
     const rounds = 1 + Math.floor(consecutiveMatches(turns, length) / length)
-    // A single occurrence is not a cycle. The newest turn alone already covers it.
+    // A single occurrence is not a cycle, and the cycle of length 1 already covers the newest turn.
     if (length > 1 && (rounds === 1 || consistsOfShorterRounds(turns, length))) continue
-    // Polling with waits does little harm, and often gets what it waits for.
+    // Polling with waits does little harm, and often succeeds.
     const limit = waitsInRound(turns, length) ? Math.max(repeats, Math.floor(turnsWithWaits / length)) : repeats
     const cycle = { length, repeats: rounds, limit }
     if (nearest === undefined || cycle.repeats / limit > nearest.repeats / nearest.limit) nearest = cycle
@@ -124,8 +124,8 @@ function consecutiveMatches(turns: readonly number[], length: number): number {
 const maxMaskedLength = 32_768
 
 /**
- * Bit flags of the character classes; 7 is any character of a word. The code below uses the numbers, because the engine
- * does not fold constants of a module.
+ * Bit flags of the character classes; 7 is any character of a word. The code below uses literal numbers, because the
+ * engine does not fold constants of a module.
  */
 const [letter, hexLetter, digit, blank, joiner] = [1, 2, 4, 8, 16]
 
@@ -315,7 +315,7 @@ const paths =
   /(?<![\w./\\~\u0080-\uFFFF-])\/(?:private\/)?(?:(?:var\/)?tmp|var\/folders|dev\/shm)\/[\w./\\~\u0080-\uFFFF-]*/g
 const windowsPaths = /(?<=[\w./\\~\u0080-\uFFFF-])(?:\\{1,2}(?:Temp|temp|TEMP)\\|\/Temp\/)[\w./\\~\u0080-\uFFFF-]*/g
 
-/** Removes escape sequences and replaces each path below a temporary folder with a number. Most texts contain neither. */
+/** Removes escape sequences and replaces each path below a temporary folder with a number. Most texts contain neither escape sequences nor such paths. */
 function withoutPaths(text: string): string {
   let masked = text.includes(escape) || text.includes('\r') ? text.replace(escapes, '') : text
   if (masked.includes('/tmp/') || masked.includes('/var/folders/') || masked.includes('/dev/shm/'))

@@ -30,7 +30,7 @@ export interface GrantBounds {
   readonly capTokens: number
 }
 
-/** Undefined for a grant of an earlier version, and if the service may extend the request by itself: then a token has no fixed price. */
+/** Undefined for a grant of an earlier version, and if the service may extend the request by itself: a token has no fixed price then. */
 export function boundsOfGrant(grant: Recorded): GrantBounds | undefined {
   const { least, most, maxTokens } = grant
   if (!isJsonObject(least) || !isJsonObject(most)) return undefined

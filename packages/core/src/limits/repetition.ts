@@ -22,7 +22,7 @@ export interface EndedCall {
   readonly error?: number
 }
 
-/** Maximum number of distinct errors that are counted. An error that reappears after this many others starts again at one. */
+/** Maximum number of distinct errors that are counted. If an error reappears after this many others, its count starts again at one. */
 const maxErrors = 8
 
 /** The progress after the calls of a turn. User input between two turns ends a sequence of equal answers. */
@@ -62,7 +62,7 @@ function errorsAfter(
   calls: readonly EndedCall[],
 ): NonNullable<RepetitionProgress['errors']> {
   let errors = before
-  // The model saw none of these errors before it made the other calls of the same message.
+  // Equal errors in one message count once: the model saw none of them before it made the other calls of the same message.
   for (const hash of new Set(calls.flatMap(({ error }) => (error === undefined ? [] : [error])))) {
     const turns = 1 + (errors.find((each) => each.hash === hash)?.turns ?? 0)
     errors = [...errors.filter((each) => each.hash !== hash), { hash, turns }]

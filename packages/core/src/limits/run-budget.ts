@@ -9,11 +9,11 @@ export interface SharedBudgetLimits {
   readonly usd?: number
   /** Tokens that all runs together may use, input and output. */
   readonly tokens?: number
-  /** Name of the budget in the message of a run that it ends (default: `the shared budget`). */
+  /** Name of the budget, which the message of a run that it ends contains (default: `the shared budget`). */
   readonly name?: string
 }
 
-/** One budget for several runs of a program (`sharedBudget`), passed as their option `budget`. Each property is computed when it is read. */
+/** One budget for several runs of a program (`sharedBudget`). Pass it to them as the option `budget`. Each property is computed when it is read. */
 export interface SharedRunBudget {
   /** The name used in messages. */
   readonly name: string
@@ -108,7 +108,7 @@ function checkedLimits(unchecked: SharedBudgetLimits): SharedBudgetLimits {
   return unchecked
 }
 
-/** A shared budget that ended a run or cut its reply: its limit and the spending of all runs, in the currency that was short. JSON. */
+/** A shared budget that ended a run or truncated its reply: its limit and the spending of all runs, in the currency that had too little left. JSON. */
 export type SharedLimit = { readonly name: string; readonly limit: number; readonly settled: number }
 
 export function sharedLimitOf(budget: SharedRunBudget, currency: 'usd' | 'tokens'): SharedLimit {

@@ -1,4 +1,4 @@
-// A budget with many holders: sessions of a tenant on a cluster, or requests of all processes of a machine. Amounts are whole nano-dollars.
+// A budget with many holders: sessions of a tenant on a cluster, or requests of all processes of a machine. Amounts are integers in nano-dollars.
 
 /** A budget that many holders spend from, each with its own lease. JSON. */
 export interface SharedBudget {
@@ -39,13 +39,13 @@ export interface Lease {
   readonly spentNanos: number
   /** The part of `spentNanos` that was charged at the worst case. */
   readonly unknownNanos: number
-  /** The work turn of the holder that has the lease, or had it last. Turn numbers increase. */
+  /** The number of the work turn of the holder that has the lease, or had it last. These numbers increase. */
   readonly turn: number
   /** Whether the lease is active. An inactive lease equals what was spent. */
   readonly isHeld: boolean
 }
 
-/** The lease of a holder that never asked. */
+/** The lease of a holder that never requested one. */
 export const noLease: Lease = Object.freeze({ nanos: 0, spentNanos: 0, unknownNanos: 0, turn: 0, isHeld: false })
 
 /** A budget and one of its leases. */
@@ -67,12 +67,10 @@ export function setBudgetLimit(budget: SharedBudget, limitNanos: number | null):
 }
 
 /**
- * A holder wants to spend `wantedNanos` in total.
- * B1: A lease grows by at most what the limit leaves. So the sum of all leases stays within the limit, unless that was
- * lowered or a service billed too much.
- * B2: A repeated or out-of-order call changes nothing.
- * B3: A turn that released its lease gets no more.
- * B4: A holder that was closed gets nothing.
+ * Raises a lease so that the holder can spend `wantedNanos` in total. B1: A lease grows by at most what the limit
+ * leaves. So the sum of all leases stays within the limit, unless the limit was lowered or a service billed too much.
+ * B2: A repeated or out-of-order call changes nothing. B3: A work turn that released its lease gets no more. B4: A
+ * holder that was closed gets nothing.
  */
 export function raiseLease({ budget, lease }: Leased, turn: number, wantedNanos: number): Leased {
   if (isOutdated(lease, turn)) return { budget, lease }

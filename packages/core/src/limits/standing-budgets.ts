@@ -18,13 +18,13 @@ export type StandingBudget = {
   readonly resetsAt: string
 }
 
-/** What a request asks the standing budgets for before it is made. */
+/** What a request needs from the standing budgets before it is made. */
 export interface StandingRequest {
   /** The id of the model. */
   readonly model: string
   /** The maximum cost in US dollars. */
   readonly usd: number
-  /** The maximum cost with the shortest useful reply. With less, the request is not made. */
+  /** The maximum cost with the shortest useful reply. If less is left, the request is not made. */
   readonly leastUsd: number
   /** Whether it waits for reservations of other requests. Otherwise it is refused at once. */
   readonly mayWait: boolean
@@ -32,7 +32,7 @@ export interface StandingRequest {
 
 /** What other requests have reserved, while a request waits for it. */
 export interface StandingWait {
-  /** The name of the budget that is short. */
+  /** The name of the budget that has too little left. */
   readonly budget: string
   /** US dollars reserved by other requests. */
   readonly reservedUsd: number
@@ -45,11 +45,11 @@ export interface StandingReservation {
   readonly kind: 'taken'
   /** Between `leastUsd` and `usd` of the request. */
   readonly usd: number
-  /** The budget that reduced the amount. It is named if a reply is cut because of it. */
+  /** The budget that reduced the amount. It is reported if a reply is truncated because of it. */
   readonly short?: StandingBudget
   /**
-   * Replaces the reservation with the real cost; call it once. `isKnown` is false if no usage was reported: then `usd`
-   * is the worst case. Does not throw. An amount that cannot be written stays reserved, and is settled at its worst case
+   * Replaces the reservation with the real cost; call it once. `isKnown` is false if no usage was reported: `usd` is the
+   * worst case then. Does not throw. An amount that cannot be written stays reserved, and is settled at its worst case
    * after the process has ended.
    */
   settle(usd: number, isKnown: boolean): void
@@ -64,18 +64,19 @@ export interface StandingRefused {
 
 // Spec R-STAND-1.
 /**
- * Budgets shared by all processes of a person. Each request reserves its worst case from them before it is made, and
- * returns what it did not need. A request takes from all budgets that apply to its model, or from none.
+ * Budgets that all processes of a person share. Each request reserves its worst case from them before it is made, and
+ * returns the part that it did not need. A request reserves from all budgets that apply to its model, or from none.
  */
 export interface StandingBudgets {
   /** The names of all budgets, for the certificate. */
   readonly names: readonly string[]
-  /** Whether any budget applies to this model. If so, the model needs a price, and each of its requests takes from the budget. */
+  /** Whether any budget applies to this model. If so, the model needs a price, and each of its requests reserves from the budget. */
   countsFor(model: string): boolean
   /**
-   * Waits, in order of arrival, if reservations of other requests are all that is missing, and reports this by `onWait`.
-   * Only settled spending refuses. Rejects when `signal` is aborted, without reserving anything.
-   * @throws HaltingError if the spending is unknown: then the request is not made.
+   * Reserves an amount for a request. Waits, in order of arrival, if the request would fit once other requests return
+   * their reservations, and reports the wait by `onWait`. A request is refused only because of settled spending. Rejects
+   * when `signal` is aborted, without reserving anything.
+   * @throws HaltingError if the spending is unknown: the request is not made then.
    */
   take(
     request: StandingRequest,
@@ -105,11 +106,11 @@ export interface BudgetTerms {
   /** US dollars, above 0. */
   readonly usd: number
   /**
-   * The ids of the models that it counts; `*` matches any characters. A pattern without a slash also matches the name
-   * after the provider. All models when absent.
+   * A pattern for the ids of the models to which it applies; `*` matches any characters. A pattern without a slash also
+   * matches the name after the provider. Default: all models.
    */
   readonly model?: string | undefined
-  /** A folder: counts work in it, below it, and in all worktrees of its repository. Everywhere when absent. */
+  /** A folder: the budget applies to work in the folder, below it, and in all worktrees of its repository. Default: everywhere. */
   readonly folder?: string | undefined
 }
 

@@ -109,7 +109,7 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
 }
 
 // Spec R-GATE-5.
-/** The maximum number of continuations. After the first three, one of every two consecutive ones must gain 500 tokens; otherwise they end. */
+/** The maximum number of continuations. After the first three, at least one of two consecutive continuations must gain 500 tokens; otherwise they end. */
 export function tokenTargetBound(budget: number | null | undefined): number {
   if (budget === null || budget === undefined || budget <= 0) return 0
   return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)

@@ -24,8 +24,9 @@ export type IterationReason =
 /** The retry limit of each transition. Options set the bounds for turns, goal tries and the token target. The others are constants. */
 interface TransitionRule {
   /**
-   * Which retry limit the iteration is charged to. `next_turn` and `user_input` share one. A goal try, and an iteration
-   * charged to `ownTurns`, also count as a turn. `raises`: each limit that a person raised pays for one iteration.
+   * The retry limit that the iteration is charged to. `next_turn` and `user_input` share one. A goal try, and an
+   * iteration charged to `ownTurns`, also count as a turn. `raises`: each limit that a person raised pays for one
+   * iteration.
    */
   readonly chargedTo: 'turns' | 'goalTries' | 'tokenTarget' | 'raises' | 'own' | 'ownTurns'
   /** Number of iterations of the transition's own retry limit. */
@@ -69,7 +70,7 @@ export const transitions: readonly IterationReason[] = Object.freeze(Object.keys
 
 type IterationCounts = { readonly [transition in IterationReason]?: number }
 
-/** Iterations spent per transition. The remaining ones follow from the limits, which are not part of the state. */
+/** Iterations spent per transition. The remaining iterations follow from the limits, which are not part of the state. */
 export type SpentIterations = {
   /** Iterations since the last refill. */
   readonly sinceRefill: IterationCounts
@@ -96,7 +97,7 @@ const count = (counts: IterationCounts, transition: IterationReason): number => 
 
 /** Turns that have begun and count against `maxTurns`. The first turn needs no transition. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  // Spelled out because every turn calls this several times: the transitions for which `spendsTurn` is true.
+  // The sum of the transitions for which `spendsTurn` is true, written out because every turn calls this several times.
   const turns = (inRun.next_turn ?? 0) + (inRun.user_input ?? 0)
   return 1 + turns + (inRun.goal_unmet ?? 0) + (inRun.unverified_change ?? 0) + (inRun.no_progress_nudge ?? 0)
 }
@@ -131,7 +132,7 @@ export function iterationsLeft(transition: IterationReason, spent: SpentIteratio
 }
 
 // Spec R-LAP-3.
-/** Charges one iteration. `refills`: a turn always refills; a token continuation does when it made progress. */
+/** Charges one iteration. `refills`: a turn always refills retry limits; a token continuation refills them when it made progress. */
 export function chargeIteration(
   transition: IterationReason,
   spent: SpentIterations,
@@ -155,7 +156,7 @@ export function chargeIteration(
  */
 export type Ranking = readonly [turns: number, gate: number, others: number]
 
-/** The ranking that every iteration lowers, computed from what is left of each retry limit. */
+/** The ranking that every iteration lowers, computed from the remaining part of each retry limit. */
 export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking {
   let others = constantIterations + Math.max(0, triesLeft(spent, limits)) + raisesLeft(spent)
   others -= spentConstantIterations(spent.sinceRefill, 'refill') + spentConstantIterations(spent.inRun, 'run')
@@ -176,7 +177,7 @@ function isConstant({ chargedTo }: TransitionRule): boolean {
   return chargedTo === 'own' || chargedTo === 'ownTurns'
 }
 
-/** Iterations charged to the constant retry limits with this reset rule. Usually there are none, so only the spent ones are visited. */
+/** Iterations charged to the constant retry limits with this reset rule. In most cases there are none, so only the transitions in `counts` are visited. */
 function spentConstantIterations(counts: IterationCounts, resets: TransitionRule['resets']): number {
   let iterations = 0
   for (const key in counts) {
@@ -194,7 +195,7 @@ function spentConstantIterations(counts: IterationCounts, resets: TransitionRule
  */
 export type RetriesLeft = { readonly [transition in IterationReason]: number | null }
 
-/** Spelled out because every iteration reports it. Each value equals `iterationsLeft` of that transition. */
+/** Each value equals `iterationsLeft` of that transition. Written out because every iteration reports it. */
 export function retriesLeft(spent: SpentIterations, limits: RetryLimits): RetriesLeft {
   const { sinceRefill, inRun } = spent
   const turns = iterationsLeft('next_turn', spent, limits)

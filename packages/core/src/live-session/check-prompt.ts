@@ -6,8 +6,8 @@ import { isJsonObject } from '../values/json.ts'
 const replyBlockTypes: ReadonlySet<unknown> = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking'])
 
 /**
- * Rejects blocks that no service accepts: they would stay in the conversation and make it refuse every later request.
- * Unknown block types are allowed, because the service may know them.
+ * Rejects blocks that no service accepts: they would stay in the conversation, so that the service refuses every later
+ * request. Unknown block types are allowed, because the service may know them.
  * @throws ConfigurationError for an invalid prompt.
  */
 export function checkPrompt(content: MessageContent): void {

@@ -38,11 +38,10 @@ export function createSession(parts: SessionParts): Session {
 }
 
 /**
- * S1: one run at a time. `#running` is set from the time a run is due until its result and everything after it are
- * reported.
- * S2: a submitted message is in the queue, in the conversation, or returned to the caller.
- * S3: a started run reports `run_start` and `system/init` first, its result last, and then `run_end`.
- * S4: after `close` nothing starts, and only `closed` is reported.
+ * S1: one run at a time. `#running` is set from the time at which a run is due until its result and everything after it
+ * are reported. S2: a submitted message is in the queue, in the conversation, or returned to the caller. S3: a started
+ * run reports `run_start` and `system/init` first, its result last, and then `run_end`. S4: after `close` nothing
+ * starts, and only `closed` is reported.
  */
 class LiveSession implements Session {
   readonly #parts: SessionParts
@@ -81,7 +80,7 @@ class LiveSession implements Session {
     this.#engine = this.#newEngine()
     const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
     this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
-    // A background command may end while no run is active to report it.
+    // A background command may end while no run is active that could report its end.
     this.#unsubscribeBackground = options.background?.onEnd(() => this.#markChanged())
   }
 
@@ -103,7 +102,7 @@ class LiveSession implements Session {
   }
 
   get snapshot(): SessionSnapshot {
-    // A run may have taken a message without having reported it yet.
+    // A run may have received a message without having reported it yet.
     if (this.#snapshot?.queue !== this.#queue.waiting) this.#snapshot = undefined
     return (this.#snapshot ??= this.#buildSnapshot())
   }
@@ -143,7 +142,7 @@ class LiveSession implements Session {
     const put = startsRun
       ? this.#queue.putForOwnRun(content, messageOptions)
       : { id: this.#queue.put(content, when, messageOptions), isNew: true }
-    // A duplicate message, such as one that a host sends twice, interrupts nothing.
+    // A duplicate message, for example one that a host sends twice, interrupts nothing.
     if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
     this.#markChanged()
     this.#startNext()
@@ -209,7 +208,7 @@ class LiveSession implements Session {
     this.#enqueue({ start: (engine) => engine.resume() })
   }
 
-  /** A run of an earlier process may have started in another mode. The mode that the person sees applies. */
+  /** A run of an earlier process may have started in another mode. The mode that is displayed to the person applies. */
   #setShownMode(): void {
     const { permissionMode, permissionModes } = this.#view.present
     if (permissionModes.includes(permissionMode)) this.#engine.set({ permissionMode })
@@ -266,12 +265,12 @@ class LiveSession implements Session {
     try {
       return (await this.#parts.stopTask?.(taskId)) === true || (await this.#engine.stopAgent(taskId))
     } finally {
-      // Between runs nothing else reports the change.
+      // Between runs, no other event reports the change.
       this.#markChanged()
     }
   }
 
-  /** Does work while no run may start. A message that arrives meanwhile starts a run afterwards. */
+  /** Does work while no run may start. A message that arrives meanwhile starts a run after the work. */
   async #runWhileIdle<T>(work: () => Promise<T>): Promise<T> {
     this.#running = newActiveWork({})
     try {
@@ -354,7 +353,7 @@ class LiveSession implements Session {
 
   /** Never rejects. */
   async #run(starter: RunStarter, activity: ActiveWork): Promise<void> {
-    // Lets the caller subscribe during the rest of its turn.
+    // Lets the caller subscribe before the first event is emitted.
     await Promise.resolve()
     const engine = this.#engine
     const { message } = starter
@@ -366,7 +365,7 @@ class LiveSession implements Session {
           hasStarted = true
           this.#emit({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
         }
-        // Before this point there was no run to interrupt.
+        // Earlier there was no run that could be interrupted.
         if (activity.interruptedBy !== undefined) engine.interrupt(activity.interruptedBy)
         if (sdkMessage.type === 'result') {
           result = sdkMessage
@@ -416,19 +415,19 @@ class LiveSession implements Session {
   }
 }
 
-/** What a run starts with. */
+/** The input that a run starts with. */
 interface RunStarter {
   /** The message that the run starts with, already removed from the queue. */
   readonly message?: QueuedMessage
   start(engine: QueryEngine): AsyncIterable<SdkMessage>
 }
 
-/** An active run, from before it starts until its result is reported, or work during which no run may start. */
+/** An active run, from before its start until its result is reported, or work during which no run may start. */
 interface ActiveWork {
-  /** The message that the run starts with: only this record has it until the engine does. */
+  /** The message that the run starts with. Until the engine has received it, only this record contains its id. */
   readonly messageId?: string
   interruptedBy: AbortCause | undefined
-  /** The run has its result, which only has to be reported. */
+  /** Whether the run has its result, which only has to be reported. */
   hasResult: boolean
 }
 

@@ -21,8 +21,8 @@ interface CachedList {
 }
 
 /**
- * Messages that no run has taken. Messages for the current run wait in the engine. Messages for a run of their own wait
- * here, where no run takes them. Each message is in exactly one of the two.
+ * Messages that no run has received. Messages for the current run wait in the engine. Messages that start a separate run
+ * wait in this queue, where no run receives them. Each message is in exactly one of the two.
  */
 export class MessageQueue {
   readonly #engine: () => QueryEngine
@@ -61,7 +61,7 @@ export class MessageQueue {
     return newId
   }
 
-  /** Adds a message for a run of its own. An id that was used before is ignored: `isNew` is false. */
+  /** Adds a message that starts a separate run. An id that was used before is ignored: `isNew` is false. */
   putForOwnRun(
     content: MessageContent,
     { id, ...options }: MessageOptions,
@@ -82,7 +82,7 @@ export class MessageQueue {
       this.put(content, kind === 'steer' ? 'next' : 'later', { id, ...this.#runOptions.get(id) })
   }
 
-  /** The current run has taken the message. Returns its options for a run of its own. */
+  /** Called when the current run has received the message. Returns its options for a separate run. */
   taken(id: string): RunOptionsOfMessage {
     const runOptions = this.#runOptions.get(id) ?? {}
     this.#runOptions.delete(id)

@@ -7,7 +7,7 @@ export interface NextStop {
   readonly reason: EndingReason
   /** Remaining turns until then. */
   readonly turns: number
-  /** Derived from the usage of the last turns, not from a count. */
+  /** Whether the number is estimated from the usage of the last turns, rather than counted. */
   readonly isEstimate: boolean
 }
 

@@ -4,7 +4,7 @@ import type { Question, SessionEvent } from './session.ts'
 import { requestWithdrawn } from '../permissions/permission-texts.ts'
 import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-request.ts'
 
-/** An open permission request, and its waiting caller. */
+/** An open permission request, and the caller that waits for its answer. */
 interface OpenQuestion {
   readonly question: Question
   readonly settle: (answer: PermissionAnswer, because: 'answered' | 'withdrawn') => void
@@ -26,7 +26,7 @@ export class Questions {
     return [...this.#open.values()].map(({ question }) => question)
   }
 
-  /** For the engine's option of the same name. */
+  /** The function for the engine's option of the same name. */
   readonly canUseTool: CanUseTool = (toolName, input, options) =>
     new Promise((resolve) => {
       const { signal } = options
@@ -91,7 +91,7 @@ export class LimitQuestions {
     return this.#open?.request ?? null
   }
 
-  /** For the engine's option of the same name. A raised limit is set, so the run receives it. */
+  /** The function for the engine's option of the same name. A raised limit is set, so the run receives it. */
   readonly askLimit: AskLimit = (request, { signal }) =>
     new Promise((resolve, reject) => {
       const onAbort = (): void => {

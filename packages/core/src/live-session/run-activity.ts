@@ -9,7 +9,7 @@ const idle: Activity = Object.freeze({ type: 'idle' })
 export class RunActivity {
   readonly #now: () => number
   #activity: Activity = idle
-  /** A further attempt at the same turn; it lasts until its reply arrives. */
+  /** A further attempt at the same turn. This activity lasts until the reply of the attempt arrives. */
   #recovery: Activity | undefined
   /** The current or last model. */
   #model: string | undefined

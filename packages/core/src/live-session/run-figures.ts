@@ -50,7 +50,7 @@ export class RunFigures {
     this.#figures = { ...noFigures, contextWindow }
   }
 
-  /** A run starts. The window usage stays. `sessionUsd`: spent before the run. */
+  /** Called when a run starts. The window usage is not reset. `sessionUsd`: spent before the run. */
   begin(limits: LimitsInForce, sessionUsd: number): void {
     const { contextTokens, contextWindow, compactsAt } = this.#figures
     this.#marks = []
@@ -81,7 +81,7 @@ export class RunFigures {
     }
   }
 
-  /** The limits changed. The next request reports what they leave; until then it is calculated here. `sessionUsd`: without this run. */
+  /** Called when the limits changed. The next request reports what they leave; until then it is calculated here. `sessionUsd`: excluding this run. */
   limit(limits: LimitsInForce, sessionUsd: number): void {
     const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#figures
     this.#limits = limits
@@ -162,7 +162,7 @@ export class RunFigures {
   figures(sessionUsd: number): SessionFigures {
     const left = leftOf(this.#limits.maxBudgetUsd, sessionUsd)
     const { leftUsd } = this.#figures
-    // Stages after a run spend, too, but report no figures.
+    // Stages after a run also spend money, but report no figures.
     return {
       ...this.#figures,
       leftUsd: leftUsd === null || left === null ? leftUsd : Math.min(leftUsd, left),

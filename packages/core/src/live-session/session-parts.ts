@@ -20,7 +20,7 @@ export interface SessionFile extends StoredSession {
 export interface SessionParts {
   /** Options of the engine. The session sets those for storage and for permission requests. */
   readonly options: Omit<QueryOptions, 'session' | 'stepsFor'>
-  /** Where the session is stored; undefined if it is not. */
+  /** Where the session is stored; undefined if it is not stored. */
   readonly journal: SessionFile | undefined
   /** Whether a frontend answers questions through `Session.answer`. */
   readonly answersQuestions: boolean
@@ -39,7 +39,7 @@ export interface SessionParts {
   readonly onEvent?: (event: RunEvent) => void
   /** Wraps the function that emits messages, to add or omit some. Returns the function to call instead. */
   readonly through?: (emit: (message: SdkMessage) => void) => (message: SdkMessage) => void
-  /** Work after a run, once its result is reported. The next run does not wait for it. */
+  /** Work after a run, which starts when its result is reported. The next run does not wait for this work. */
   readonly afterRun?: (engine: QueryEngine, signal: AbortSignal, emit: (message: SdkMessage) => void) => Promise<void>
   /** Copies the stored session, and returns the id of the copy. */
   readonly fork?: () => Promise<string>

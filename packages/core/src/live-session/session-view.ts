@@ -48,7 +48,7 @@ export class SessionView {
   readonly #serviceWaits = new ServiceWaitsView()
   readonly #initialSettings: EffectiveSettings
   #settings: EffectiveSettings
-  /** A run is active whose costs are not in the session's sum yet. */
+  /** Whether a run is active whose costs are not in the session's total yet. */
   #isRunCounted = false
   #last: RunResult | undefined
 
@@ -76,7 +76,7 @@ export class SessionView {
     this.#figures.begin(this.#settings.limits, this.#options.engine().totalCostUsd)
   }
 
-  /** The run has its result: its costs are in the session's sum. */
+  /** Called when the run has its result: its costs are in the session's total. */
   end(last: RunResult | undefined): void {
     this.#isRunCounted = false
     this.#last = last ?? this.#last
@@ -136,7 +136,7 @@ export class SessionView {
 /** Number of the latest ended tasks that are still shown. */
 const maxEndedTasks = 20
 
-/** Background tasks, from the loop's events. Their port knows of an ended command before the loop does. */
+/** Background tasks, from the loop's events. Their port may report an ended command before the loop does. */
 export class BackgroundList {
   readonly #port: Pick<Background, 'running' | 'knows'> | undefined
   readonly #now: () => number
@@ -209,7 +209,7 @@ export class ServiceWaitsView {
         return this.#replace(isWaiting ? [...others, began] : others)
       }
       case 'run_end':
-        // Removes waits of an agent that ended while waiting, and of agents below it.
+        // Removes waits of an agent that ended while waiting, and of its descendants.
         return this.#replace(
           this.#waits.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
         )

@@ -14,8 +14,8 @@ import type { NextStop } from './next-stop.ts'
 
 /**
  * One conversation for frontends: hosts, editors, the terminal and `halting -p` display it and store nothing themselves.
- * It has one run at a time. Messages that arrive during a run wait; those that no run took start a run of their own. The
- * result of every method call is reported as an event, in order.
+ * It has one run at a time. Messages that arrive during a run wait; those that no run has received start a separate run.
+ * The result of every method call is reported as an event, in order.
  */
 export interface Session {
   /** Id of the session. */
@@ -31,13 +31,13 @@ export interface Session {
    * @throws ConfigurationError for an invalid prompt, and after `close`.
    */
   prompt(content: MessageContent, options?: PromptOptions): string
-  /** Withdraws a message that no run has taken. False if it is too late, or the id is unknown. */
+  /** Withdraws a message that no run has received. Returns false if it is too late, or the id is unknown. */
   retract(id: string): boolean
-  /** Ends the current run immediately. Without one, only the option `queue` has an effect. */
+  /** Ends the current run immediately. If no run is active, only the option `queue` has an effect. */
   interrupt(options?: InterruptOptions): Interrupted
   /** Ends the current run at its next cancellation point. */
   stop(message?: string): void
-  /** Retries requests of the current run that wait for their services now. False if none is waiting. */
+  /** Immediately retries requests of the current run that wait for their services. Returns false if none is waiting. */
   retryNow(): boolean
   /**
    * Sets model, permission mode, thinking and limits, from the next request of the current run on, and for later runs.
@@ -57,7 +57,7 @@ export interface Session {
    * open.
    */
   answerLimit(id: string, answer: LimitAnswer): boolean
-  /** Compacts the conversation, in a run of its own. */
+  /** Compacts the conversation in a separate run. */
   compact(instructions?: string): void
   /**
    * Continues without a prompt: a run that did not end, or one that ended at a limit, with new limits.
@@ -87,20 +87,23 @@ export interface PromptOptions {
   /** An id of the caller's choice, such as a UUID. Default: a generated one. */
   readonly id?: string
   /**
-   * For a message that arrives during a run. `next` (default): the run takes it at its next cancellation point (steer).
-   * `later`: the run takes it when it would end (follow up). `now`: the run is interrupted, and the message starts the
-   * next one.
+   * When a message that arrives during a run is processed. `next` (default): the run receives it at its next
+   * cancellation point (steer). `later`: the run receives it when it would end (follow up). `now`: the run is
+   * interrupted, and the message starts the next one.
    */
   readonly when?: 'now' | 'next' | 'later'
-  /** The model of the run that starts with the message, not of later runs. It has no effect if the current run takes the message, and this is reported. */
+  /**
+   * The model of the run that starts with the message; later runs do not use it. It has no effect if the current run
+   * receives the message, and this is reported.
+   */
   readonly model?: string
-  /** The run that starts with the message ends without a request if its goals are already met, whatever `RunOptions.skipIfMet` says. */
+  /** Whether the run that starts with the message ends without a request if its goals are already met. Overrides `RunOptions.skipIfMet`. */
   readonly skipIfMet?: boolean
 }
 
 /** Options of `Session.interrupt`. */
 export interface InterruptOptions {
-  /** Waiting messages. `keep` (default): they start the next run. `give_back`: they are removed from the queue and returned. */
+  /** What happens to waiting messages. `keep` (default): they start the next run. `give_back`: they are removed from the queue and returned. */
   readonly queue?: 'keep' | 'give_back'
   /** The cause of the abort. Default: a person. */
   readonly because?: AbortCause
@@ -116,13 +119,13 @@ export interface Interrupted {
   readonly givenBack: readonly QueuedMessage[]
 }
 
-/** A message that no run has taken. */
+/** A message that no run has received. */
 export interface QueuedMessage {
   /** Id of the message, as `prompt` returned it. */
   readonly id: string
   /** The message. */
   readonly content: MessageContent
-  /** `next`: the current run takes it. `later`: it starts a run of its own. */
+  /** `next`: the current run receives it. `later`: it starts a separate run. */
   readonly when: 'next' | 'later'
   /** Option of the run that starts with it. */
   readonly model?: string
@@ -146,7 +149,7 @@ export interface Question {
   readonly reasonType?: CanUseToolOptions['decisionReasonType']
   /** The path that the call may not access, if that is the reason. */
   readonly blockedPath?: string
-  /** Rule changes that would allow this call and similar ones without asking. Each was tested against the rules: with it, this call is allowed. */
+  /** Rule changes that would allow this call and similar ones without asking. Each was tested against the rules: with the change, this call is allowed. */
   readonly suggestions: CanUseToolOptions['suggestions']
   /** The subagent that makes the call. */
   readonly agentId?: string
@@ -201,7 +204,7 @@ export interface SessionFigures {
   readonly contextTokens: number
   /** Size of the model's window in tokens; null if unknown. */
   readonly contextWindow: number | null
-  /** Tokens from which the conversation is compacted; null if it never is. */
+  /** Number of tokens at which the conversation is compacted; null if it never is. */
   readonly compactsAt: number | null
   /** Active milliseconds. */
   readonly usedMs: number
@@ -229,7 +232,7 @@ export type Activity =
       readonly reservedUsd: number
       /** Tokens that others have reserved. */
       readonly reservedTokens: number
-      /** Number of requests that hold these reservations. */
+      /** Number of requests that have made these reservations. */
       readonly holders: number
       /** Name of the shared budget that the request waits for. */
       readonly budget?: string
@@ -259,7 +262,7 @@ export type Activity =
       /** The message of the service. */
       readonly message: string
     }
-  /** An iteration other than `next_turn`: its transition, its number, and how many the retry limit leaves. */
+  /** An iteration other than `next_turn`: its transition, its number, and how many more the retry limit allows. */
   | {
       readonly type: 'recovery'
       /** The transition. */
@@ -353,7 +356,7 @@ export interface SessionSnapshot {
   readonly status: 'idle' | 'running' | 'requires_action' | 'closed'
   /** What the run is doing now. */
   readonly activity: Activity
-  /** Messages that no run has taken, in order. */
+  /** Messages that no run has received, in order. */
   readonly queue: readonly QueuedMessage[]
   /** Permission requests that wait for a person, the oldest first. */
   readonly questions: readonly Question[]
@@ -383,7 +386,7 @@ export interface SessionSnapshot {
   readonly serviceWaits: readonly WaitingRequest[]
   /** The result of the last run, of this or an earlier process. Undefined if there was no run, or it has no ending; `canResume` distinguishes the two. */
   readonly last: RunResult | undefined
-  /** Whether there is something for `resume` to continue. It is set before `run_end` is emitted; the run is over when all listeners were called. */
+  /** Whether `resume` can continue a run. It is set before `run_end` is emitted; the run is over when all listeners were called. */
   readonly canResume: boolean
   /** Working directory of the session. */
   readonly cwd: string
@@ -418,7 +421,7 @@ export type SessionEvent =
       readonly type: 'taken'
       /** Ids of the messages, in order. */
       readonly ids: readonly string[]
-      /** The turn that took them. */
+      /** The turn that received them. */
       readonly turn: number
     }
   | {
@@ -513,7 +516,7 @@ export interface ContextUsage {
   readonly totalTokens: number
   /** Size of the model's window in tokens; null if unknown. */
   readonly maxTokens: number | null
-  /** Tokens from which the conversation is compacted; null for never. */
+  /** Number of tokens at which the conversation is compacted; null for never. */
   readonly compactsAt: number | null
   /** What the tokens are used for, in the order of the request. */
   readonly categories: readonly {

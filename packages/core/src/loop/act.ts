@@ -31,7 +31,7 @@ export function act(
   })
 }
 
-/** Runs the approved calls. The model is asked after that. */
+/** Runs the approved calls. Then the model gets the next request. */
 export function actOnApproved(run: Run): MaybePromise<Outcome> {
   emitTurnStart(run)
   return act(run, openCallsOf(run.transcript), noEarlyStarts, [])

@@ -59,10 +59,10 @@ const answerStages: readonly Stage[] = [
   verification,
 ]
 
-/** The checks of the reply to the verification reminder. The answer before it has already passed all the other checks. */
+/** The checks of the reply to the verification reminder. The previous answer has already passed all other checks. */
 const verificationReplyStages: readonly Stage[] = [finishReason, followUps]
 
-/** After an answer without tool calls: one of the checks asks the model again, or the run ends as `completed`. */
+/** After an answer without tool calls, either one of the checks makes the model continue, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): MaybePromise<Outcome> {
   return andThen(
     firstResult(isAnswerUnderVerification(run) ? verificationReplyStages : answerStages, (stage) =>
@@ -94,7 +94,7 @@ function structuredOutput({ context }: Run, message: AssistantMessage): Outcome 
   return problem === undefined ? undefined : retryOutput(problem)
 }
 
-/** Maximum characters of the description of a mismatch. The model corrects the first problem first. */
+/** Maximum characters of the description of a schema violation. The model corrects the first problem first. */
 const maxProblemCharacters = 4_000
 
 /** Describes how an answer violates the schema; undefined when it fits. @throws HaltingError when the check returns no valid result. */
@@ -164,7 +164,7 @@ function callStopHook(
 ): MaybePromise<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
-  // The figures before the step, as other hooks receive them.
+  // The figures from before the step, which other hooks receive too.
   const figures = hookFigures(run)
   const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
     call(ask) {
@@ -237,7 +237,7 @@ function sendBackForHooks(run: Run, blocks: readonly HookBlock[]): Outcome {
 /** How often one stop hook may block for the same reason while no file changes, whether or not tools are called in between. */
 const maxRepeats = 3
 
-/** The block, with the number of consecutive blocks that were identical. */
+/** The block, with the number of consecutive identical blocks. */
 function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
   const { stopHookBlocks = [] } = spent
   const current = { hook, reason: hashText(reason.trim()), changes: changeCount(spent) }

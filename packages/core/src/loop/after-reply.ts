@@ -85,7 +85,7 @@ function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Ma
 }
 
 // Spec R-BUD-8.
-/** A second check in addition to the ledger: compares the cost with the budget after every message. */
+/** Compares the cost with the budget after every message, in addition to the check of the ledger. */
 function budgetReachedEnding(run: Run): PendingEnding | undefined {
   const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
   return spentUsd >= run.context.settings.maxBudgetUsd ? budgetEnding(run) : undefined

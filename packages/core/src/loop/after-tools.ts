@@ -24,8 +24,8 @@ import { addHookMessages, noSubject, runHooks } from '../request/run-hooks.ts'
 import { waitingForApproval } from '../endings/ending-texts.ts'
 
 /**
- * Checks after the tools, in this order: abort, a stop thrown by a tool, hook_stopped, needs_approval, guards, lowered
- * limits, max_tool_calls, a met goal, max_turns.
+ * Runs the checks after the tools, in this order: abort, a stop thrown by a tool, hook_stopped, needs_approval, guards,
+ * lowered limits, max_tool_calls, a met goal, max_turns.
  */
 export function afterTools(run: Run, phase: ToolPhase): MaybePromise<Outcome> {
   return andThen(externalInputAt(run, 'after_tools'), (externalAbort) => {
@@ -88,7 +88,7 @@ function approvalEnding(pending: readonly PendingCall[], calls: ToolPhase['calls
         id: call.id,
         name: call.name,
         message,
-        // Includes the input only if a hook changed it; otherwise the transcript contains it.
+        // Includes the input only if a hook changed it. The transcript contains an unchanged input already.
         ...(!isUnchanged(call, calls) && { input: jsonObjectOf(call.input) }),
       })),
     },

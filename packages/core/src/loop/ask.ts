@@ -128,7 +128,7 @@ function turnRequest(run: Run): TurnRequest {
   )
 }
 
-/** The request for the next turn. The last answer of a wrap-up gets no tools, and reserves nothing for another request. */
+/** The request for the next turn. The request for the last answer of a wrap-up has no tools, and reserves nothing for another request. */
 class TurnRequest implements RequestPlan {
   readonly name: string
   readonly model: Model
@@ -161,7 +161,7 @@ class TurnRequest implements RequestPlan {
   }
 
   // Spec R-RES-12.
-  /** Covers only the transcript, not what the program may change: system prompt, tools, model, cap. */
+  /** Covers only the transcript. It excludes what the program may change: system prompt, tools, model, output limit. */
   digest(): string {
     return this.#run.transcript.digest().toString(36)
   }
@@ -197,7 +197,7 @@ function canFallBack({ context, spent }: Run): boolean {
   )
 }
 
-/** Enters the outcome of an attempt in the figures and emits its events. */
+/** Adds the outcome of an attempt to the figures and emits its events. */
 function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: StepResult<Attempt>): void {
   const { request } = run.spent
   if (result.kind === 'over_budget') {
@@ -237,7 +237,7 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
   run.append({ kind: 'assistant', id: run.entryId('assistant'), message })
   const { spent } = run
   const { length } = run.transcript.messages()
-  // The reply's output tokens are known too. From now on they count as input.
+  // The number of output tokens of the reply is known too. From now on they count as input.
   const isNext = isCounted && length === spent.counted.length + 1
   run.update({
     assistantMessages: spent.assistantMessages + 1,

@@ -10,22 +10,22 @@ import { endWith, type Outcome } from '../run/outcome.ts'
 import { isRequestRecorded, type Run } from '../run/run.ts'
 import { mediaRemoved, olderMediaRemoved } from '../run/turn-texts.ts'
 
-// Replaces images and documents that a service would refuse. Left in the conversation, they would cause every later request to be refused too.
+// Replaces images and documents that a service would refuse. If they stayed in the conversation, every later request would be refused too.
 
 /** The blocks that are replaced by notes before a request, as recorded. */
 type MediaRemoval = {
   readonly removed: readonly { readonly note: string; readonly at: readonly MediaPlace[] }[]
-  /** What is wrong with the person's latest media; null when the run continues. */
+  /** The problem with the media that the person sent last; null when the run continues. */
   readonly refused: string | null
 }
 
 /**
- * Replaces media that the service would refuse by notes. Returns an ending when the person just sent them: a person
- * expects an error then, not an answer without the media.
+ * Replaces media that the service would refuse by notes. Returns an ending when the person just sent the media: the
+ * person then expects an error, not an answer without the media.
  */
 export function checkMedia(run: Run): MaybePromise<Outcome | undefined> {
   const name = `media:${run.spent.request}`
-  // A recorded removal is applied, whatever this version of the program would remove (spec R-RES-11).
+  // A recorded removal is applied, even if this version of the program would remove other media (spec R-RES-11).
   const isRecorded = run.isRecorded(name)
   if (!isRecorded && isRequestRecorded(run)) return undefined
   const removal = isRecorded ? nothingRemoved : removalDue(run)
@@ -40,7 +40,7 @@ const nothingRemoved: MediaRemoval = Object.freeze({ removed: [], refused: null 
 
 function applyRemoval(run: Run, { removed, refused }: MediaRemoval): Outcome | undefined {
   const counted = run.spent.counted.length
-  // The token count is valid only while every message that it covers is unchanged.
+  // The token count is valid only as long as every message that it covers is unchanged.
   if (removed.some(({ at }) => at.some(([message = 0]) => message < counted))) run.update({ counted: noCount })
   for (const { note, at } of removed) run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note, at })
   return refused === null ? undefined : endWith(mediaErrorEnding(refused))
@@ -105,7 +105,7 @@ function scanAdded(run: Run): MediaScan | undefined {
   return placed === undefined ? { problems: none, totals: seen.totals } : scanMedia(run, placed, seen.totals)
 }
 
-/** Entries that reduce what the model sees. */
+/** Entry kinds that reduce what the model sees. */
 const reducingEntries: ReadonlySet<TranscriptEntry['kind']> = new Set<TranscriptEntry['kind']>([
   'compact_boundary',
   'results_cleared',
@@ -145,9 +145,9 @@ function allMedia(messages: readonly ModelMessage[]): readonly PlacedMedia[] {
   return messages.flatMap((message, index) => mediaIn(message, index))
 }
 
-/** What is wrong with the media that the person sent since the last reply; null for media from elsewhere, or from before. */
+/** The problem with the media that the person sent since the last reply. Null if only older media, or media from another source, has a problem. */
 function refusalText(run: Run, problems: readonly MediaProblem[]): string | null {
-  // During a wrap-up the ending is already decided.
+  // During a wrap-up the ending is already decided, so no media causes another ending.
   if (problems.length === 0 || run.spent.closing !== null) return null
   const personsMessages = personsMessagesSinceReply(run)
   const descriptions = problems

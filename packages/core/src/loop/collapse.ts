@@ -34,7 +34,10 @@ export function recordedStaging(run: Run): boolean {
   return true
 }
 
-/** True when a resumed run has recorded this request: it is already paid, and its answer is used. A different span is a different request. */
+/**
+ * True when a resumed run has recorded this request. It is already paid, and its answer is used. A request for a
+ * different span counts as a different request.
+ */
 export function isStagingAsked(run: Run, stage: CollapseStage): boolean {
   return run.isRecorded(`${questionName(stagingName(run), stage)}.1`)
 }
@@ -61,7 +64,7 @@ class BackgroundSummary implements Staging {
   readonly #run: Run
   readonly #name: string
   readonly #record: Promise<StagingRecord>
-  /** Number of compactions at the start. If another one ran since, the summarized messages no longer exist. */
+  /** Number of compactions when the summary was started. If another compaction ran since, the summarized messages no longer exist. */
   readonly #compactions: number
 
   constructor(run: Run, name: string, record: Promise<StagingRecord>) {
@@ -108,7 +111,7 @@ async function requestSummary(run: Run, stage: CollapseStage, name: string): Pro
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
   const plan = questionPlan(run, question, model, questionName(name, stage))
-  // An optional summary must not end the run, so it leaves room for the next request.
+  // A failed optional summary must not end the run, so its request leaves room for the next request.
   const reserves = reservesForNextRequest(run)
   const asked = await askModel(
     run,

@@ -26,7 +26,7 @@ import { enterBill, LiveBill, Questions } from '../request/questions.ts'
 import { learnWindow } from '../request/window.ts'
 import { addHookMessages, runHooks, type HookRun } from '../request/run-hooks.ts'
 
-/** The recorded result of a compaction. Its model requests have their own records, which are not read once this one exists. */
+/** The recorded result of a compaction. Its model requests have their own records, which are not read once this result exists. */
 type CompactionRecord = Bill & {
   readonly trigger: CompactionTrigger
   readonly result: CompactionResult
@@ -41,10 +41,10 @@ type CompactionRecord = Bill & {
 /** The result for the run. A pending ending when the compaction was aborted: the run ends with it. */
 export type Compacted = 'done' | 'gave_up' | PendingEnding
 
-/** Where in a request a compaction runs. Its steps are named after it. */
+/** The point of a request at which a compaction runs. The steps of the compaction are named after it. */
 export type CompactionPlace = 'auto' | 'collapse' | 'reactive' | 'manual'
 
-/** The name includes the trigger when it differs from the place. A resume can then identify the trigger before it reads the record. */
+/** The step name includes the trigger when it differs from the place. A resume can then identify the trigger before it reads the record. */
 function compactionName({ spent }: Run, place: CompactionPlace, trigger: CompactionTrigger): string {
   const name = `compact:${spent.request}.${place}`
   return trigger === place ? name : `${name}.${trigger}`
@@ -53,7 +53,7 @@ function compactionName({ spent }: Run, place: CompactionPlace, trigger: Compact
 const triggers: readonly CompactionTrigger[] = ['auto', 'collapse', 'reactive', 'manual']
 
 // Spec R-RES-10.
-/** A recorded, completed compaction for this place. It is reused, whatever the context layers would decide now. */
+/** A recorded, completed compaction for this place. It is reused, even if the context layers would decide differently now. */
 export function recordedCompaction(run: Run, place: CompactionPlace): Compaction | undefined {
   if (!run.ports.isResumed) return undefined
   const trigger = triggers.find((each) => isOnRecord(run, compactionName(run, place, each)))
@@ -82,12 +82,12 @@ export interface CompactionCall {
   readonly position: RecordPosition
   /** A person's instructions for the summary. */
   readonly instructions?: string
-  /** Plans the compaction again from the current conversation, for the case that a hook changed it. */
+  /** Plans the compaction again from the current conversation, in case a hook changed the conversation. */
   readonly replan: () => Compaction | undefined
 }
 
 /**
- * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step. A
+ * Runs a compaction between its hooks. Each of its model requests is a separate step, and its result is one more step. A
  * compaction that gave up changes only the cost of the run.
  */
 export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): MaybePromise<Compacted> {
@@ -145,7 +145,7 @@ function runOrSkip(
     trigger,
     result: { kind: 'gave_up', message },
   })
-  // The run ends with this signal, so a summary would be a waste.
+  // The run ends with this signal, so a summary would be wasted.
   if (raised.length > 0) return gaveUp('A hook stopped the run.')
   const blocked = skippableTriggers.has(trigger)
     ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
@@ -177,7 +177,7 @@ function enterCompaction(
   if (isDone) {
     const { messages, preTokens, postTokens, personsWords } = result
     const id = run.entryId('compact')
-    // The count is no longer valid, since its messages are gone. The provider's token ratio is still valid.
+    // The token count is no longer valid, since its messages have been replaced. The provider's token ratio is still valid.
     const tokenRatio = tokenRatioOf(run)
     const boundary = { kind: 'compact_boundary', id, messages, trigger, preTokens, postTokens } as const
     run.append(personsWords === undefined ? boundary : { ...boundary, personsWords })
@@ -234,7 +234,7 @@ function resultOfSettled(run: Run, settled: Settled<CompactionResult>): Compacti
   return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
 }
 
-/** Validates the result of a compaction. A conversation that the service refuses would end every later run of the session. */
+/** Validates the result of a compaction. A conversation that the service refuses would break every later run of the session. */
 function validResult({ transcript }: Run, value: unknown): CompactionResult {
   const result = jsonObjectOf(value)
   const { kind, message, messages, preTokens, postTokens, summary, personsWords } = result
@@ -258,7 +258,10 @@ function validResult({ transcript }: Run, value: unknown): CompactionResult {
 }
 
 // Spec R-JOUR-2.
-/** Replaces copies of unchanged messages by the messages of the conversation. A log recognizes them by identity and does not store them twice. */
+/**
+ * Replaces copies of unchanged messages by the original messages of the conversation. A log recognizes the originals by
+ * identity and does not store them twice.
+ */
 function withOriginalMessages(
   conversation: readonly ModelMessage[],
   value: unknown,

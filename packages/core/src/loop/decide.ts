@@ -23,7 +23,7 @@ export function decide(run: Run, outcome: Outcome): MaybePromise<FinishedRun | u
   return decideOutcome(run, outcome, noLimits)
 }
 
-/** `asked`: limits that a person was already asked to raise, each once in an iteration. */
+/** `asked`: limits that a person was already asked to raise. Each limit is asked about once in an iteration. */
 function decideOutcome(
   run: Run,
   outcome: Outcome,
@@ -96,7 +96,7 @@ function endUnlessOverridden(run: Run, pendingEnding: PendingEnding): MaybePromi
   raiseEndingSignal(run, pendingEnding)
   return andThen(tryOverride(run, pendingEnding), (overrideResult) => {
     if (overrideResult === 'overridden') return undefined
-    // When a hook has recorded an abort, no last answer is requested, even in a resume.
+    // When the abort of a hook is recorded, no last answer is requested, even in a resume.
     if (overrideResult !== 'aborted' && asksForLastAnswer(run, pendingEnding))
       return chargeAndStartIteration(run, 'wrap_up')
     return finish(run, pendingEnding)
@@ -110,7 +110,7 @@ function raiseEndingSignal(run: Run, { signal }: PendingEnding): void {
   run.setContinuation(run.continuation.withNewStopSignal(signal))
 }
 
-/** Lets a hook request to continue. The overridden signals are cleared, and the iteration is charged to the request, not to the limit. */
+/** Lets a hook request to continue. The overridden signals are cleared, and the iteration is charged to the hook's request, not to the limit. */
 function tryOverride(run: Run, pendingEnding: PendingEnding): MaybePromise<'overridden' | 'aborted' | undefined> {
   if (!pendingEnding.overridable) return undefined
   return andThen(runHooks(run, 'onStop'), (hooks) => {
@@ -124,18 +124,18 @@ function tryOverride(run: Run, pendingEnding: PendingEnding): MaybePromise<'over
   })
 }
 
-/** The hook that requested it, and the signals that it overrides; undefined if the request is refused. */
+/** The hook that requested to continue, and the signals that it overrides; undefined if the request is refused. */
 function grantOverride(run: Run, pendingEnding: PendingEnding, hooks: HookRun): IterationDetails['overridden'] {
   addHookMessages(run, hooks.messages)
   // Changes that the hooks made are preserved, whether or not the request is granted.
   if (!run.continuation.isContinuationRequested()) return undefined
   const { signals, spent } = run
-  const ownSignal = JSON.stringify(pendingEnding.signal) // the table of endings decides whether this ending can be overridden
+  const ownSignal = JSON.stringify(pendingEnding.signal) // The table of endings decides whether this ending can be overridden.
   const hasFixedSignal = [...signals].some(
     (signal) => fixedReasons.has(signal.reason) && JSON.stringify(signal) !== ownSignal,
   )
   const wasOverridden = pendingEnding.raisedBy.some((name) => spent.overridden.includes(name))
-  // A request whose last message is the model's own asks for nothing: the hook must add a message.
+  // If the last message is the model's own, the model has nothing to answer, so the hook must add a message.
   const lacksNewMessage = run.transcript.messages().at(-1)?.role !== 'user'
   const isUsedUp = iterationsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
   if (hasFixedSignal || wasOverridden || lacksNewMessage || isUsedUp) return undefined
@@ -147,7 +147,7 @@ function grantOverride(run: Run, pendingEnding: PendingEnding, hooks: HookRun): 
 
 const fixedReasons: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
 
-/** Whether the run makes one more request, without tools, for a last answer at a limit. Charged once; the ending does not change. */
+/** Whether the run makes one more request, without tools, for a last answer at a limit. This request is charged once, and does not change the ending. */
 function asksForLastAnswer(run: Run, pendingEnding: PendingEnding): boolean {
   if (!run.context.settings.wrapUp || !pendingEnding.wrapsUp) return false
   if (run.spent.closing !== null || iterationsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false

@@ -40,7 +40,7 @@ export function defendContext(run: Run): MaybePromise<Outcome | undefined> {
   return estimatedTokens < limit ? undefined : endWith(blockingLimitEnding(estimatedTokens, limit))
 }
 
-/** The compaction that a layer returned; undefined also when the layer found that no compaction helps. */
+/** The compaction that a layer returned. Undefined if the layer returned none, or found that no compaction helps. */
 export function dueCompaction(due: ReturnType<ContextManager['beforeRequest']>): Compaction | undefined {
   // Since it is not a `Thrash`, it must be a compaction or nothing: `compactionOf` validates that.
   return thrashOf(due) === undefined ? compactionOf(due as Compaction | undefined) : undefined
@@ -96,12 +96,12 @@ export function pruneResults(run: Run): MaybePromise<undefined> {
   )
 }
 
-/** Maximum tokens of the note that replaces a result: one a byte. */
+/** Maximum tokens of the note that replaces a result, at one token per byte. */
 const noteBound = 200
 
 function enterPruned(run: Run, { calls, freedTokens }: ClearedResults): undefined {
   const { counted } = run.spent
-  // Read the ratio first: it is based on the count that changes below.
+  // Read the ratio first: it is based on the token count, which changes below.
   const tokenRatio = tokenRatioOf(run)
   run.append({ kind: 'results_cleared', id: run.entryId('results_cleared'), calls, freedTokens })
   const freed = (counted.freed ?? 0) + freedTokens
@@ -172,7 +172,7 @@ const compactedEnding = () =>
     overridable: false,
   })
 
-/** The request is already satisfied, so this is not a failure. */
+/** The conversation is already short enough, so this is not a failure. */
 const shortEnough = nothingToCompact
 const shortEnoughEnding = pendingEndingOf(
   'completed',

@@ -12,7 +12,7 @@ import type { Run } from '../run/run.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
 import { lastAnswerGiven } from '../endings/ending-texts.ts'
 
-/** The ending of a run that only requests a last answer. No limit produces this ending, so `finishWrapUp` can recognize such a run. */
+/** The ending of a run that only requests a last answer. No limit produces this ending, so `finishWrapUp` recognizes such a run by it. */
 export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.freeze({
   reason: 'completed',
   signal: new StopSignal({ reason: 'completed', message: lastAnswerGiven, source: 'run' }).toJSON(),
@@ -21,8 +21,8 @@ export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.free
 
 // Spec R-DEC-6a.
 /**
- * Processes the reply to the request for a last answer. The run gets its pending ending, whatever the reply. A run that
- * only requests a last answer ends according to the reply.
+ * Processes the reply to the request for a last answer. The run ends with its pending ending, whatever the reply. A run
+ * that only requests a last answer ends according to the reply.
  */
 export function finishWrapUp(run: Run, reply: Reply): MaybePromise<Outcome> {
   const { closing } = run.spent

@@ -30,7 +30,7 @@ export async function finish(run: Run, pendingEnding: PendingEnding): Promise<Fi
   return ended
 }
 
-/** Ends a run that broke. It still gets exactly one run result, and every call a result. No callback is called that could fail again. */
+/** Ends a run that broke. The run still gets exactly one run result, and every call gets a result. No callback is called, since it could fail again. */
 export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedRun> {
   const error = brokenError(thrown)
   const { code, message } = error
@@ -43,19 +43,19 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedR
   const isClosed = !leavesRecordOpen(error)
   if (isClosed) await Promise.resolve(chargeOrphanedRequests(run)).catch(() => {})
   const ended = await conclude(run, pendingEnding, 'alone')
-  // A step engine that failed cannot record the ending either. The caller still receives it.
+  // A step engine that failed cannot record the ending. The caller still receives it.
   if (isClosed) await run.ports.steps.end(run.endRecord(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
 
-/** The record belongs to a different prompt or call, or waits for a person. It stays open for a program that can continue it. */
+/** Whether the record stays open for a program that can continue it: it belongs to a different prompt or call, or waits for a person. */
 function leavesRecordOpen({ code, details }: HaltingError): boolean {
   if (code === 'step_mismatch') return true
   return code === 'stalled' && isJsonObject(details) && details['waitsForPerson'] === true
 }
 
-/** Appends the closing messages and the missing results, runs the last hooks, and builds the run result. `alone`: calls no callback. */
+/** Appends the closing messages and the missing results, runs the last hooks, and builds the run result. `alone`: no callback is called. */
 async function conclude(run: Run, pendingEnding: PendingEnding, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
   if (pendingEnding.reason !== 'needs_approval') closeOpenCalls(run)
   appendClosingEntry(run, pendingEnding)
@@ -64,7 +64,7 @@ async function conclude(run: Run, pendingEnding: PendingEnding, how: 'with_hooks
     await leaveTasks(run, pendingEnding)
     await chargeOrphanedRequests(run)
   }
-  // A request to continue applies to one decision only, and that decision was made.
+  // A request to continue applies to one decision only. That decision has been made, so the request is removed.
   run.setContinuation(run.continuation.withContinuationRequested(false))
   if (pendingEnding.reason === 'completed') startPostRun(run)
   const { state } = run
@@ -118,7 +118,7 @@ function errorMessage(id: string, text: string): AssistantMessage {
 
 /** Runs the failure hooks for a failure, then the hooks that see every ending. Signals that they raise are reported, but do not change the ending. */
 async function runLastHooks(run: Run, pendingEnding: PendingEnding): Promise<void> {
-  // Uses the recorded signal: a resumed run no longer has the abort itself.
+  // Uses the recorded signal, since a resumed run does not receive the abort again.
   const subject: HookSubject = pendingEnding.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
   const { category, announcement } = endings[pendingEnding.reason]
   if (category === 'error') {

@@ -39,7 +39,7 @@ export async function checkRound(
   try {
     const { files, takenOver } = await beginFiles(run, goals, baseline)
     const tampered = namesOf(files?.tampered)
-    // If a check's definition was changed by someone else, its verdict is worthless, so it does not run.
+    // If someone else changed the definition of a check, its verdict is worthless, so the check does not run.
     const checked = tampered.length > 0 ? emptyRound : await checkAll(run, goals, askIn)
     if (checked.aborted !== undefined) return checked
     const { changedDuring, ...end } = await endFiles(run, files, baseline.memo)
@@ -56,7 +56,7 @@ export async function checkRound(
   }
 }
 
-/** The baseline for the files of the goals. `looksAnew`: changes since the baseline count as the person's own. */
+/** The baseline for the files of the goals. `looksAnew`: changes since the old baseline count as changes of the person. */
 interface FileBaseline {
   readonly memo: Json | null
   readonly looksAnew: boolean
@@ -76,7 +76,7 @@ async function beginFiles(
   return { files: takenOver.length === 0 ? files : await begin(null), takenOver }
 }
 
-/** @throws the error of the work, or a timeout error when it takes longer than a check may. */
+/** Runs the work with the timeout of a check. @throws the error of the work, or a timeout error when the work takes longer. */
 async function withTimeout<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
   let stop = (): void => {}
   const timeout = new Promise<never>((_resolve, reject) => {
@@ -141,7 +141,7 @@ async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Pro
   }
 }
 
-/** The key of one check: equal when the check is repeated after a crash, and unique otherwise. */
+/** The key of one check: the same when the check is repeated after a crash, and unique otherwise. */
 function checkKey(run: Run, index: number, pass: number): string {
   const { request, goal } = run.spent
   return run.key(`goal:${request}:${goal?.rounds ?? 0}:${index}:${pass}`)
@@ -202,13 +202,13 @@ async function checkOnce(
   }
 }
 
-/** A check that answers after its timeout fails, whatever it answers. */
+/** A check that answers after its timeout fails, regardless of its verdict. */
 function timedOut(settled: Settled<unknown>, timeoutMs: number): GoalVerdict {
   const { report = '' } = settled.kind === 'value' ? verdictOf(settled) : {}
   return { met: false, report: checkTimedOut(report, timeoutMs / 1_000) }
 }
 
-/** Reads the verdict once. Anything but an explicit `met: true` means unmet. */
+/** Reads the verdict once. Anything but an explicit `met: true` counts as unmet. */
 function verdictOf(settled: Settled<unknown>): GoalVerdict {
   if (settled.kind === 'left') return { met: false, report: checkAbandoned }
   if (settled.kind === 'threw') return { met: false, report: checkFailed(messageOf(settled.error)) }

@@ -41,10 +41,10 @@ import {
   notChecked,
 } from '../endings/ending-texts.ts'
 
-// A run with goals is done when they are met (spec R-GOAL-1). They are checked before the first request, at an answer,
-// after a turn if configured, and once more at a limit.
+// A run with goals ends as completed only when they are met (spec R-GOAL-1). They are checked before the first request,
+// at an answer, after a turn if configured, and once more at a limit.
 
-/** The current goals of the run; undefined in a mode that only plans, where nothing is checked. */
+/** The current goals of the run. Undefined in a mode that only plans, in which no goal is checked. */
 function activeGoals({ spent, context }: Run): GoalProgress | undefined {
   if (spent.goal === undefined) return undefined
   const { permissions, settings } = context
@@ -56,7 +56,7 @@ export function isGoalMet(spent: RunProgress): boolean {
   return currentRound(spent)?.met === true
 }
 
-/** Checks the goals before the first request, and again before the next request after goals were set. */
+/** Checks the goals before the first request. If goals are set during the run, checks them before the next request. */
 export function goalBaseline(run: Run): MaybePromise<Outcome | undefined> {
   const goal = activeGoals(run)
   if (goal === undefined || goal.baseline !== null || goal.rounds > 0) return undefined
@@ -66,7 +66,7 @@ export function goalBaseline(run: Run): MaybePromise<Outcome | undefined> {
     if (record.unusable !== undefined) return endWith(unusableGoalEnding(record.unusable))
     const { takenOver = [] } = record
     if (takenOver.length > 0) run.attach({ type: 'informational', message: takenOverText(takenOver) })
-    // Only at the start: goals that are set later must not cause work to be skipped. The files need no baseline, since no agent has touched them.
+    // Only at the start: goals that are set later must not cause work to be skipped. The files need no baseline, since no agent has changed them.
     if (record.met && run.context.goals.skipIfMet && run.spent.requests === 0)
       return endWith(goalMetEnding(goalAlreadyMet))
     const { maxGoalTries } = run.context.settings
@@ -80,11 +80,11 @@ export function goalAtAnswer(run: Run): MaybePromise<Outcome | undefined> {
   const goal = activeGoals(run)
   if (goal === undefined) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'answer'))) return undefined
-  // The waiting time for these agents is over.
+  // The waiting time for the running agents is used up.
   if (isAnyAgentWorking(run))
     return endWith(hasTurnLeft(run) ? goalUnmetEnding(run, goal, 'agents') : maxTurnsEnding(run))
   const wasMet = currentRound(run.spent)?.met
-  // Goals that were met stay met while nothing changes.
+  // Goals that were met stay met while nothing changes, so they are not checked again.
   if (wasMet === true) return undefined
   if (wasMet === false && needsPerson(run, goal)) return endWith(goalUnmetEnding(run, goal, 'asks'))
   return andThen(runRound(run, goal, 'answer'), ({ record, progress }) => {
@@ -95,7 +95,7 @@ export function goalAtAnswer(run: Run): MaybePromise<Outcome | undefined> {
   })
 }
 
-/** The model called no tool since the last user input or the last try: it asks a question, or refuses. */
+/** Whether a person must decide: the model called no tool since the last user input or the last try, so it asks a question, or refuses. */
 function needsPerson({ context, spent }: Run, goal: GoalProgress): boolean {
   return context.goals.withoutWork === 'end' && spent.toolResults === goal.resultsBefore
 }
@@ -116,8 +116,8 @@ export function goalAfterTurn(run: Run): MaybePromise<PendingEnding | undefined>
 
 // Spec R-GOAL-9.
 /**
- * The ending at a limit for a run with goals. The goals are checked once more if something changed, since that needs no
- * model. If they are met, the run is completed; if not, an ending that looks like success is replaced.
+ * The ending at a limit for a run with goals. The goals are checked once more if something changed, since a check needs
+ * no model. If they are met, the run ends as completed; if not, an ending that looks like success is replaced.
  */
 export function goalAtEnding(run: Run, pendingEnding: PendingEnding): MaybePromise<PendingEnding> {
   const goal = activeGoals(run)
@@ -134,7 +134,7 @@ export function goalAtEnding(run: Run, pendingEnding: PendingEnding): MaybePromi
   })
 }
 
-/** Not checked at a limit: goals that need a model, answers that must fit a schema, and work that agents are still changing. */
+/** Goals that need a model, answers that must fit a schema, and work that agents are still changing are not checked at a limit. */
 function isCheckedAtLimit(run: Run, goal: GoalProgress): boolean {
   if (run.context.settings.output !== null || goal.specs.some(({ judged }) => judged === true)) return false
   return !isAnyAgentWorking(run)
@@ -144,7 +144,7 @@ function withoutFalseSuccess(run: Run, goal: GoalProgress, pendingEnding: Pendin
   return pendingEnding.reason === 'finish_reason' ? goalUnmetEnding(run, goal, 'finish_reason') : pendingEnding
 }
 
-/** Whether agents of the run still work, or have ended but are not entered yet. Nothing is checked then. Decided by the record. */
+/** Whether agents of the run are still running, or have ended but are not entered yet. Nothing is checked then. Based on the record. */
 function isAnyAgentWorking({ spent }: Run): boolean {
   return spent.openAgents !== undefined && spent.openAgents.length > 0
 }
@@ -159,7 +159,7 @@ interface CheckedRound {
   readonly progress: GoalProgress
 }
 
-/** Runs one round of checks. It is a step that a resume repeats if it finds it unfinished. */
+/** Runs one round of checks as a step. If a resume finds this step unfinished, it runs the round again. */
 function runRound(run: Run, goal: GoalProgress, place: GoalPlace): MaybePromise<CheckedRound> {
   const { maxGoalTries: maxTries } = run.context.settings
   const { tries } = goal
@@ -193,7 +193,7 @@ function abortedRound({ ports }: Run): RoundRecord {
 /** @throws ConfigurationError for a goal that this program does not define. A run with such a goal does not start. */
 function knownGoal({ context }: Run, spec: GoalSpec): Goal {
   const goal = goalOf(context.goals, spec)
-  // In a replay its result is on record.
+  // A replay does not call the check, since its result is recorded.
   return goal ?? { ...spec, check: () => Promise.reject(new ConfigurationError(`Unknown goal ${spec.name}.`)) }
 }
 
@@ -211,7 +211,7 @@ function progressAfter(goal: GoalProgress, record: RoundRecord, place: GoalPlace
   }
 }
 
-/** The most recent memo that was stored for these goals. */
+/** The most recent memo that is stored for these goals. */
 function memoIn(transcript: Transcript, specs: readonly GoalSpec[]): Json | null {
   const of = hashText(JSON.stringify(specs))
   for (let index = transcript.length - 1; index >= 0; index--) {
@@ -232,7 +232,7 @@ function appendText(run: Run, text: string, record: RoundRecord): void {
   run.append({ kind: 'user', id: run.entryId('goal'), message, origin: 'loop', ...goalFilesEntry(run, record) })
 }
 
-/** If no message goes to the model, stores the memo of the files with a message for people. */
+/** Stores the memo of the files with a message for people, if no message is sent to the model. */
 function storeMemo(run: Run, record: RoundRecord): void {
   const memo = goalFilesEntry(run, record)
   if (memo.goalFiles === undefined) return
@@ -242,13 +242,13 @@ function storeMemo(run: Run, record: RoundRecord): void {
 }
 
 /**
- * Asks the model to continue, within the retry limit. The message contains the failure, the remaining limits, and once
- * the remark that nothing changed.
+ * Asks the model to continue, within the retry limit. The message contains the failure and the remaining limits. It
+ * contains once the remark that nothing changed.
  */
 function sendBackForGoal(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
   const changes = changeCount(run.spent)
   const failed = record.checks.at(-1)
-  // How far a check got before its timeout depends on the machine.
+  // The output of a check that timed out depends on the machine, so it is not compared.
   const reportText = failed?.timedOut === true ? '' : record.report
   const report = digestOfReport(failed?.name ?? '', `${reportText}\n${record.tampered.join('\n')}`)
   const isStalled = goal.lastTry !== null && goal.lastTry.report === report && goal.lastTry.changes === changes
@@ -295,8 +295,8 @@ function goalMetEnding(message: string): PendingEnding {
 }
 
 /**
- * Why the goal is unmet: no tries left, no change in two tries, or a question to the person. Or a guard accepted the
- * answer, or agents worked longer than the waiting time.
+ * Why the goal is unmet: no tries are left, two tries changed nothing, the answer is a question to the person, a guard
+ * accepted the answer, or agents ran longer than the waiting time.
  */
 type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason' | 'agents'
 
@@ -336,7 +336,7 @@ function unusableGoalEnding(message: string): PendingEnding {
   return pendingEndingOf('error', signal, { closingEntry: { error: 'unknown', message }, error })
 }
 
-/** The agents that worked at that time have ended since, without a check. */
+/** Whether the goals were not checked because agents were running. Those agents have ended since. */
 function wasUnchecked({ reason, signal }: PendingEnding): boolean {
   return reason === 'goal_unmet' && signal.context['cause'] === 'agents'
 }

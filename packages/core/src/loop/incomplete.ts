@@ -9,8 +9,8 @@ import type { Run } from '../run/run.ts'
 
 // Spec R-GUARD-5, R-REQ-6.
 /**
- * True for a stop reason that is recovered from, unless a guard stops on it. A reply that was cut because the budget
- * lowered its limit is not recovered: the run ends as over budget.
+ * True for a stop reason that the loop recovers from, unless a guard stops on it. A reply that was truncated because the
+ * budget lowered its limit is not recovered: the run ends as over budget.
  */
 export function isIncomplete({ message, calls, grant }: Answer): boolean {
   if (message.stop_reason === 'model_context_window_exceeded') return true
@@ -18,7 +18,7 @@ export function isIncomplete({ message, calls, grant }: Answer): boolean {
   return isPaused(message) || (message.stop_reason === 'max_tokens' && grant.lowered === null)
 }
 
-/** The service paused, or compacted the conversation and waits for the next request. */
+/** Whether the service paused, or compacted the conversation and expects another request. */
 function isPaused({ stop_reason: reason }: AssistantMessage): boolean {
   return reason === 'pause_turn' || reason === 'compaction'
 }
@@ -35,8 +35,8 @@ export function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined 
 }
 
 /**
- * The ending for an incomplete last answer. Works as `recoverIncomplete`, but without retries and without regard to tool
- * calls. Undefined for a complete answer.
+ * The ending for an incomplete last answer. Works like `recoverIncomplete`, but without retries, and ignores tool calls.
+ * Undefined for a complete answer.
  */
 export function endIncomplete(run: Run, reply: Answer): Outcome | undefined {
   const { message } = reply

@@ -17,23 +17,23 @@ import { Run } from '../run/run.ts'
 
 /** The loop. Every entry point that runs an agent calls it. Never rejects: a run that breaks ends as `error`. */
 export function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<FinishedRun> {
-  return iterate(new Run(context, ports, start, emit)) // does not retain the initial state
+  return iterate(new Run(context, ports, start, emit)) // This call does not retain the initial state.
 }
 
 async function iterate(run: Run): Promise<FinishedRun> {
   try {
-    beginAgents(run) // background agents that an earlier process started
+    beginAgents(run) // Starts the background agents that an earlier process had started.
     for (;;) {
       const ended = await runIteration(run)
       if (ended !== undefined) return ended
-      await run.ports.catchUp() // waits for the reader of the events to catch up; a slow consumer does not delay it
+      await run.ports.catchUp() // Waits for the reader of the events to catch up. A slow reader does not delay the loop.
     }
   } catch (thrown) {
     return finishBroken(run, thrown)
   }
 }
 
-/** A turn and its decision. No result stays referenced in the frame of the loop, which lives as long as the run. */
+/** Runs a turn and decides how the run continues. The frame of the loop keeps no reference to the result, since it lives as long as the run. */
 function runIteration(run: Run): MaybePromise<FinishedRun | undefined> {
   const outcome = turn(run)
   return outcome instanceof Promise ? outcome.then((settled) => afterTurn(run, settled)) : afterTurn(run, outcome)
@@ -48,11 +48,11 @@ function afterTurn(run: Run, outcome: Outcome): MaybePromise<FinishedRun | undef
 /** One turn: prepare, ask the model, then run its calls, check its answer, or recover. */
 function turn(run: Run): MaybePromise<Outcome> {
   if (run.spent.approvals !== null) return actOnApproved(run)
-  return andThen(prepare(run), (ended) => ended ?? ask(run, onReply)) // the model streams its reply
+  return andThen(prepare(run), (ended) => ended ?? ask(run, onReply)) // The model streams its reply.
 }
 
 function onReply(run: Run, reply: Reply): MaybePromise<Outcome> {
   if (run.spent.closing !== null) return finishWrapUp(run, reply)
   if (reply.kind !== 'answered') return recover(run, reply)
-  return afterReply(run, reply) // permissions, hooks and tools; or stop hooks, token target, `completed`
+  return afterReply(run, reply) // Then permissions, hooks and tools; or stop hooks, token target, `completed`.
 }

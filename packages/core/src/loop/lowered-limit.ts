@@ -5,10 +5,10 @@ import { endWith, type PendingEnding, type Outcome } from '../run/outcome.ts'
 import { limitLowered } from '../endings/ending-texts.ts'
 
 // A limit that was lowered below what is spent ends the run at the next cancellation point (spec R-SET-6). Only changed
-// limits are checked here: any other limit ends the run where it is reached. A run that continues an earlier one is the
-// exception: it may have no turn left (spec R-LAP-8).
+// limits are checked here: the code that reaches any other limit ends the run. A run that continues an earlier one is
+// the exception: it may have no turn left (spec R-LAP-8).
 
-/** Before a turn. The turn may have been granted before the limit on turns was lowered. */
+/** The check before a turn. The turn may have been granted before the limit on turns was lowered. */
 export function loweredLimits(run: Run): Outcome | undefined {
   const pendingEnding = loweredLimitEnding(run) ?? loweredTurnsEnding(run)
   return pendingEnding === undefined ? undefined : endWith(pendingEnding)
@@ -31,14 +31,14 @@ export function loweredLimitEnding(run: Run): PendingEnding | undefined {
   return loweredTimeEnding(run)
 }
 
-/** The time is used up: the deadline would abort the next step. */
+/** The ending when the time is used up: otherwise the deadline would abort the next step. */
 export function loweredTimeEnding(run: Run): PendingEnding | undefined {
   const { spent, context } = run
   if (spent.settings?.limits?.maxDurationMs === undefined) return undefined
   return activeMs(spent) < context.settings.maxDurationMs ? undefined : abortEnding(run, 'time', 'streaming')
 }
 
-/** Does not revoke a turn that was granted in spite of the limit, nor one whose request is recorded. */
+/** The ending when the limit on turns was lowered. It does not revoke a turn that was granted in spite of the limit, or whose request is recorded. */
 function loweredTurnsEnding(run: Run): PendingEnding | undefined {
   const { spent, context } = run
   const mayLackTurns = spent.settings?.limits?.maxTurns !== undefined || isContinuation(run)
@@ -48,7 +48,7 @@ function loweredTurnsEnding(run: Run): PendingEnding | undefined {
   return maxTurnsEnding(run, turnsDone)
 }
 
-/** Before the first request of a run with the counters of an earlier run: no iteration has checked the limit yet. */
+/** Whether this is before the first request of a run with the counters of an earlier run. No iteration has checked the limit yet. */
 function isContinuation(run: Run): boolean {
   return run.spent.request === 1 && run.spent.turns > 0 && !isRequestRecorded(run)
 }

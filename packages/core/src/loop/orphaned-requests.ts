@@ -5,7 +5,7 @@ import { chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import { enterCharge } from '../request/questions.ts'
 import type { Run } from '../run/run.ts'
 
-/** A recorded attempt that the resumed run did not repeat. JSON. */
+/** A recorded attempt at a request that the resumed run did not repeat. JSON. */
 type OrphanedRequest = { readonly key: StepKey; readonly charge: Charge }
 
 /** JSON. */
@@ -16,14 +16,14 @@ type OrphanedRecord = {
 // Spec R-RES-10c.
 /**
  * Charges recorded requests that a resumed run does not repeat, for example of a hook, tool or subagent that no longer
- * exists, or after an abort. Call it only where all other records of this iteration have been read. The charge is a step
- * of its own, so that a replay and a further resume produce the same totals.
+ * exists, or after an abort. Call it only after all other records of this iteration have been read. The charge is a
+ * separate step, so that a replay and a further resume produce the same totals.
  */
 export function chargeOrphanedRequests(run: Run): MaybePromise<undefined> {
   return chargePart(run, 1, new Set())
 }
 
-/** Each process that ends before its iteration may leave some of these requests. `paid`: the requests of the previous parts. */
+/** Each process that ends before its iteration may leave some of these requests. `charged`: the requests of the previous parts. */
 function chargePart(run: Run, part: number, charged: Set<StepKey>): MaybePromise<undefined> {
   const { steps, isResumed } = run.ports
   const name = `lost:${run.spent.request}${part === 1 ? '' : `.${part}`}`
@@ -35,7 +35,7 @@ function chargePart(run: Run, part: number, charged: Set<StepKey>): MaybePromise
     run.step<OrphanedRecord>(name, () => ({ lost: orphaned })),
     ({ value }) => {
       for (const { key, charge } of value.lost) {
-        // Another program resumed since, and repeated this request after all.
+        // Another program has resumed the run since, and repeated this request.
         if (isOnRecord && steps.peek(key) === 'absent') continue
         charged.add(key)
         restoreForAgent(run, [charge])

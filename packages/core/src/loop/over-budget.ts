@@ -63,7 +63,7 @@ export function leaseEnding(
 // Spec R-BUD-20b.
 /**
  * The ending when a budget shared by several runs has too little left, even if every reservation were returned. @param
- * next What the next request may need; absent where a reply was cut at the rest of the budget.
+ * next What the next request may need; absent if a reply was truncated because the budget had no more left.
  */
 export function sharedBudgetEnding(
   { name, limit, settled }: SharedLimit,
@@ -111,7 +111,7 @@ function standingBudgetEnding(budget: StandingBudget, neededUsd: number): Pendin
 }
 
 // Spec R-STAND-4a.
-/** The ending when a reply was cut at the rest of a standing budget. The budget is unknown if its name was not reported. */
+/** The ending when a reply was truncated because a standing budget had no more left. The budget is unknown if its name was not reported. */
 export function standingCutEnding(run: Run, budget: Grant['standing']): PendingEnding {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget
@@ -159,14 +159,14 @@ function tokensEnding(run: Run, needed: number, available: number, of: SettledLi
   return pendingEndingOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
-/** The reserve for a last answer is part of the needed amount. A request may then fit while a turn plus the reserve does not. */
+/** Whether a reserve for the last answer is part of the needed amount. If so, a request may fit while a request plus the reserve does not. */
 function reservesLastAnswer({ context, spent }: Run): boolean {
   return context.settings.wrapUp && spent.closing === null
 }
 
-/** Rounded up, as an upper bound. */
+/** The amount in dollars, rounded up because it is an upper bound. */
 function dollars(usd: number): string {
   const unit = usd < 1 ? 10_000 : 100
-  // Tolerance for floating-point values such as 0.1.
+  // The tolerance is for floating-point values such as 0.1.
   return `$${Math.ceil(usd * unit - 1e-6) / unit}`
 }

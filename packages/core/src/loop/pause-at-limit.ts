@@ -25,7 +25,7 @@ import { isRunNarrower } from '../run/limit-use.ts'
 import { proceed, type PendingEnding, type Outcome, type Route } from '../run/outcome.ts'
 import { limitRaised } from '../run/turn-texts.ts'
 
-// At one of its own limits, a run that may pause asks a person before it ends (spec R-PAUSE-1).
+// When a run reaches one of its own limits and may pause, it asks a person before it ends (spec R-PAUSE-1).
 
 /** The outcome of a pause: the limit was raised, or the run ends. */
 export type Pause =
@@ -44,7 +44,7 @@ export function pauseAtLimit(
   return pause(run, { pendingEnding, figures })
 }
 
-/** A recorded pause is repeated, even if the current options would not pause. */
+/** Whether a recorded pause exists. It is repeated, even if the current options would not pause. */
 function isOnRecord(run: Run, { limit }: LimitFigures): boolean {
   const { steps, isRecordOnly } = run.ports
   return steps.peek(run.key(stepName(run, isRecordOnly ? 'question' : 'answer', limit, 1))) === 'done'
@@ -60,7 +60,7 @@ interface PausePoint {
   readonly figures: LimitFigures & Pick<LimitRequest, 'offers'>
 }
 
-/** The state of the limit; undefined if it cannot be raised. Subagents do not pause: they end, and the main run asks. */
+/** The state of the limit; undefined if it cannot be raised. Subagents do not pause: a subagent ends, and the main run asks. */
 function figuresOf(run: Run, pendingEnding: PendingEnding): PausePoint['figures'] | undefined {
   const { identity, spent, context } = run
   if (!pendingEnding.isOwnLimit || identity.depth > 0 || spent.closing !== null) return undefined
@@ -83,7 +83,7 @@ function limitOf(run: Run, { reason, signal }: PendingEnding): RaisableLimit | u
   return limit === 'maxBudgetUsd' && isRunNarrower(run) ? 'maxRunUsd' : limit
 }
 
-/** For dollars, the amount on the bill. For other limits the signal of the ending contains it. */
+/** The amount used. For dollars it is the amount on the bill. For other limits the signal of the ending contains it. */
 function usedOf({ ports, spent }: Run, limit: RaisableLimit): number | undefined {
   const usd = committedUsd(spent)
   if (limit === 'maxRunUsd') return usd
@@ -105,12 +105,12 @@ function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
   return most === Infinity ? null : most
 }
 
-/** For the run's dollar limit, what its session has left. Offers stay within it where possible. */
+/** The part of its session's budget that is left, for the run's dollar limit. Suggested limits stay within this amount where possible. */
 function sessionRemainder({ context, ports }: Run, limit: RaisableLimit): number {
   return limit === 'maxRunUsd' ? context.settings.maxBudgetUsd - ports.spentBeforeUsd : Infinity
 }
 
-/** Asks a person and waits. Active time does not advance. A wait at the time limit uses a new abort scope, since the old one is already aborted. */
+/** Asks a person and waits. Active time does not advance. A wait at the time limit uses a new abort scope, since the old scope is already aborted. */
 async function pause(run: Run, pausePoint: PausePoint): Promise<Pause> {
   const { deadline, abort } = run.ports
   const isTimeLimit = abort.cause === 'time'
@@ -118,7 +118,7 @@ async function pause(run: Run, pausePoint: PausePoint): Promise<Pause> {
   try {
     if (isTimeLimit) run.renewAbort()
     let ended = await askAndWait(run, pausePoint, 1)
-    // The settings were changed, but an earlier process died before it recorded them: ask again.
+    // The person changed the settings, but an earlier process died before it recorded the change. The run asks again.
     for (let times = 2; ended === 'again'; times++) ended = await askAndWait(run, pausePoint, times)
     // Restores the abort, so that the ending is the same as without a pause.
     if (ended.outcome === 'ends' && isTimeLimit) abort.abort('time')
@@ -176,7 +176,7 @@ async function questionOf(run: Run, { pendingEnding, figures }: PausePoint, time
   return value
 }
 
-/** The input that arrived during the wait: the answer as a change of settings, other changed settings, stop signals, or an abort. */
+/** The input that arrived during the wait: the answer in the form of a settings change, other changed settings, stop signals, or an abort. */
 function externalInputOf(run: Run, { outcome, answer }: WaitResult<LimitAnswer>): ExternalInput | undefined {
   const { inbox, abort } = run.ports
   if (outcome === 'aborted') return { abort: abort.cause ?? 'user' }
@@ -255,7 +255,7 @@ async function callback(run: Run, ask: AskLimit, request: LimitRequest, answerSc
   deliver({ end: true })
 }
 
-/** The outcome after the limit was raised: the refused routes, another turn, or the request that was not made or did not complete. */
+/** The outcome after the limit was raised: the refused routes, another turn, or a repetition of the request that was not made or did not complete. */
 export function outcomeAfterRaise(run: Run, { routes }: Outcome, pendingEnding: PendingEnding): Outcome {
   if (run.hasReplied) {
     const hasTurn = iterationsLeft('next_turn', run.spent.laps, run.context.limits) > 0
@@ -269,7 +269,7 @@ export function outcomeAfterRaise(run: Run, { routes }: Outcome, pendingEnding: 
 const anotherTurn: Route = { transition: 'next_turn', take: appendContinueRequest }
 const sameTurn: Route = { transition: 'limit_raised', take: appendContinueRequest }
 
-/** Services require the last message to be the user's. */
+/** Appends a request to continue, since services require the last message to be the user's. */
 function appendContinueRequest(run: Run): 'taken' {
   if (run.transcript.messages().at(-1)?.role === 'assistant') run.appendUser(limitRaised, 'loop')
   return 'taken'

@@ -15,7 +15,7 @@ import { remainingLimits } from '../run/turn-texts.ts'
 
 type Stage = (run: Run) => MaybePromise<Outcome | undefined>
 
-/** The stages before a turn, in order. (The reservation is part of the request's own step.) */
+/** The stages before a turn, in order. The reservation is not among them: it is part of the request's own step. */
 const beforeTurn: readonly Stage[] = [
   externalInput,
   loweredLimits,
@@ -34,7 +34,7 @@ const beforeTurn: readonly Stage[] = [
 /** Prepares a request. Undefined when it can be made; an outcome when the run ends before it. */
 export function prepare(run: Run): MaybePromise<Outcome | undefined> {
   emitTurnStart(run)
-  // This request is for the last answer at a limit. The ending is decided, and no new input is taken.
+  // This request is for the last answer at a limit. The ending is already decided, and no new input is accepted.
   if (run.spent.closing !== null) return checkMedia(run)
   return firstResult(beforeTurn, (stage) => stage(run))
 }

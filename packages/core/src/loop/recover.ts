@@ -52,12 +52,12 @@ export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): MaybePro
   return andThen(recover(run, reply), endWithoutRoutes)
 }
 
-/** The ending of an outcome. It takes no route and calls no hook. */
+/** The ending of an outcome, without taking a route or calling a hook. */
 export function endWithoutRoutes(outcome: Outcome): Outcome {
   return endWith({ ...outcome.pendingEnding(), overridable: false, wrapsUp: false })
 }
 
-/** The run received a stop request while it waited for a service: the stop is the ending, not the failure. */
+/** If the run received a stop request while it waited for a service, the run ends with the stop, not with the failure. */
 function endStopped(run: Run, failure: Failure): MaybePromise<Outcome> {
   return andThen(externalInputAt(run, 'after_reply'), (cause) => {
     if (cause !== undefined) return endWith(abortEnding(run, cause, 'streaming'))
@@ -80,7 +80,7 @@ function recoverFailure(run: Run, failure: Failure): Outcome {
   }
 }
 
-/** After a 413: drain staged collapses, then compact. */
+/** The routes after a 413 response: drain staged collapses, then compact. */
 const contextRoutes: readonly Route[] = [
   contextRoute('collapse_drain_retry', 'collapse', ({ context }, view) => context.contextDefence.drain(view)),
   contextRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>
@@ -111,7 +111,7 @@ function mediaRoute(error: ModelErrorJson): Route {
   return {
     transition: 'media_recovery',
     take(run) {
-      // Without media in the conversation, the same request would fail again.
+      // Without media in the conversation, the same request would fail again, so the route is declined.
       if (!run.transcript.messages().some(containsMedia)) return 'declined'
       removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))
       return 'taken'
@@ -124,7 +124,7 @@ function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace):
   const note = rejectedImageRemoved(message)
   const entry = { kind: 'media_removed', id: run.entryId('media_removed'), note } as const
   run.append(named === undefined ? entry : { ...entry, at: [named] })
-  // The notes replace images that were counted, so the count is no longer valid.
+  // The notes replace images that the token count includes, so the count is no longer valid.
   run.update({ counted: noCount })
 }
 
@@ -141,8 +141,10 @@ const fallback: Route = {
   },
 }
 
-/** Handles a reply that reached its output limit without a complete tool call. Raises the limit, else asks the model to
- * continue, else ends the run. */
+/**
+ * Handles a reply that reached its output limit without a complete tool call. Raises the limit, or else asks the model
+ * to continue, or else ends the run.
+ */
 export function recoverCut(run: Run, reply: Answer): Outcome {
   const { message, grant } = reply
   if (grant.lowered !== null) {
@@ -173,18 +175,18 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   }
   // If neither recovery is available, the truncated reply is appended.
   const appendOmitted = (from: Run): void => appendReply(from, reply)
-  // A higher limit would not fit the window. The next request is made with the space that is left then.
+  // A higher limit would not fit the window. The next request uses the space that is left by then.
   const routes = grant.isOfWindow === true ? [resume] : [escalate, resume]
   return proceed(routes, () => pendingEndingOf('max_output_tokens', signal, { closingEntry, appendOmitted }))
 }
 
 const escalate: Route = {
   transition: 'max_output_tokens_escalate',
-  // The truncated reply is not appended. The same request is made again with the model's largest output limit.
+  // The truncated reply is not appended. The same request is made again with the model's highest output limit.
   take: (run) => (canEscalate(run) ? 'taken' : 'declined'),
 }
 
-/** The stream broke after complete text. The model is asked to continue once; after that it is an error. */
+/** Handles a stream that broke after complete text. The model is asked to continue once; a second failure is an error. */
 export function recoverBroken(run: Run, reply: Answer, error: ModelErrorJson): Outcome {
   appendReply(run, reply)
   run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${error.message}` })
@@ -219,7 +221,7 @@ const pausedError: ModelErrorJson = {
   billed: 'nothing',
 }
 
-/** The context window was full while the model wrote. It is handled like a prompt that is too long. */
+/** The context window became full while the model wrote. The run handles this like a prompt that is too long. */
 export function recoverWindow(): Outcome {
   const message = windowFilled
   return proceed(contextRoutes, () => promptTooLongEnding({ ...pausedError, kind: 'prompt_too_long', message }))

@@ -18,7 +18,7 @@ import { verifyRequest } from '../run/turn-texts.ts'
 
 // Tracks whether the run's changes were checked (spec R-VERI-1). Tools report their work; at an answer the model is reminded once.
 
-/** The record of a verification reminder: its text, or '' if no check is known, and an abort that arrived meanwhile. JSON. */
+/** The record of a verification reminder: its text, or '' if no check is known, and the cause of an abort that arrived meanwhile. JSON. */
 type VerifyReminder = { readonly text: string; readonly aborted?: AbortCause }
 
 // Spec R-VERI-3.
@@ -31,7 +31,7 @@ export function verifyAtAnswer(run: Run, answered: () => PendingEnding): MaybePr
   return andThen(step, ({ value: { text, aborted } }) => {
     if (text !== '') return proceed([verificationRoute(text)], answered)
     const pendingEnding = aborted === undefined ? undefined : abortEnding(run, aborted, 'streaming')
-    // The answer exists already, so a used-up limit does not replace it.
+    // The answer exists already, so a limit that is used up does not replace it.
     return pendingEnding?.signal.reason === 'user_requested' ? endWith(pendingEnding) : undefined
   })
 }
@@ -45,7 +45,7 @@ function isDue({ context, spent, identity }: Run): boolean {
   return unchecked >= minUncheckedLines && askedAt === undefined && hasRoomForCheck(context, spent)
 }
 
-/** A check needs one turn for its call, one for the answer, and one tool call. With less, the reminder could only cost the answer. */
+/** A check needs one turn for its call, one for the answer, and one tool call. With less, the reminder would only cost the run its answer. */
 function hasRoomForCheck({ limits, settings }: RunContext, { laps, toolCalls = 0 }: RunProgress): boolean {
   return iterationsLeft('next_turn', laps, limits) >= 2 && toolCalls < settings.maxToolCalls
 }
@@ -95,7 +95,7 @@ function appendPreservingAnswer(run: Run, text: string, name: string): void {
   run.append({ kind: 'user', id: run.entryId(name), message, origin: 'loop', keepsAnswer: true })
 }
 
-/** Asks the model to finish a reply that was cut. While the verification reminder is open, the request preserves the earlier answer. */
+/** Asks the model to finish a truncated reply. While a verification reminder is open, the request also preserves the earlier answer. */
 export function askToFinishReply(run: Run, text: string): void {
   if (isAnswerUnderVerification(run)) appendPreservingAnswer(run, text, 'loop')
   else run.appendUser(text, 'loop')
@@ -113,9 +113,9 @@ export function isAnswerUnderVerification({ spent, transcript, startLength }: Ru
 
 // Spec R-VERI-5.
 /**
- * Keeps the run completed if it ends for another reason, such as a limit or a service failure, while its answer awaits
- * verification. A tool call since the reminder discards the answer. A person's request, such as an abort, still decides
- * the ending.
+ * Ends the run as completed if it would end for another reason, such as a limit or a service failure, while its answer
+ * awaits verification. A tool call since the reminder discards the answer. A person's request, such as an abort, still
+ * decides the ending.
  */
 export function withUnverifiedAnswer(run: Run, pendingEnding: PendingEnding): PendingEnding {
   const { reason, signal, overridable } = pendingEnding
@@ -125,7 +125,7 @@ export function withUnverifiedAnswer(run: Run, pendingEnding: PendingEnding): Pe
   const message = answeredUnverified(sentence)
   const context = { endedBy: reason, why: signal.message }
   const completed = new StopSignal({ reason: 'completed', message, context, source: 'verification' })
-  // Appends what was paid for, such as a reply that was cut.
+  // Appends what was already paid for, such as a truncated reply.
   return pendingEndingOf('completed', completed, {
     overridable,
     ...(pendingEnding.appendOmitted !== undefined && { appendOmitted: pendingEnding.appendOmitted }),

@@ -11,7 +11,7 @@ export type BilledPart = { readonly model: string; readonly usage: Usage }
  */
 export function billedParts(usage: Usage, asked: string, named: string): readonly BilledPart[] {
   const { iterations = [] } = usage
-  // Another model took over: the totals are its own.
+  // Another model answered instead: the totals are those of that model.
   const fallback = iterations.findLast(({ type }) => type === 'fallback_message')?.model ?? ''
   const modelOf = ({ type, model }: UsageIteration): string => {
     const isAsked = type === 'message' || (model ?? '') === '' || (fallback === '' && model === named)
@@ -24,7 +24,7 @@ export function billedParts(usage: Usage, asked: string, named: string): readonl
   let inAll = noUsage
   for (const entry of iterations) {
     const isReply = isReplyPass(entry)
-    // A separate pass may not report the lifetime of its cache writes: then the more expensive one is assumed.
+    // A separate pass may not report the lifetime of its cache writes. The more expensive lifetime is assumed then.
     const counts = countsOf(entry, isReply ? hoursLeft : hours > 0 ? Infinity : 0)
     if (isReply) {
       hoursLeft -= Math.min(hoursLeft, counts.cache_creation?.ephemeral_1h_input_tokens ?? 0)
@@ -53,7 +53,7 @@ export interface LastPass {
   readonly outputTokens: number
 }
 
-/** Undefined if the requested model did not make the last pass, or the reply has none. */
+/** Undefined if the requested model did not make the last pass, or the reply contains no pass. */
 export function lastPassOf(usage: Usage): LastPass | undefined {
   const last = usage.iterations?.findLast((entry) => isReplyPass(entry) || entry.type === 'compaction')
   if (last === undefined) return { inputTokens: inputTokensOf(usage), outputTokens: usage.output_tokens }

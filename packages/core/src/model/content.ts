@@ -57,7 +57,7 @@ function isResultBlock(block: JsonObject): boolean {
   }
 }
 
-/** Calls and thoughts are only for the model, results only for the loop. Unknown types are passed to the service. */
+/** Calls and thinking are only for the model, results only for the loop. Unknown types are passed to the service. */
 function isMessageBlock(block: JsonObject): boolean {
   switch (block['type']) {
     case 'text':

@@ -25,7 +25,7 @@ export function extraBounds(
   const readAgain = Math.min(whole, Math.max(contextWindow, inputTokens))
   return extraPasses.flatMap((pass) => {
     if (pass.uses === 0 || longest < (pass.fromInputTokens ?? 0)) return []
-    // Another model may count the same text differently.
+    // Another model may count a different number of tokens for the same text.
     const read = Math.min(pass.inputTokens, pass.model === model.id ? readAgain : byBytes + outputTokens + passOutput)
     return [
       { model: pass.model, inputTokens: pass.uses * read, outputTokens: pass.uses * pass.outputTokens },

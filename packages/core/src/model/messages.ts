@@ -79,7 +79,7 @@ export interface ImageBlock {
   }
 }
 
-/** A block of a type that only the service understands (server tools, future citations). It is stored and sent back unchanged. */
+/** A block of a type that only the service understands (server tools, future citations). The block is stored and sent back unchanged. */
 export interface OpaqueBlock {
   /** The type of the block. */
   readonly type:
@@ -123,7 +123,7 @@ export type ModelStopReason =
   | 'max_tokens'
   | 'stop_sequence'
   | 'pause_turn'
-  /** The service has compacted the conversation and waits. */
+  /** The service has compacted the conversation and expects another request. */
   | 'compaction'
   | 'refusal'
   | 'model_context_window_exceeded'

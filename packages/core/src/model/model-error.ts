@@ -35,15 +35,15 @@ export type ModelErrorJson = {
   readonly requestId: string | null
   /** Billed usage that the service reported for this failed attempt; null if it reported none. */
   readonly usage: Usage | null
-  /** `nothing` if the service refused the request. `unknown` if it may have worked on it: then the worst case is charged. */
+  /** `nothing` if the service refused the request. `unknown` if it may have processed the request: the worst case is charged then. */
   readonly billed: 'nothing' | 'unknown'
   /** Set if no connection to the service was ever established. */
   readonly neverConnected?: true
-  /** Identifies the bytes of a broken reply and how it broke: repeating the request will break again. */
+  /** Identifies the bytes of a broken reply and how it broke: another request will break again. */
   readonly fingerprint?: string
   /**
-   * The context window reported by the service: input tokens of the request (null if not reported) and the maximum that
-   * fits. `includesOutput`: the reply's cap counts against the limit too, so a shorter reply makes room.
+   * The context window that the service reported: input tokens of the request (null if not reported) and the maximum
+   * that fits. `includesOutput`: the reply's cap counts against the limit too, so a shorter reply may fit.
    */
   readonly contextLimit?: {
     /** Input tokens of the request. */
@@ -117,7 +117,7 @@ export class ModelError extends HaltingError {
   readonly requestId: string | null
   /** Billed usage that the service reported for this attempt; null if it reported none. */
   readonly usage: Usage | null
-  /** `nothing` if the service refused the request. `unknown` if it may have worked on it. */
+  /** `nothing` if the service refused the request. `unknown` if it may have processed the request. */
   readonly billed: 'nothing' | 'unknown'
   /** Set if no connection to the service was established. */
   readonly neverConnected: true | undefined
@@ -167,7 +167,7 @@ function fieldsOfError(init: ModelErrorInit): ModelErrorJson {
     retryable: retryable === true,
     retryAfterMs: validWaitMs(init.retryAfterMs),
     requestId: typeof requestId === 'string' ? requestId : null,
-    // An invalid usage is detected where it is counted.
+    // An invalid usage is detected when it is counted.
     usage: typeof usage === 'object' && usage !== null ? (jsonOf(usage) as Usage) : null,
     billed:
       billed === 'nothing' || billed === 'unknown' ? billed : status !== null && status >= 400 ? 'nothing' : 'unknown',

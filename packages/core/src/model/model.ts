@@ -37,7 +37,7 @@ export interface WebSearchUse {
   readonly blockedDomains?: readonly string[]
 }
 
-/** One request. `messages` is shared with the run and grows after the call: read it during the call, and copy what you keep. */
+/** One request. `messages` is shared with the run and grows after the call: read it during the call, and copy what you store. */
 export interface ModelRequest {
   /** The system prompt; '' for none. */
   readonly system: string
@@ -47,9 +47,9 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   /** `none`: the model must answer without a tool although tools are listed. */
   readonly toolChoice?: ToolChoice
-  /** The service's default when absent. Unsupported settings are left out, with a warning in the reply. */
+  /** How to sample tokens. Default: the service's default. Unsupported settings are omitted, with a warning in the reply. */
   readonly sampling?: Sampling
-  /** The model's default when absent. A model without this setting ignores it. */
+  /** How much to think. Default: the model's default. A model without this setting ignores it. */
   readonly thinking?: Thinking
   /** Lets the service search the web with its own tool. For models with `webSearch`. */
   readonly webSearch?: WebSearchUse
@@ -83,7 +83,7 @@ export type ModelUpdate =
       /** The reasoning to append. */
       readonly text: string
     }
-  /** Block `index` is a tool call whose input follows in pieces. Repeated for the same block if the service begins it again. */
+  /** Block `index` is a tool call whose input follows in parts. Emitted again for the same block if the service begins it again. */
   | {
       readonly type: 'tool_input_start'
       /** Index of the block in the message. */
@@ -93,12 +93,12 @@ export type ModelUpdate =
       /** Name of the tool. */
       readonly name: string
     }
-  /** A piece of the input of the call in block `index`. The complete block contains the valid input. */
+  /** A part of the input of the call in block `index`. The complete block contains the valid input. */
   | {
       readonly type: 'tool_input_delta'
       /** Index of the block in the message. */
       readonly index: number
-      /** The next piece of the JSON text of the input. */
+      /** The next part of the JSON text of the input. */
       readonly json: string
     }
   /** Block `index` is complete and final: a read-only tool may start now. */
@@ -120,18 +120,19 @@ export interface ModelCallOptions {
   emit(update: ModelUpdate): void
 }
 
-/** A reply, complete or up to where its stream broke. */
+/** A reply, either complete or up to the point at which its stream broke. */
 export interface ModelReply {
   /** The reply. */
   readonly message: AssistantMessage
   /**
-   * Set if the stream broke after at least one complete block: `message` contains only the complete blocks. An earlier
-   * break is a rejection, which may be retried.
+   * Set if the stream broke after at least one complete block: `message` contains only the complete blocks. If the
+   * stream breaks earlier, the call rejects instead, and may be retried.
    */
   readonly streamError?: ModelError
   /**
-   * `unknown` if the service reported no usage for a complete reply: it is charged at its worst case. `nothing` if no
-   * model wrote it, such as the next call of a program that runs at the service: then a usage of zero is valid.
+   * `unknown` if the service reported no usage for a complete reply, which is charged at its worst case. `nothing` if no
+   * model wrote the reply, for example for the next call of a program that runs at the service: a usage of zero is valid
+   * then.
    */
   readonly billed?: 'unknown' | 'nothing'
   /** Settings that were changed or ignored, as texts for a person; each becomes a `notice`. Report each one once. */
@@ -145,21 +146,21 @@ export interface ModelReply {
 export interface ExtraPass {
   /** The id of the model that makes it, which determines the price. */
   readonly model: string
-  /** Maximum number of passes in one request. Infinity if unknown: a budget is then a configuration error. */
+  /** Maximum number of passes in one request. Infinity if unknown: a budget is a configuration error then. */
   readonly uses: number
   /** Maximum input tokens of a pass; never more than the request has. */
   readonly inputTokens: number
   /** Maximum output tokens of a pass. The requested model then reads them. */
   readonly outputTokens: number
-  /** No pass is made while the request has fewer tokens than this; 0 when absent. */
+  /** Minimum number of tokens of the request at which a pass is made (default: 0). */
   readonly fromInputTokens?: number
 }
 
-/** A place at the head of the model's queue: allows one request, or none. */
+/** Admission at the head of the model's queue: it allows one request at most. */
 export interface Admission {
-  /** Like the model's own `call`, without the wait. Call it at most once. */
+  /** Works like the model's own `call`, without the wait. Call it at most once. */
   readonly call: Model['call']
-  /** Releases the place without a request. */
+  /** Releases the admission without a request. */
   leave(): void
 }
 
@@ -175,34 +176,34 @@ export interface LookedUpUsage {
 export interface Model {
   /** The exact id that determines its price and its name in results. */
   readonly id: string
-  /** Tokens of input and output that fit. */
+  /** Maximum number of tokens of input and output together. */
   readonly contextWindow: number
-  /** Maximum tokens of a reply on request. */
+  /** Maximum tokens of a reply that can be requested. */
   readonly maxOutputTokens: number
-  /** The default cap of a reply, unless a reply was cut. `maxOutputTokens` when absent. */
+  /** The default cap of a reply, unless a reply was truncated. Default: `maxOutputTokens`. */
   readonly defaultOutputTokens?: number
   /**
-   * Maximum uses of the service's own tools in one request; none when absent. Each may be billed a fee and reads the
-   * prompt again. Infinity if unknown: a dollar or token budget is then a configuration error.
+   * Maximum uses of the service's own tools in one request (default: none). Each may be billed a fee and reads the
+   * prompt again. Infinity if unknown: a dollar or token budget is a configuration error then.
    */
   readonly maxServerToolUses?: number
-  /** Whether the service can search the web for a request with `webSearch`; it cannot when absent. `domains`: which domain lists it supports. */
+  /** Set if the service can search the web for a request with `webSearch`. `domains`: which domain lists it supports. */
   readonly webSearch?: {
     /** The supported domain lists. */
     readonly domains: 'allowed and blocked' | 'allowed' | 'none'
   }
-  /** Passes that the service may make in addition to the reply, within one request, each billed separately; none when absent. */
+  /** Passes that the service may make in addition to the reply, within one request, each billed separately. Default: none. */
   readonly extraPasses?: readonly ExtraPass[]
-  /** Maximum billed input tokens of one image; 6,000 when absent. */
+  /** Maximum billed input tokens of one image (default: 6,000). */
   readonly maxImageTokens?: number
-  /** Maximum characters of a tool name; 128 when absent, as in the Messages API. */
+  /** Maximum characters of a tool name (default: 128, as in the Messages API). */
   readonly maxToolNameLength?: number
   /** Prices of the model, used if `RunOptions.prices` has none for it; undefined for a model without prices. */
   readonly prices?: Prices
   /**
-   * For a model whose requests wait in a queue: resolves when a request may be made. The loop calls this before anything
-   * of an attempt is recorded, so a process killed while waiting has requested nothing. If it is not called, or the
-   * process was replaced since, `call` waits by itself.
+   * For a model whose requests wait in a queue: resolves when a request may be made. The loop calls this before it
+   * records any part of an attempt, so a process that is killed while waiting has requested nothing. If it is not
+   * called, or the process was replaced since, `call` waits by itself.
    * @throws when aborted.
    */
   admit?(options: {

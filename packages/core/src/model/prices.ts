@@ -10,8 +10,8 @@ export interface Prices {
   worstCase(model: string, request: RequestBound): number | undefined
   /**
    * The lowest price of one token of the model, of any kind and request size: `cost` of a usage is never below this
-   * times its tokens. With it, a dollar budget also bounds tokens (`certificate`). Without it, or if a kind of token is
-   * free, it does not.
+   * price multiplied by its tokens. With this method, a dollar budget also bounds tokens (`certificate`). Without it, or
+   * if a kind of token is free, the budget does not.
    */
   leastPerToken?(model: string): number | undefined
 }
@@ -22,14 +22,14 @@ export interface RequestBound {
   readonly inputTokens: number
   /** Maximum output tokens. */
   readonly outputTokens: number
-  /** Uses of the service's own tools, each of which may have a fee; 0 when absent. */
+  /** Uses of the service's own tools, each of which may have a fee (default: 0). */
   readonly serverToolUses?: number
 }
 
 /** No price for any model: costs in the figures are zero, and a dollar budget is a configuration error. */
 export const noPrices: Prices = Object.freeze<Prices>({ cost: () => undefined, worstCase: () => undefined })
 
-/** Amounts are whole nano-dollars, so that sums are exact. */
+/** Amounts are integers in nano-dollars, so that sums are exact. */
 export type NanoUsd = number
 
 /** Converts US dollars to whole nano-dollars. */
@@ -61,7 +61,7 @@ export function maxTokensFor(nanos: NanoUsd, usdPerToken: number): number {
   return Number((BigInt(nanos) * 1_000n) / BigInt(picos))
 }
 
-/** A checked answer of a price list: dollars, nothing for a model without a price, or an invalid amount. */
+/** A validated answer of a price list: dollars, nothing for a model without a price, or an invalid amount. */
 export type PriceAnswer =
   | {
       readonly kind: 'usd'
@@ -75,7 +75,7 @@ export type PriceAnswer =
       readonly problem: string
     }
 
-/** Calls a price function, which may be the caller's own, and checks what it throws or returns. */
+/** Calls a price function, which may come from the caller, and validates what it throws or returns. */
 export function askPrices(ask: () => number | undefined): PriceAnswer {
   try {
     const usd = ask()

@@ -6,7 +6,8 @@ import type { ModelErrorJson } from './model-error.ts'
 // Spec R-HOOK-16.
 /**
  * Asks a model through the run: with reservation and settlement, retries, recording, and the figures of the run. Never
- * rejects. It asks the model of the run; any other must be named in `models` of the run or of the context manager.
+ * rejects. By default it asks the model of the run; any other must be named in `models` of the run or of the context
+ * manager.
  */
 export type AskModel = (question: HookQuestion) => Promise<CompactionReply>
 
@@ -47,13 +48,16 @@ export type CompactionTrigger = 'auto' | 'reactive' | 'collapse' | 'manual'
 
 /** One question of a compaction. */
 export interface CompactionRequest {
-  /** The run's own model when absent; any other must be named in `ContextManager.models`. */
+  /** The model to ask. Default: the run's own model. Any other must be named in `ContextManager.models`. */
   readonly model?: Model
   /** The system prompt of the question. */
   readonly system: string
-  /** Use the conversation's own messages where possible: a part that the provider has counted is not reserved by its bytes. */
+  /**
+   * The messages of the question. Use the conversation's own message objects where possible: if the provider has counted
+   * a part of them, that part is not reserved by its bytes.
+   */
   readonly messages: readonly ModelMessage[]
-  /** Listed but not callable: a prompt that begins like the run's own is read from the provider's cache. None when absent. */
+  /** Tools that are listed but cannot be called. They let a prompt that begins like the run's own be read from the provider's cache. Default: none. */
   readonly tools?: readonly ToolDefinition[]
   /**
    * `none` (default): no tool can be called. `auto`: as in the run's own requests, which some services require for cache
@@ -74,12 +78,12 @@ export type CompactionReply =
       /** How the stream broke; null if it did not. */
       readonly streamError: ModelErrorJson | null
     }
-  /** Failed for good, after all retries. One of the kinds is `prompt_too_long`: ask again with less. */
+  /** The question failed after all retries. If the kind is `prompt_too_long`, ask again with less. */
   | {
       readonly kind: 'failed'
       /** The failure of the last attempt. */
       readonly error: ModelErrorJson
     }
-  /** The budget has no room for it: no request was made. */
+  /** The budget has too little left: no request was made. */
   | { readonly kind: 'over_budget' }
   | { readonly kind: 'aborted' }

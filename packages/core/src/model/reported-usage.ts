@@ -1,7 +1,7 @@
 import { isJsonObject } from '../values/json.ts'
 import { inputTokensOf, type Usage } from './messages.ts'
 
-/** A usage reported by a service: countable, or the reason why it is not. */
+/** A usage that a service reported: either countable, or the reason why it is not. */
 export type ReportedUsage =
   | { readonly isUsable: true; readonly usage: Usage }
   | { readonly isUsable: false; readonly problem: string }
@@ -10,7 +10,7 @@ const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 
 /** Parts that a service may omit or set to null. */
 const optionalParts = ['cache_creation', 'server_tool_use'] as const
 
-/** No request comes near this many tokens: a count above it is invalid. */
+/** No request has this many tokens: a higher count is invalid. */
 const maxCount = 100_000_000
 /** Maximum number of passes of a valid usage. */
 const maxIterations = 1_000

@@ -3,10 +3,10 @@ import { hashText } from '../values/hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
 // Spec R-SERV-2.
-/** A longer wait that a service asks for is reported as a wait instead of a retry. */
+/** If a service asks for a longer wait, the wait is reported as a wait instead of a retry. */
 export const longestQuietWaitMs: number = 5_000
 
-/** The first consecutive wait if the service does not say how long. Each further one is twice as long, up to a maximum. */
+/** Length of the first of several consecutive waits if the service reports no time. Each further wait is twice as long, up to a maximum. */
 const firstWaitMs = 15_000
 const longestWaitMs = 300_000
 
@@ -21,9 +21,9 @@ export function parseWaitMs(text: string): number | undefined {
 }
 
 /**
- * Whether waiting helps: a rate limit with a reset time, a service that is overloaded, failing or unreachable. Waiting
- * does not help for a wrong key, a spending cap without a reset time, or a connection that breaks in the middle of
- * replies.
+ * Whether waiting helps: after a rate limit with a reset time, or if a service is overloaded, failing or unreachable.
+ * Waiting does not help for a wrong key, a spending cap without a reset time, or a connection that breaks in the middle
+ * of replies.
  */
 export function isServiceLimit({ kind, status, retryable, retryAfterMs, neverConnected }: ModelErrorJson): boolean {
   if (!retryable) return false
@@ -55,8 +55,8 @@ export interface ServiceWaitTerms {
 
 /**
  * How long to wait for a service, in milliseconds. Undefined if the remaining time ends before the service accepts
- * requests again, or none is left. If a service gives no usable time repeatedly, the waits grow. Never shorter than what
- * the service asked for.
+ * requests again, or none is left. If a service repeatedly reports no usable time, the waits become longer. Never
+ * shorter than what the service asked for.
  */
 export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms): number | undefined {
   const requestedMs = error.retryAfterMs ?? 0

@@ -1,12 +1,12 @@
 /** What ended a wait for a service. `model`: a person chose another model. `stopped`: the run was asked to stop. */
 export type ServiceWaitEnd = 'over' | 'retried' | 'model' | 'stopped' | 'aborted'
 
-/** Recorded with a failure that waiting may fix: its time by the wall clock, and how long the run could wait then. JSON. */
+/** Recorded with a failure that waiting may resolve: its wall-clock time, and how long the run could wait at that time. JSON. */
 export type MayWait = { readonly atMs: number; readonly leftMs: number }
 
 /**
- * Total milliseconds by the wall clock that a run, its agents and its questions have waited for services. `untilMs`: the
- * moment since 1970 up to which it counts. Of two values, the later one includes the other. JSON.
+ * Total wall-clock milliseconds that a run, its agents and its questions have waited for services. `untilMs`: the time
+ * since 1970 up to which waits are included. Of two values, the later one includes the other. JSON.
  */
 export type ServiceWaits = { readonly ms: number; readonly untilMs: number }
 
@@ -30,7 +30,7 @@ const noWaits: ServiceWaits = Object.freeze({ ms: 0, untilMs: 0 })
 // Spec R-SERV-5a.
 /** How long a run, its agents and its questions have waited for services. Overlapping waits count once. */
 export class WaitTime {
-  /** The total before the kept spans. */
+  /** The total of the waits before the stored spans. */
   #past: ServiceWaits
   /** Later waits in order, without overlaps. */
   #spans: readonly Span[] = noSpans
@@ -46,8 +46,8 @@ export class WaitTime {
   }
 
   /**
-   * Begins a wait that ends at `untilMs` at the latest. Call the returned function with its real end; it returns the
-   * total up to then. A live wait counts as later than all finished ones, whatever the wall clock says.
+   * Begins a wait that ends at `untilMs` at the latest. Call the returned function with the real end; it returns the
+   * total up to that time. A live wait counts as later than all finished ones, regardless of the wall clock.
    */
   begin(wanted: Span, isLive: boolean): (endedMs: number) => ServiceWaits {
     const setBackMs = isLive ? Math.max(0, this.#endedMs - wanted.sinceMs) : 0
@@ -62,14 +62,14 @@ export class WaitTime {
     }
   }
 
-  /** Restores the total up to a moment from a record, including waits of other runs. */
+  /** Restores the total up to a time from a record, including waits of other runs. */
   restore(waited: ServiceWaits): void {
     if (waited.untilMs <= this.#past.untilMs) return
     this.#past = { ms: Math.max(waited.ms, this.#sum(waited.untilMs)), untilMs: waited.untilMs }
     this.#spans = mergedSpans(this.#spans.map((span) => this.#spansAfterPast(span)))
   }
 
-  /** The maximum length of a wait that begins now. While others wait anyway, it costs nothing. */
+  /** The maximum length of a wait that begins now. While others are already waiting, an additional wait costs no time. */
   leftMs(limitMs: number, wallMs: number): number {
     const nowMs = Math.max(wallMs, this.#endedMs)
     const othersMs = Math.max(0, ...[...(this.#open ?? [])].map(({ untilMs }) => untilMs - nowMs))
@@ -83,7 +83,7 @@ export class WaitTime {
     this.#spans = merged.slice(old.length)
   }
 
-  /** The total including waits of others up to a moment. */
+  /** The total up to a time, including waits of others. */
   #sum(momentMs: number): number {
     const open = [...(this.#open ?? [])].map(({ sinceMs, untilMs }) => ({
       sinceMs,

@@ -3,7 +3,7 @@
 
 /** Hundredths of a token per ASCII character that is not a digit: code, JSON and prose of Latin languages. */
 const plainWeight = 25
-/** Digits form groups of at most three, and separators between numbers are tokens of their own. */
+/** Digits form groups of at most three, and each separator between numbers is a separate token. */
 const digitWeight = 50
 /** Per character of a random-looking run: base64, hexadecimal digits, ids. */
 const randomWeight = 62

@@ -6,7 +6,7 @@ import type { Model } from './model.ts'
 import { wellFormed } from '../values/well-formed.ts'
 import { estimateTokens } from './token-estimate.ts'
 
-/** Estimates tokens before the provider has counted them. */
+/** Estimates the number of tokens before the provider has counted them. */
 export interface Tokens {
   /** An estimate for thresholds, not an upper bound. */
   estimate(text: string): number
@@ -27,11 +27,11 @@ export function checkedTokens(tokens: Tokens): Tokens {
   }
 }
 
-/** Images are billed by size, not by bytes. No model bills more than this for one, unless `maxImageTokens` says so. */
+/** Images are billed by size, not by bytes. No model bills more than this for an image, unless `maxImageTokens` says so. */
 const imageUpperBound = 6_000
 /** A compressed document may contain more text than it has bytes. No model reads more than this. */
 const documentUpperBound = 1_000_000
-/** Roles, block frames and what services add around a message. */
+/** Tokens for roles, block frames and what services add around a message. */
 const messageOverhead = 16
 
 /** Checked first: a regular expression is faster than a loop, and most texts are ASCII. */

@@ -1,10 +1,10 @@
 /** Thresholds of a context window, in input tokens; Infinity for never. */
 export interface WindowThresholds {
-  /** From here on a person is warned that little is left. */
+  /** Number of tokens at which a person is warned that little is left. */
   readonly warning: number
-  /** From here on the conversation is compacted before the next request. */
+  /** Number of tokens at which the conversation is compacted before the next request. */
   readonly compaction: number
-  /** From here on no request is made. */
+  /** Number of tokens at which no further request is made. */
   readonly blocking: number
 }
 
@@ -16,11 +16,11 @@ export interface WindowFigures {
   readonly windowTokens: number
   /** Tokens left in the window. */
   readonly leftTokens: number
-  /** Used share of the window, rounded; over 100 if more is used than fits. */
+  /** Used share of the window in percent, rounded; over 100 if more is used than fits. */
   readonly usedPercent: number
   /** The thresholds in tokens. */
   readonly thresholds: WindowThresholds
-  /** Tokens left until the next event: the compaction, otherwise the blocking limit, otherwise the end of the window. */
+  /** Tokens left until the next threshold: that of compaction, or else the blocking limit, or else the end of the window. */
   readonly leftUntilNext: number
   /** Whether the warning threshold is passed. */
   readonly isAboveWarning: boolean
@@ -46,10 +46,10 @@ export function windowFigures(usedTokens: number, windowTokens: number, threshol
   }
 }
 
-/** Tokens of the window that must be left for a reply; with fewer no request is made. */
+/** Minimum number of tokens that the window must leave for a reply; otherwise no request is made. */
 const blockingMargin = 3_000
 
-/** The usage from which on no request is made to a model with this window. */
+/** The usage at which no further request is made to a model with this window. */
 export function blockingLimitOf(contextWindow: number): number {
   return contextWindow - blockingMargin
 }

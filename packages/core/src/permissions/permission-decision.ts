@@ -9,13 +9,13 @@ import { invalidAnswer, invalidDenial, noDecision, rulesFailed, wrongUpdates } f
 export type PermissionDecision =
   | {
       readonly behavior: 'allow'
-      /** Replaces the whole input of the call; the input is unchanged when absent. */
+      /** Replaces the whole input of the call. Default: the input is unchanged. */
       readonly updatedInput?: unknown
       /** A rule, a mode or a person allows this specific call, so it runs even if its tool requires approval (`Tool.needsApproval`). Set by rules only. */
       readonly explicit?: true
       /** The call runs only confined, as its tool supports (`ToolContext.confined`). A tool that cannot confine it does not run it. Set by rules only. */
       readonly confined?: true
-      /** Permission changes that a person grants for the future. Only in an answer from a person: rules and hooks change no rules. */
+      /** Permission changes that a person grants for the future. Valid only in an answer from a person: rules and hooks cannot change rules. */
       readonly updatedPermissions?: readonly PermissionUpdate[]
     }
   /** The message goes to the model and names the rule that would allow the call. With `interrupt`, the person also ends the run. */
@@ -25,20 +25,20 @@ export type PermissionDecision =
       readonly message: string
       readonly interrupt?: true
     }
-  /** A person must decide. If nobody is available, the run ends as `needs_approval`. */
+  /** A person must decide. If no person can answer, the run ends as `needs_approval`. */
   | {
       readonly behavior: 'ask'
       /** What to ask the person. */
       readonly message: string
     }
-  /** The call cannot succeed, so nobody is asked: the message is its result. */
+  /** The call cannot succeed, so no person is asked: the message is its result. */
   | {
       readonly behavior: 'fail'
       /** Why it cannot succeed. */
       readonly message: string
     }
 
-/** Reads a returned decision once, as JSON. An invalid decision denies: nothing is allowed unless explicitly stated. */
+/** Reads each field of a returned decision once, as JSON. An invalid decision denies the call: only an explicit `allow` allows it. */
 export function decisionOf(value: unknown): PermissionDecision {
   if (typeof value !== 'object' || value === null) return undecided
   try {

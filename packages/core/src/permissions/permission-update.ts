@@ -88,7 +88,7 @@ function ruleOf(candidate: unknown): { readonly toolName: string; readonly ruleC
   return typeof ruleContent === 'string' ? { toolName, ruleContent } : undefined
 }
 
-/** Whether two changes are equal. They are JSON of one shape with one key order. */
+/** Whether two changes are equal. Both are JSON with the same shape and key order. */
 export function isSameUpdate(left: PermissionUpdate, right: PermissionUpdate): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }

@@ -7,8 +7,8 @@ export const redactedMark = '[REDACTED]'
 const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
 
 /**
- * except the last character of an escape, a percent code of a URL or a colour code. Combined into one pattern with the
- * other, it takes 25 times as long.
+ * An escape, a percent code of a URL or a colour code may precede a secret: its last character may be a letter or digit.
+ * Combined with the other pattern into one, matching takes 25 times as long.
  */
 const escapedTokens = new RegExp(
   `(\\\\[a-z]|\\\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\\u001b\\[[0-9;]{0,20}m)(?:${secretForms})`,
@@ -20,7 +20,7 @@ const quote = '\\\\{0,7}["\']'
 const assigned = `(?:${quote})?\\s{0,4}[:=]\\s{0,4}`
 /** An unquoted value that consists of letters only, or is a member access, is code that names the source of the secret. */
 const quotedOrNoCode = `(?:${quote}|(?![A-Za-z_]+(?:\\.[A-Za-z_]|(?![\\w.~+/=-]))))`
-/** Not a word of prose. */
+/** Excludes a word of prose. */
 const notProse = '(?![A-Z]?[a-z]{1,14}(?![\\w.~+/=-]))'
 
 /** Secrets that are identified by the text before them, which is preserved. */
@@ -77,13 +77,13 @@ function endAfter(text: string, index: number): { readonly from: number; readonl
   return found === null ? { from: Infinity, to: Infinity } : { from: found.index, to: found.index + found[0].length }
 }
 
-/** A line of a key, whatever precedes it: a line number, a file name, a diff sign. */
+/** A line of a key, whatever precedes the key text: a line number, a file name, a diff sign. */
 const keyLine = /[A-Za-z0-9+/=]{40}/
 const betweenKeyLines = /^[^A-Za-z0-9]*$|^.{0,80}\b(?:Proc-Type|DEK-Info|Comment|Version):/
-/** The rest of a line where the text was cut. */
+/** The rest of a line at which the text was truncated. */
 const cutLine = /^\S{0,100}\s{0,4}\S{1,100}\s*$/
 
-/** The end of a key whose last line was cut off; `from` if no line matches. Code that contains the header line of a key has none. */
+/** The end of a key whose last line was truncated; `from` if no line matches. Code that contains the header line of a key has no such line. */
 function cutKeyEnd(text: string, from: number): number {
   const window = text.slice(from, from + maxKeyLength)
   const other = window.indexOf('-----BEGIN')
@@ -99,7 +99,7 @@ function cutKeyEnd(text: string, from: number): number {
   return keyEnd
 }
 
-/** Removes the end of a key whose beginning was cut off. */
+/** Removes the end of a key whose beginning was truncated. */
 function withoutKeyEnd(text: string): string {
   end.lastIndex = 0
   const found = end.exec(text)
@@ -113,7 +113,7 @@ type Redact = (text: string) => string
 
 /** The same JSON with `redact` applied to every text and key. A value with nothing to redact is returned unchanged. */
 export function redactedValue<T>(value: T, redact: Redact): T {
-  // Each part is replaced by one of its type.
+  // Each part is replaced by a value of the same type.
   return redacted(value, redact) as T
 }
 
@@ -123,7 +123,7 @@ function redacted(value: unknown, redact: Redact): unknown {
   return Array.isArray(value) ? redactedList(value, redact) : redactedObject(value, redact)
 }
 
-/** All records pass through here, and few contain a secret, so nothing is copied before one is found. */
+/** All records pass through this function, and few contain a secret, so nothing is copied before one is found. */
 function redactedList(list: readonly unknown[], redact: Redact): readonly unknown[] {
   let copy: unknown[] | undefined
   for (let index = 0; index < list.length; index++) {

@@ -12,7 +12,7 @@ import { RequestWaits } from './wait-for-service.ts'
 import type { AssistantMessage, ContentBlock } from '../model/messages.ts'
 import { hashText } from '../values/hash.ts'
 
-/** The caller of a request: the run itself, or a compaction. */
+/** The originator of a request: the run itself, or a compaction. */
 export interface Requester {
   /** Prefix of the step keys of the waits between attempts. */
   readonly retryName: string
@@ -28,21 +28,21 @@ export interface Requester {
   /** Called when a wait for the service is over. */
   enterWait(waited: ServiceWaits): void
   /**
-   * The same request with settings that changed during a wait, such as another model; undefined if nothing changed.
-   * Absent for questions, which keep their model.
+   * Returns the same request with settings that changed during a wait, such as another model; undefined if nothing
+   * changed. Absent for questions, which do not change their model.
    */
   renew?(attempt: number): MaybePromise<RequestPlan | undefined>
 }
 
 type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
 
-/** How a request ended after all its attempts. `overloaded`: the fallback model takes over. */
+/** How a request ended after all its attempts. `overloaded`: the fallback model is used from then on. */
 export type RequestOutcome =
   | Final
   | Failure
   | { readonly kind: 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
 
-/** A request that failed for good. */
+/** A request whose failure is final. */
 export interface Failure {
   readonly kind: 'failed'
   readonly error: ModelErrorJson
@@ -54,7 +54,7 @@ export interface Failure {
 }
 
 // Spec R-REQ-1 to R-REQ-4a.
-/** Asks a model, with attempts until one is answered or the failure is final. The only retry policy of the loop. */
+/** Asks a model, and makes attempts until one is answered or the failure is final. This is the only retry policy of the loop. */
 export function askModel(run: Run, plan: RequestPlan, asker: Requester): Promise<RequestOutcome> {
   return new OpenRequest(run, plan, asker).ask()
 }
@@ -65,7 +65,7 @@ class OpenRequest {
   readonly #plan: RequestPlan
   readonly #asker: Requester
   #waits: RequestWaits | undefined
-  /** The request as it is sent now: with a lower reply cap, or another model. */
+  /** The request as the next attempt sends it: possibly with a lower reply cap, or to another model. */
   #asking: RequestPlan
   #lost = 0
   #overloads = 0
@@ -73,7 +73,7 @@ class OpenRequest {
   #isReached = false
   #fingerprints = noFingerprints
   #shorterReplies = 0
-  /** Number of attempts that had reached the model when the last wait for its service was over. */
+  /** Number of attempts that had reached the model when the last wait for its service ended. */
   #triesBeforeWait = 0
 
   constructor(run: Run, plan: RequestPlan, asker: Requester) {
@@ -86,7 +86,7 @@ class OpenRequest {
   ask(): Promise<RequestOutcome> {
     try {
       const step = this.#attempt(1)
-      // Usually there is one attempt, and only that is awaited.
+      // Usually there is one attempt, and only that promise is awaited.
       if (step instanceof Promise) return step.then((stepResult) => this.#continueAfter(this.#enter(stepResult, 1)))
       return Promise.resolve(this.#continueAfter(this.#enter(step, 1)))
     } catch (error) {
@@ -131,7 +131,7 @@ class OpenRequest {
     }
   }
 
-  /** Attempts that reached the model. An attempt lost with its process is not a failure of the model. */
+  /** Number of attempts that reached the model. An attempt that was lost with its process is not a failure of the model. */
   #triesOf(attempt: number): number {
     return attempt - this.#lost
   }
@@ -186,13 +186,14 @@ class OpenRequest {
     const retries = retriesAfter(error, maxRetries, terms)
     if (error.fingerprint !== undefined) this.#fingerprints = new Set([...this.#fingerprints, error.fingerprint])
     const key = run.key(`${this.#asker.retryName}.${attempt}`)
-    // After a wait for the service, it gets one attempt at a time. For other failures the full number of retries is available again.
+    // After a wait, a service that is still unavailable gets one attempt at a time. After other failures the full number
+    // of retries is available again.
     const attemptsSinceWait = tries - this.#triesBeforeWait
     const delayMs = retryDelayMs(attemptsSinceWait, error, key)
     const waits = (this.#waits ??= new RequestWaits(run))
     const isUsedUp = attemptsSinceWait > retries || delayMs > longestRetryWaitMs || waits.continuesWaiting(error)
     const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
-    // With few retries, the last attempt may come before the required number of overloads. Then every attempt must have been an overload.
+    // If few retries are allowed, the last attempt may precede the required number of overloads. Every attempt must have been an overload then.
     const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
     if (isOverloaded && this.#asker.canFallBack && !this.#isNextRecorded(attempt))
       return { kind: 'overloaded', error, attempts: tries }
@@ -234,13 +235,13 @@ const maxLostAttempts = 10
 
 const noFingerprints: ReadonlySet<string> = new Set()
 
-/** Whether a service ever answered in this session. Based on the record, so a resume gets the same result. A subagent is always started by an answer. */
+/** Whether a service has answered in this session. Based on the record, so a resume gets the same result. A subagent is always started by an answer. */
 function wasAnswered({ identity, spent, transcript }: Run): boolean {
   if (identity.depth > 0 || spent.compactions > 0) return true
   return transcript.messages().some(({ role }) => role === 'assistant')
 }
 
-/** A recorded attempt is replayed even if `maxRetries` is lower now. The new limit counts from the first live attempt. */
+/** Whether the next attempt is recorded. It is replayed even if `maxRetries` is lower now. The new limit counts from the first live attempt. */
 function isNextRecorded(run: Run, { name }: RequestPlan, attempt: number): boolean {
   return run.isRecorded(`${name}.${attempt + 1}`)
 }
@@ -266,7 +267,7 @@ const lostError: ModelErrorJson = {
 /** Stop reasons that mark a complete answer. */
 const completeStopReasons: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_sequence'])
 
-/** Whether a complete reply is empty: no text, no call, no block of the service's own. */
+/** Whether a complete reply is empty: it contains no text, no call, and no block of the service's own tools. */
 function isEmptyReply({ content, stop_reason: stopReason }: AssistantMessage): boolean {
   return completeStopReasons.has(stopReason) && content.every(isEmptyBlock)
 }
@@ -290,14 +291,14 @@ const initialDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
 // Spec R-REQ-2a.
-/** If a service asks for a longer wait than this, the run ends instead. */
+/** If a service asks for a longer wait than this, the run ends. */
 const longestRetryWaitMs: number = 600_000
 
 /** Consecutive overloads after which the fallback model takes over, if there is one. */
 export const overloadsBeforeFallback = 3
 
 // Spec R-REQ-1a.
-/** Number of retries while no connection was ever established: a wrong name or address stays wrong. */
+/** Number of retries while no connection was ever established: a wrong name or address does not become valid. */
 const retriesUnconnected = 2
 
 /** The outcome of earlier attempts at one request. */
@@ -309,7 +310,7 @@ interface EarlierAttempts {
 }
 
 // Spec R-REQ-1b.
-/** The reply broke the same way before: repeating the request will break again. */
+/** Whether an earlier reply broke in the same way. Another request would break again. */
 function brokeTheSame({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
   return fingerprint !== undefined && before.has(fingerprint)
 }
@@ -324,7 +325,7 @@ function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fi
 
 /**
  * Milliseconds to wait after failed attempt number `attempt` (from 1). Adds up to a quarter so that many clients do not
- * retry at once. The jitter is derived from `key`, because core draws no random numbers.
+ * retry at once. The jitter is derived from `key`, because core generates no random numbers.
  */
 export function retryDelayMs(attempt: number, error: ModelErrorJson, key: string): number {
   const base = initialDelaysMs[attempt - 1] ?? laterDelayMs

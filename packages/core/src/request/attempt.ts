@@ -59,11 +59,11 @@ export function makeAttempt(
   })
 }
 
-/** How often an attempt has asked its lease and the admission queue of its model, and how often it waited for reservations of its session. */
+/** How often an attempt has asked its lease and the admission queue of its model, and how often it has waited for reservations of its session. */
 interface WaitCounts {
   readonly admits: number
   readonly funds: number
-  /** What it waits for at the lease, and how long it has been waiting, in milliseconds. */
+  /** What the attempt waits for at the lease, and for how many milliseconds it has been waiting. */
   readonly ofLease?: {
     readonly wanted: LeaseWaited
     readonly waitedMs: number
@@ -76,8 +76,8 @@ interface WaitCounts {
 const firstWaits: WaitCounts = { admits: 1, funds: 1 }
 
 /**
- * The outcome of asking, as recorded. The attempt itself does not depend on it. From the second time on it says whether
- * there is enough, so that the end of the wait can be reported.
+ * The recorded outcome of asking for admission. The attempt itself does not depend on it. From the second time on, it
+ * says whether there is enough, so that the end of the wait can be reported.
  */
 type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
 
@@ -91,7 +91,8 @@ function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): MaybeP
   const { run, plan } = attemptContext
   const { admits, ofLease } = waits
   const name = numberedStepName('admit', attemptContext, admits)
-  // A program without a lease and without service limits may have recorded it. A recorded attempt is not made again, so nothing is reserved for it.
+  // A program without a lease and without service limits may have recorded the attempt. A recorded attempt is not made
+  // again, so nothing is reserved for it.
   if (!isOnRecord(run, name) && isOnRecord(run, attemptName(attemptContext)))
     return fundAttempt(attemptContext, {}, waits)
   let resources: AttemptResources = {}
@@ -122,7 +123,10 @@ function admitAttempt(attemptContext: AttemptContext, waits: WaitCounts): MaybeP
   })
 }
 
-/** Reservations made in a process that has ended are gone, so the lease is asked again. If the record continues, it shows whether that happened. */
+/**
+ * Whether the lease must be asked again, because the reservations of a process that has ended are gone. If the record
+ * continues, it shows whether that happened.
+ */
 function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: WaitCounts, replayed: boolean): boolean {
   const { run } = attemptContext
   if (run.context.settings.lease === null) return false
@@ -135,8 +139,8 @@ function mustAskAgain(attemptContext: AttemptContext, { admits, funds }: WaitCou
 }
 
 /**
- * Admission comes before the reservation: a request that has reserved money waits for nothing. A request that waits for
- * the lease blocks nobody in the admission queue.
+ * Admission precedes the reservation, so that a request with a reservation waits for nothing else. A request that waits
+ * for the lease blocks no other request in the admission queue.
  */
 async function askToAdmit(
   { run, plan }: AttemptContext,
@@ -146,7 +150,7 @@ async function askToAdmit(
   const { lease } = run.context.settings
   const { model, cutOff } = plan
   const tokens = plan.contextAfter(null) + plan.cap
-  // The attempt reports an abort. Any other problem is reported by the call.
+  // The attempt itself reports an abort. The call reports any other problem.
   const admission = await waitForAdmission(model, { tokens, signal, cutOff })
   if (lease === null) return { admission }
   const funds = await reserveGrowing(run, plan, lease, { signal, isWaitOver: ofLease?.isOver === true })
@@ -156,7 +160,7 @@ async function askToAdmit(
 }
 
 // Spec R-FUND-1.
-/** Waits for the lease, then asks it again. */
+/** Waits for the lease, then requests an amount from it again. */
 function awaitLease(
   attemptContext: AttemptContext,
   wanted: LeaseWaited,
@@ -197,7 +201,7 @@ interface AdmissionRequest {
   readonly cutOff: AbortSignal | undefined
 }
 
-/** If the place in the queue arrives after the question timed out, it is released. */
+/** If the admission arrives after the question timed out, it is released. */
 async function waitForAdmission(
   model: Model,
   { tokens, signal, cutOff }: AdmissionRequest,
@@ -222,12 +226,12 @@ interface AttemptContext {
   readonly place: LeasePlace | undefined
 }
 
-/** Emits events that have no step of their own. */
+/** Emits events that belong to no step. */
 interface Reporter {
   report(event: RunEvent): void
 }
 
-/** What this process acquired for the attempt before it begins. */
+/** What this process has acquired for the attempt before it begins. */
 interface AttemptResources {
   readonly admission?: Admission | undefined
   readonly funds?: ReservedGrant | Shortage | undefined
@@ -235,7 +239,7 @@ interface AttemptResources {
 }
 
 // Spec R-BUD-18.
-/** Reserves for an attempt that is not on record, and waits if reservations of others are all that is missing. */
+/** Reserves for an attempt that is not on record. Waits if the request would fit once others return their reservations. */
 function fundAttempt(
   attemptContext: AttemptContext,
   resources: AttemptResources,
@@ -253,7 +257,7 @@ function fundAttempt(
   const shortage = funds?.kind === 'short' ? funds : undefined
   let reserved: ReservedGrant | undefined
   const waited = stepFunctionOf(run, plan)<FundsWait>(name, async ({ emit }) => {
-    // Either the step is on record, or the shortage was just found.
+    // This cannot happen: either the step is on record, or the shortage was just found.
     if (shortage === undefined) throw new Error('a wait needs what it waits for')
     const result = await waitForFunds(run, plan, shortage, emit)
     reserved = result.reserved
@@ -283,7 +287,7 @@ function fundAttempt(
 }
 
 // Spec R-STAND-2.
-/** Reserves the amount in the standing budgets, and waits for reservations of others to be returned. */
+/** Reserves the amount in the standing budgets, and waits until other requests return their reservations. */
 function reserveStanding(
   attemptContext: AttemptContext,
   resources: AttemptResources,
@@ -294,7 +298,7 @@ function reserveStanding(
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   const isWaitOnRecord = isOnRecord(run, name)
   const granted = grantOf(funds)
-  // When only the record may answer, the attempt is on record or is refused: nothing is reserved for it.
+  // In record-only mode, the attempt is either on record or refused, so nothing is reserved for it.
   const isAnswered = granted === undefined || run.ports.isRecordOnly || !usesStandingBudgets(run, plan)
   if (!isWaitOnRecord && isAnswered) return lookUpAttempt(attemptContext, resources)
   const ask = granted && new StandingBudgetRequest(run, plan, granted)
@@ -310,7 +314,7 @@ function reserveStanding(
   }
   let answer: StandingAnswer | undefined
   const waited = stepFunctionOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
-    // Either the step is on record, or there is a grant to ask with.
+    // This cannot happen: either the step is on record, or there is a grant to ask with.
     if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
     const result = await ask.wait(Promise.resolve(standingAnswer ?? ask.ask()), emit)
     answer = result.answer
@@ -353,7 +357,7 @@ function applyStandingAnswer(
   return lookUpAttempt(attemptContext, { ...resources, funds: { kind: 'decided', grant, reservation: undefined } })
 }
 
-/** The wait for money ended by an abort or by the timeout of a question: no request was made. */
+/** The outcome when an abort or the timeout of a question ended the wait for money: no request was made. */
 function withoutRequest({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
   const charge = noCharge(model)
   if (cause !== undefined || grant === undefined)
@@ -371,7 +375,7 @@ function releaseResources(run: Run, { admission, funds, standing }: AttemptResou
   ledger.lease?.end(reservation)
 }
 
-/** Returns the reservations if the step fails: other requests may wait for them. */
+/** Returns the reservations if the step fails, since other requests may wait for them. */
 function releaseOnFailure(run: Run, step: MaybePromise<unknown>, resources: () => AttemptResources): void {
   if (!(step instanceof Promise)) return
   step.catch(() => releaseResources(run, resources()))
@@ -401,7 +405,10 @@ function sendAttempt(
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
-  /** The step engine failed. A request that may have been sent counts at its worst case. Otherwise the reservation is returned for other requests. */
+  /**
+   * Called when the step engine failed. A request that may have been sent counts at its worst case. Otherwise the
+   * reservation is returned for other requests.
+   */
   const settleAfterFailure = (): void => {
     const reservation = reserved?.reservation
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : zeroAmount, !hasBegun)
@@ -463,7 +470,7 @@ function sendAttempt(
   return whenRecorded(run, sent, () => ledger.lease?.end(reserved?.reservation))
 }
 
-/** Whether a failure may have to return a reservation. The reservation is known by now, unless the step engine calls `intent` later. */
+/** Whether a failure may have to return a reservation. The reservation is already known, unless the step engine calls `intent` later. */
 function mayHoldReservation(reserved: ReservedGrant | undefined, standing: StandingReservation | undefined): boolean {
   return reserved === undefined || reserved.reservation !== undefined || standing !== undefined
 }
@@ -491,12 +498,12 @@ interface AttemptReservations {
 /** Replaces all reservations of an attempt with its real charge. */
 function settleAttempt({ ports }: Run, charge: Charge, { reservation, standing }: AttemptReservations): void {
   if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
-  // A run without a limit may get one while it is running.
+  // A run without a limit may get one later.
   else ports.ledger.restore(charge, charge.known ? zeroAmount : charge)
   standing?.settle(usdOf(charge.nanos), charge.known)
 }
 
-/** An intent without a result: the request may have been made. */
+/** The outcome of an intent without a result: the request may have been made. */
 function unfinishedAttempt(
   run: Run,
   plan: RequestPlan,
@@ -512,7 +519,7 @@ function unfinishedAttempt(
 }
 
 // Spec R-BUD-21b.
-/** Replaces the worst case, which the resume restored to the ledger, with what the service reports. */
+/** Replaces the worst case, which the resume restored to the ledger, with the amount that the service reports. */
 function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, lookedUp: LookedUpUsage): Attempt {
   const charge = lookedUpCharge(run, plan, grant, lookedUp)
   const counted = maxOfGrant(grant) ?? zeroAmount
@@ -521,13 +528,13 @@ function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, lookedUp: Lo
 }
 
 function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: MadeAttempt): RunEvent {
-  // A question that was lost with its process is not asked again here.
+  // A question that was lost with its process is not asked again at this point.
   const outcome = kind === 'unknown' ? 'failed' : kind
   const costUsd = usdOf(charge.nanos)
   return { type: 'question_end', name, attempt, model: model.id, outcome, usage: charge.usage, costUsd }
 }
 
-/** The usage as the service reported it, if it was countable. */
+/** The usage as the service reported it, if it could be counted. */
 function usageReportedBy(attempted: MadeAttempt): Usage | null {
   return attempted.kind === 'answered' && attempted.charge.usage !== null
     ? attempted.message.usage

@@ -108,7 +108,10 @@ function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: r
 
 type Cost = { readonly isKnown: true; readonly nanos: number } | { readonly isKnown: false; readonly problem: string }
 
-/** A model without a price costs nothing, unless dollars were reserved for it, or a dollar limit applies and nobody named the model. */
+/**
+ * The cost of a usage. A model without a price costs nothing, unless dollars were reserved for it, or a dollar limit
+ * applies and nobody named the model.
+ */
 function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Cost {
   const answer = askPrices(() => context.prices.cost(model, usage))
   if (answer.kind === 'usd') return { isKnown: true, nanos: nanosOf(answer.usd) }
@@ -164,7 +167,7 @@ export function worstCaseByReply(run: Run, bounds: RequestBounds, model: Model =
   return (output) => worstCase(run, searching, input, output)
 }
 
-/** The same in a run without a limit. Only there may the number of passes be unbounded, and the figures must stay finite. */
+/** Works like `worstCaseByReply`, for a run without a limit. Only there may the number of passes be unbounded, and the figures must stay finite. */
 export function unreservedWorstCase(run: Run, bounds: RequestBounds): Room {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
@@ -172,7 +175,7 @@ export function unreservedWorstCase(run: Run, bounds: RequestBounds): Room {
   return worstCaseByReply(run, bounds, isEndless ? withoutServerTools(model) : model)
 }
 
-/** For computing bounds only. */
+/** The model without its server-side tools. Only for computing bounds. */
 function withoutServerTools(model: Model): Model {
   return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...args) => model.call(...args) }
 }
@@ -182,7 +185,7 @@ export function noCharge(model: Model): Charge {
 }
 
 // Spec R-RES-5.
-/** The charges of a recorded step that was abandoned. An open request is charged at its reservation, as everywhere. */
+/** The charges of a recorded step that was abandoned. An open request is charged at its reservation, as in any other case. */
 export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[] {
   if (!isJsonObject(value)) return []
   if (isDone) {
@@ -196,8 +199,8 @@ export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[
 // Spec R-SUB-3f.
 /**
  * Adds what was paid before a resume to the limits of a subagent. It is already on the ledger of the run, but not on
- * that of the subagent. Called when a record of an attempt is read, or of a composite step whose attempts are no longer
- * read.
+ * that of the subagent. Called when the record of an attempt is read, or of a composite step whose attempts are no
+ * longer read.
  */
 export function restoreForAgent(
   { identity, ports }: Pick<Run, 'identity' | 'ports'>,

@@ -7,8 +7,8 @@ import { windowOf } from './window.ts'
 // Spec R-FIG-1.
 /**
  * Emits the state of the ledger of the whole run, how full the window is, and the remaining time. Only call it from
- * within an effect: momentary reservations are not recorded, and parallel agents reserve in an order that a replay does
- * not know.
+ * within a side effect: momentary reservations are not recorded, and parallel agents reserve in an order that a replay
+ * does not know.
  */
 export function emitFigures(run: Run, emit: Emit, contextTokens: number): void {
   const { rootLedger, rootDeadline } = run.ports
@@ -33,7 +33,7 @@ export function emitFigures(run: Run, emit: Emit, contextTokens: number): void {
   })
 }
 
-/** For JSON: null without a limit. A limit lowered below the spent amount leaves nothing. */
+/** The remaining amount for JSON: null without a limit. Zero if the limit was lowered below the spent amount. */
 function amountLeft(amount: number): number | null {
   return amount === Infinity ? null : Math.max(0, amount)
 }

@@ -22,7 +22,10 @@ export function estimateRequest(run: Run): number {
   return tokens
 }
 
-/** The same, plus the number of tokens that the provider has not counted yet. These are scaled by the known ratio of count to estimate. */
+/**
+ * Works like `estimateRequest`, and adds the number of tokens that the provider has not counted yet. These are scaled by
+ * the known ratio of count to estimate.
+ */
 export function estimatePrompt(run: Run): PromptEstimate {
   const tokens = estimateRequest(run)
   const counted = promptCountFor(run, currentModel(run))
@@ -32,7 +35,7 @@ export function estimatePrompt(run: Run): PromptEstimate {
   return { tokens: Math.ceil(countedTokens + uncountedTokens), uncountedTokens }
 }
 
-/** The same for a question: the part from the conversation is scaled by the known ratio. */
+/** Works like `estimatePrompt`, for a question: its part from the conversation is scaled by the known ratio. */
 export function estimateQuestion(run: Run, { system, messages, tools = [] }: CompactionRequest): PromptEstimate {
   const { tokens } = run.context
   const estimate = tokens.estimate(system) + estimateTools(tokens, tools) + estimateMessages(tokens, messages)
@@ -42,7 +45,7 @@ export function estimateQuestion(run: Run, { system, messages, tools = [] }: Com
   return { tokens: prompt, uncountedTokens: isCalibrated ? prompt * calibratedDoubt : prompt }
 }
 
-/** Uncertain share of a question's tokens even if the ratio is known: parts of a conversation differ. */
+/** Uncertain share of a question's tokens even if the ratio is known, since parts of a conversation differ. */
 const calibratedDoubt = 0.25
 
 function recomputeEstimate(run: Run, model: Model): number {
@@ -55,7 +58,7 @@ function recomputeEstimate(run: Run, model: Model): number {
   return Math.max(0, counted.tokens - (counted.freed ?? 0)) + added
 }
 
-/** Estimated tokens of system prompt and tools, which every request has. Not scaled by the known ratio. */
+/** Estimated tokens of system prompt and tools, which are part of every request. Not scaled by the known ratio. */
 export function estimateFixed({ context }: Pick<Run, 'context'>): number {
   const { settings, toolDefinitions, tokens } = context
   return estimateSystem(tokens, settings) + estimateTools(tokens, toolDefinitions)
@@ -82,8 +85,9 @@ function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): 
 const toolEstimates = new WeakMap<readonly ToolDefinition[], { readonly tokens: Tokens; readonly estimate: number }>()
 
 /**
- * Ratio of the provider's count to the estimate of the same text: from its last count if that still applies, otherwise
- * as stored in the run. Estimating old messages is expensive, so only callers about to free context should use this.
+ * Ratio of the provider's count to the estimate of the same text: from the last count if it still applies, otherwise the
+ * ratio that is stored in the run. Estimating old messages is expensive, so only callers that are about to free context
+ * should use this.
  */
 export function tokenRatioOf(run: Run): number {
   const counted = promptCountFor(run, currentModel(run))

@@ -6,24 +6,22 @@ import type { Transcript } from '../conversation/transcript.ts'
 
 /** What was reported for one position of the message while it streamed. */
 interface StreamedBlock {
-  /** The block from the adapter, once it is complete. */
+  /** The block from the adapter, once the block is complete. */
   original: unknown
-  /** Our copy of it. */
+  /** Our copy of the original block. */
   block: ContentBlock | undefined
-  /** For a call: its id from the service, and the one that it has here. */
+  /** For a call: its id from the service. The copy may have another id. */
   originalId: unknown
   id: string | undefined
-  /** Whether the message contains a block for it. */
+  /** Whether the message contains a block for this position. */
   isInMessage: boolean
 }
 
 // Spec R-TOOL-14.
 /**
- * Frozen copies of the blocks of one reply, so that the adapter cannot change them. Their calls have ids that are unique
- * in the conversation.
- * B1: A block that was reported as complete is copied once. If the message has the same object at the same position,
- * that copy is used.
- * B2: In the message a call has the id under which it was reported.
+ * Frozen copies of the blocks of one reply, so that the adapter cannot change them. The copied calls have ids that are
+ * unique in the conversation. B1: A block that was reported as complete is copied once. If the message has the same
+ * object at the same position, that copy is used. B2: In the message, a call has the id under which it was reported.
  */
 export class FrozenBlocks {
   readonly #transcript: Transcript
@@ -77,7 +75,7 @@ export class FrozenBlocks {
     return Object.freeze(content)
   }
 
-  /** The service's own event for the start of a call contains its id. */
+  /** Replaces the id of a call in the service's own event for the start of the call. */
   #eventWithOurId(event: JsonObject): JsonObject {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
@@ -95,7 +93,7 @@ export class FrozenBlocks {
     return id === callId ? update : { ...update, callId: id }
   }
 
-  /** The call that begins at this position. An adapter reports it twice: as the service's own event and as one of ours. */
+  /** The call that begins at this position. An adapter reports it twice: as the service's own event and as a `ModelUpdate`. */
   #startedCall(index: number, originalId: unknown): StreamedBlock {
     const started = this.#streamed?.get(index)
     const isSame = started !== undefined && started.block === undefined && started.originalId === originalId
@@ -120,7 +118,7 @@ export class FrozenBlocks {
     return place
   }
 
-  /** If no call with this id was reported at this position, the first unmatched reported call with the id is used, otherwise a new one. */
+  /** If no call with this id was reported at this position, uses the first unmatched reported call with the id, or else creates a new one. */
   #withStreamedId(call: ToolUseBlock): ToolUseBlock {
     for (const place of this.#streamed?.values() ?? []) {
       if (place.id === undefined || place.isInMessage || place.originalId !== call.id) continue

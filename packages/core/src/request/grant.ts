@@ -4,7 +4,7 @@ import type { LeaseShortage } from '../limits/lease.ts'
 import type { Amount, Reserve } from '../limits/ledger.ts'
 import type { Model, WebSearchUse } from '../model/model.ts'
 
-/** US dollars of a budget that other sessions have reserved, and how many sessions they are. */
+/** US dollars of a budget that other sessions have reserved, and the number of these sessions. */
 export type OtherReservations = Pick<LeaseShortage, 'reservedUsd' | 'holders'>
 
 /** The reservation of an attempt, as recorded in its intent. */
@@ -14,23 +14,23 @@ export type Grant = {
   /** Zero if no limit requires a reservation. */
   readonly nanos: number
   readonly tokens: number
-  /** The maximum cost with the shortest useful reply, and with a reply of the full cap. Kept so that a limit set later can be applied. */
+  /** The maximum cost with the shortest useful reply, and with a reply of the full cap. Stored so that a limit that is set later can be applied. */
   readonly least?: Amount
   readonly most?: Amount
   /** The cap of the reply, lowered if the budget required it. */
   readonly maxTokens: number
   readonly lowered: 'usd' | 'tokens' | null
-  /** The lease lowered the cap. */
+  /** Whether the lease lowered the cap. */
   readonly isOfLease?: true
   /** What other sessions had reserved of the lease's budget at that time. */
   readonly leaseOthers?: OtherReservations
   /** The budget that the run shares with others lowered the cap. */
   readonly shared?: SharedLimit
-  /** A standing budget lowered the cap. */
+  /** Whether a standing budget lowered the cap. */
   readonly isOfStanding?: true
   /** The standing budget, if known. */
   readonly standing?: Pick<StandingBudget, 'name' | 'resetsAt'>
-  /** The cap is all that the window leaves next to the prompt: a longer reply cannot be requested. */
+  /** Whether the window leaves only the cap for the reply, so that a longer reply cannot be requested. */
   readonly isOfWindow?: true
 }
 
@@ -39,9 +39,9 @@ export type OverBudget = {
   readonly currency: 'usd' | 'tokens'
   readonly needed: number
   readonly available: number
-  /** For a subagent, and while background agents work: the limit that is too small, and what all its users have settled against it. */
+  /** For a subagent, and while background agents are running: the limit that is too small, and what all its users have settled against it. */
   readonly of?: { readonly limit: number; readonly settled: number }
-  /** The request would fit if the lease offered more. */
+  /** Whether the request would fit if the lease offered more. */
   readonly isOfLease?: true
   /** What other sessions have reserved of the lease's budget. */
   readonly leaseOthers?: OtherReservations
@@ -58,13 +58,13 @@ export interface RequestBounds {
   readonly cap: number
   /** Whether the window leaves no more than `cap`. */
   readonly isOfWindow?: true | undefined
-  /** The service may search the web for this request, at a fee per search. */
+  /** How the service may search the web for this request, at a fee per search. */
   readonly webSearch?: WebSearchUse
   /** The maximum number of input tokens that this model can be billed for. */
   inputBound(model: Model): number
   /** Amounts that must be left after paying for the reply. */
   reserves(): readonly Reserve[]
-  /** The caller can continue without an answer, so the request does not wait for reservations of others. */
+  /** Whether the caller can continue without an answer, so that the request does not wait for reservations of others. */
   readonly isOptional?: true
 }
 
@@ -74,7 +74,7 @@ export interface PromptEstimate {
   readonly uncountedTokens: number
 }
 
-/** The cap of a reply. `isOfWindow`: the window leaves no more than this next to the prompt. */
+/** The cap of a reply. `isOfWindow`: the window leaves no more than this cap in addition to the prompt. */
 export interface ReplyCap {
   readonly cap: number
   readonly isOfWindow?: true

@@ -12,7 +12,7 @@ export type RequestBasis = Pick<Run, 'context' | 'spent' | 'transcript'>
 /** Tokens that services add around the content of a request. */
 export const requestOverhead = 1_000
 
-/** The maximum billed input tokens of the run's next request: the provider's own count, plus bytes for what was added since. */
+/** The maximum billed input tokens of the run's next request: the provider's own count, plus one token per byte of what was added since. */
 export function inputBoundOf(run: RequestBasis, model: Model): number {
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
@@ -28,8 +28,9 @@ export function inputBoundOf(run: RequestBasis, model: Model): number {
 }
 
 /**
- * The same for a question of a compaction. The count of the conversation covers those of its messages that are part of
- * it; the rest counts by bytes. If there are none, or the result would be larger, everything counts by bytes.
+ * Works like `inputBoundOf`, for a question of a compaction. The count of the conversation covers those of its messages
+ * that are part of the question; the rest is bounded by bytes. If there are none, or the result would be larger, the
+ * whole question is bounded by bytes.
  */
 export function questionBoundOf(run: Run, { system, messages, tools = [] }: CompactionRequest, model: Model): number {
   const fixedBound = requestOverhead + upperBoundOfText(system) + (tools.length === 0 ? 0 : boundOfTools(tools))
@@ -49,16 +50,16 @@ export function questionBoundOf(run: Run, { system, messages, tools = [] }: Comp
 
 // Spec R-BUD-13c.
 /**
- * A reply at the end of the conversation is sent back unchanged and read again (`pause_turn`). Its output tokens are
- * counted, but not what services add around a message and its blocks. In other cases the following messages have room
- * for that.
+ * The tokens that a request reads again for a reply at the end of the conversation, which is sent back unchanged
+ * (`pause_turn`). Its output tokens are counted, but not what services add around a message and its blocks. In other
+ * cases the bound of the following messages covers that.
  */
 function readAgain(messages: readonly ModelMessage[], { length }: PromptCount): number {
   const last = messages.at(-1)
   return messages.length === length && last?.role === 'assistant' ? overheadOfMessage(last) : 0
 }
 
-/** Each use of a service's own tool reads everything again, plus its results: at most the window. */
+/** The input including server-side tools. Each use of such a tool reads everything again, plus its results, and at most the window. */
 function withServerTools(sent: number, { maxServerToolUses = 0, contextWindow }: Model): number {
   return sent + maxServerToolUses * Math.max(sent, contextWindow)
 }
@@ -73,7 +74,7 @@ export function byteBoundOf(run: Pick<Run, 'context' | 'transcript'>, model: Mod
   return requestOverhead + upperBoundOfText(settings.system) + boundOfTools(toolDefinitions) + bound
 }
 
-/** A list of messages only grows as long as it is the same object. */
+/** Cached bounds. A list of messages only grows as long as it is the same object. */
 const byteBounds = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly bound: number }>()
 
 const toolBounds = new WeakMap<readonly ToolDefinition[], number>()

@@ -10,14 +10,14 @@ import type { RequestPlan } from './request-plan.ts'
 const lookUpTimeoutMs = 5_000
 /** Maximum characters of a recorded id. */
 const longestReplyId = 256
-/** Maximum replies of one attempt: an adapter that retries after a refusal begins another reply. */
+/** Maximum number of replies of one attempt: an adapter that retries after a refusal begins another reply. */
 const maxReplies = 8
 /** Amounts above this cannot be the price of one request, in US dollars. */
 const maxUsdPerRequest = 100_000
 
 type LookUpUsage = NonNullable<Model['lookUpUsage']>
 
-/** An attempt at a request, identified by its step name. Related names begin with it, so that abandoning the attempt abandons them too. */
+/** An attempt at a request, identified by its step name. Related names begin with this name, so that abandoning the attempt abandons them too. */
 interface NamedAttempt {
   readonly run: Run
   readonly plan: RequestPlan
@@ -27,7 +27,7 @@ interface NamedAttempt {
 // Spec R-BUD-21.
 /**
  * Records the id of the reply as soon as the model reports it, without waiting for the write. Undefined for a model
- * whose service cannot look up a reply later.
+ * whose service cannot report the usage of a reply later.
  */
 export function replyRecorder({ run, plan, name }: NamedAttempt): ((update: ModelUpdate) => void) | undefined {
   const { id: model } = plan.model
@@ -59,8 +59,8 @@ function replyName(attemptName: string): string {
 
 // Spec R-BUD-21a.
 /**
- * Asks the service for the usage of a lost attempt if the id of its reply is on record. The answer is its own step, so a
- * replay does not ask again. Undefined if the attempt was not lost, and if nothing is known about it.
+ * Asks the service for the usage of a lost attempt if the id of its reply is on record. The answer is a separate step,
+ * so a replay does not ask again. Undefined if the attempt was not lost, or if nothing is known about it.
  */
 export function lookUpLostUsage(attempt: NamedAttempt, step: Run['step']): MaybePromise<LookedUpUsage | undefined> {
   const { run, plan, name } = attempt
@@ -121,7 +121,7 @@ function usageInAnswer(answer: unknown): LookedUpUsage | null {
   const { usd, usage } = answer
   const isSum = typeof usd === 'number' && usd >= 0 && usd <= maxUsdPerRequest
   const reported = isJsonObject(usage) ? checkReportedUsage(usage) : undefined
-  // Every request has a prompt, so a count of zero means that it was not counted.
+  // Every request has a prompt, so a count of zero means that the service did not count.
   const counted = reported?.isUsable === true && promptTokensOf(reported.usage) > 0 ? reported.usage : undefined
   if (!isSum && counted === undefined) return null
   return { ...(isSum && { usd }), ...(counted !== undefined && { usage: counted }) }

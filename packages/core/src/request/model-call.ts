@@ -19,7 +19,7 @@ import { storeReply, type StoredReply } from './stored-reply.ts'
 import type { MadeAttempt, RequestPlan } from './request-plan.ts'
 import { mayWaitAfter } from './wait-for-service.ts'
 
-/** Listener for what the model reports while it replies. */
+/** Listener for the updates that the model reports while it replies. */
 interface ReplyListener {
   readonly onUpdate: (update: ModelUpdate, emit: Emit) => void
   readonly emit: Emit
@@ -56,7 +56,7 @@ export class ModelCall {
     this.#blocks = new FrozenBlocks(run.transcript)
   }
 
-  /** The model's answer, or any other value that it returned. */
+  /** Starts the call. The result is the model's answer, or any other value that the model returned. */
   start(): PromiseLike<ModelReply> {
     return callUntilCutOff(this.#run, this.#plan.cutOff, (signal) =>
       (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#receive(update) }),
@@ -64,7 +64,7 @@ export class ModelCall {
   }
 
   #receive(received: ModelUpdate): void {
-    // A model that ignores the abort may continue to report.
+    // A model that ignores the abort may continue to report updates.
     const update = this.#partial.isClosed ? undefined : this.#blocks.checkUpdate(received)
     if (update === undefined) return
     this.#partial.add(update)
@@ -80,7 +80,7 @@ export class ModelCall {
     this.#partial.close()
     const reply = settled.kind === 'value' ? storeReply(settled.value, this.#blocks, plan.model.id) : undefined
     if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
-    // An abort takes precedence over the error with which the model rejected because of it.
+    // An abort takes precedence over the error with which the model rejected after it.
     if (abort.cause !== undefined) {
       const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)
       return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge, grant }
@@ -136,7 +136,7 @@ function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: StoredR
   if (streamError !== undefined) return unknownCharge(run, plan, grant)
   if (reported.isUsable) {
     if (isBillingUnknown) return unreportedCharge(run, plan, grant, 'no usage')
-    // Every request has a prompt, so zero means that it was not counted, unless no model wrote the reply.
+    // Every request has a prompt, so zero means that the service did not count, unless no model wrote the reply.
     if (!mayBeFree && promptTokensOf(reported.usage) <= 0)
       return unreportedCharge(run, plan, grant, 'a usage without a prompt')
   }
@@ -183,17 +183,17 @@ class PartialReply {
     ;(this.#blocks ??= []).push(update.block)
   }
 
-  /** Ignores everything that arrives later. */
+  /** Closes the reply: everything that arrives later is ignored. */
   close(): void {
     this.isClosed = true
   }
 
-  /** What was received when the reply was cut: complete blocks, and the text of the incomplete one. */
+  /** What was received before the reply was interrupted: complete blocks, and the text of the incomplete one. */
   message({ idempotencyKey }: ModelRequest): AssistantMessage | null {
     const blocks = this.#blocks ?? []
     const content: ContentBlock[] = this.#text === '' ? blocks : [...blocks, { type: 'text', text: this.#text }]
     if (content.length === 0) return null
-    // A block that must be sent back with its signature is either complete here or left out.
+    // A block that must be sent back with its signature is included only if it is complete.
     return {
       role: 'assistant',
       id: this.#id === '' ? `partial-${digestOf(idempotencyKey)}` : this.#id,

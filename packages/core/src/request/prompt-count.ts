@@ -5,7 +5,7 @@ import type { PromptCount } from '../state/state.ts'
 import type { Run } from '../run/run.ts'
 import { toolChoiceNow } from './current-model.ts'
 
-/** The provider's last count if it applies to the next request to this model; undefined if everything must be counted again. */
+/** The provider's last count if it applies to the next request to this model; undefined if the whole prompt must be counted again. */
 export function promptCountFor(
   { spent, context, transcript }: Pick<Run, 'spent' | 'context' | 'transcript'>,
   model: Model,
@@ -18,7 +18,8 @@ export function promptCountFor(
 // Spec R-BUD-13b.
 /**
  * The count after a new reply. A conversation that only grew cannot have fewer tokens than before: if a service reports
- * fewer, the higher count bounds the bill. If results were replaced with notes in between, it may really have fewer.
+ * fewer, the higher count bounds the bill. If results were replaced with notes since the last count, the conversation
+ * may really have fewer.
  */
 export function nextCount(before: PromptCount, { tokens, length, of }: PromptCount): PromptCount {
   const counted = { tokens, length, of, prompt: tokens }
@@ -37,7 +38,7 @@ export function boundByCount(
   return highest === undefined ? last : Math.max(last, highest.tokens + added + since(highest.length))
 }
 
-/** The digest of the parts of a context that are the same for all models, and of the last model. */
+/** A digest of the parts of a context that do not depend on the model, and the digest for the last model. */
 interface PromptParts {
   readonly fixed: number
   model: string
@@ -48,9 +49,9 @@ const partsCache = new WeakMap<RunContext, PromptParts>()
 
 // Spec R-BUD-13.
 /**
- * Identifies what a count applies to besides the messages: system prompt, tools, model and thinking. These change on a
- * resume, with a fallback, and when a person changes settings. A service counts old thoughts only while thinking is
- * enabled.
+ * Identifies what a count applies to in addition to the messages: system prompt, tools, model and thinking. These change
+ * on a resume, with a fallback, and when a person changes settings. A service counts old thinking blocks only while
+ * thinking is enabled.
  */
 export function promptDigest({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): string {
   let parts = partsCache.get(context)

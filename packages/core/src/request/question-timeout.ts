@@ -17,13 +17,13 @@ export class QuestionTimeout {
     return this.#controller.signal
   }
 
-  /** The question was answered or has failed. */
+  /** Ends the timeout, because the question was answered or has failed. */
   end(): void {
     this.time.cancel()
   }
 }
 
-/** Calls a model, and waits until the cut-off at most. Then the call is aborted and fails for good. */
+/** Calls a model, and waits at most until the cut-off. At the cut-off the call is aborted and its failure is final. */
 export function callUntilCutOff<T>(
   run: Run,
   cutOff: AbortSignal | undefined,
@@ -50,7 +50,7 @@ export function callUntilCutOff<T>(
   })
 }
 
-/** Waits for something before a call, such as a lease, until the cut-off at most. `onLate` gets a value that arrives later. */
+/** Waits for something that precedes a call, such as a lease, at most until the cut-off. `onLate` receives a value that arrives later. */
 export function waitUntilCutOff<T>(
   cutOff: AbortSignal | undefined,
   signal: AbortSignal,
@@ -89,7 +89,7 @@ export function timeoutWhileWaitingForFunds(): ModelErrorJson {
   return timeoutError('nothing').toRecord()
 }
 
-/** `billed`: `unknown` if the service may have started on the request. It is then charged like a lost request. */
+/** `billed`: `unknown` if the service may have started to process the request, which is then charged like a lost request. */
 function timeoutError(billed: 'nothing' | 'unknown'): ModelError {
   return new ModelError({
     kind: 'timeout',

@@ -17,7 +17,7 @@ import { reservesOf } from './reserve.ts'
 
 // Side questions that are not requests of the conversation itself: from compactions, background questions and hooks.
 
-/** A side question, regardless of who asks. */
+/** A side question, regardless of its originator. */
 export type Question = CompactionRequest & Pick<HookQuestion, 'webSearch'>
 
 /** How a question is sent and paid. Its content is captured now, because the conversation may continue meanwhile. */
@@ -49,14 +49,14 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
       const searching = webSearch !== undefined && { webSearch }
       const fields = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
       if (tools.length === 0) return fields
-      // Code that runs at the service would take the question as a later input and continue.
+      // For code that runs at the service, the question would count as later input, and the code would continue.
       if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...fields, toolChoice: 'none' as const }
       return thinking === null ? fields : { ...fields, thinking }
     },
   }
 }
 
-/** Why a question is invalid; undefined if it is valid. */
+/** Describes why a question is invalid; undefined if it is valid. */
 export function problemOfQuestion(run: Run, request: Question): string | undefined {
   try {
     const { system, messages, model, webSearch } = request

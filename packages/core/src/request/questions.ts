@@ -51,7 +51,7 @@ export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: 
   }
 }
 
-/** A bill for a question that the run waits for: entered and reported immediately. */
+/** A bill for a question that the run waits for. It is entered and reported immediately. */
 export class LiveBill extends OpenBill {
   readonly #run: Run
 
@@ -78,31 +78,30 @@ export class LiveBill extends OpenBill {
 
 type TimedQuestion = Question & Pick<HookQuestion, 'timeoutMs'>
 
-/** The caller of the questions, and how many it may ask. */
+/** The originator of the questions, and how many it may ask. */
 export interface QuestionsOptions {
   readonly run: Run
   /** The name of the composite step that stores the outcome. The names of the questions begin with it. */
   readonly name: string
   readonly limit: number
-  /** For messages: `A compaction`. */
+  /** The name of the originator in messages, for example `A compaction`. */
   readonly callerName: string
-  /** Where their cost is recorded. */
+  /** The bill that their cost is added to. */
   readonly bill: OpenBill
-  /** Whether they run in parallel with the run's own work, during which they must not change the run. */
+  /** Whether they run in parallel with the run's own work. Meanwhile they must not change the run. */
   readonly isConcurrent: boolean
 }
 
 /**
- * The questions of one compaction, or of one call of a hook or a tool.
- * Q1: The run waits for all of their model requests, even if the caller ignored an abort, so nothing is written later.
- * Q2: A step engine that fails breaks the run, even if the caller catches the error.
- * Q3: A question after the end is refused.
+ * The questions of one compaction, or of one call of a hook or a tool. Q1: The run waits for all of their model
+ * requests, even if the originator ignored an abort, so nothing is written later. Q2: A step engine that fails breaks
+ * the run, even if the originator catches the error. Q3: A question after the end is refused.
  */
 export class Questions {
   readonly bill: Bill
   /** Refusals that reported a context window. */
   readonly refusals: { model: string; error: ModelErrorJson }[] = []
-  /** The cause of the abort that cut one of them. */
+  /** The cause of the abort that interrupted one of them. */
   aborted: AbortCause | undefined
   readonly #of: QuestionsOptions
   readonly #asking: Promise<unknown>[] = []
@@ -117,7 +116,7 @@ export class Questions {
     this.#broken = new Promise<never>((_resolve, reject) => {
       this.#breakRun = reject
     })
-    // The error is reported to the code that waits for the end.
+    // The code that waits for the end receives the error.
     this.#broken.catch(() => {})
   }
 

@@ -16,7 +16,7 @@ export type Attempt =
       readonly streamError: ModelErrorJson | null
       readonly grant: Grant
       readonly charge: Charge
-      /** What the service's count applies to besides the messages. A resume may use another prompt (`PromptCount`). */
+      /** Identifies what the service's count applies to in addition to the messages. A resume may use another prompt (`PromptCount`). */
       readonly promptDigest: string
       /** The warnings of the reply (`ModelReply`). */
       readonly warnings?: readonly string[]
@@ -37,12 +37,12 @@ export type Attempt =
       readonly cause: AbortCause
       readonly partial: AssistantMessage | null
       readonly charge: Charge
-      /** Absent if it was aborted while waiting for a place in the queue. */
+      /** Absent if the attempt was aborted while waiting for admission. */
       readonly grant?: Grant
     }
-  /** The budget has no room for it: no request was made. */
+  /** The budget has too little left: no request was made. */
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
-  /** The record has its start but not its end: charged at its reservation. */
+  /** The record contains its start but not its end: it is charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
 
 /** The warnings of the model for this reply. A record may contain anything. */
@@ -54,11 +54,11 @@ export function warningsOf(attempt: Attempt): readonly string[] {
 /** A timer that can be paused. */
 export type RestingTime = Pick<Deadline, 'pause' | 'resume'>
 
-/** One request as it is sent and paid, independent of the attempt number. */
+/** How one request is sent and paid, independent of the attempt number. */
 export interface RequestPlan extends RequestBounds {
-  /** It is made in parallel with the turn: it does not change the run, and the caller enters its result later. */
+  /** Whether the request is made in parallel with the turn: it does not change the run, and the caller enters its result later. */
   readonly isConcurrent?: true
-  /** It is a side question, which emits no `model_start`. */
+  /** Whether this is a side question, which emits no `model_start`. */
   readonly isQuestion?: true
   /** Aborted when nobody waits for the answer any more. */
   readonly cutOff?: AbortSignal
@@ -67,16 +67,16 @@ export interface RequestPlan extends RequestBounds {
   /** Prefix of its step names; the attempt number follows. */
   readonly name: string
   // Spec R-STEP-5.
-  /** Identifies the content: a recorded step with another digest is a mismatch, not an answer. */
+  /** Identifies the content: a recorded step with another digest is a mismatch, not an answer to this request. */
   digest(): string
-  /** Identifies the prompt apart from the messages. */
+  /** Identifies the prompt without the messages. */
   promptDigest(): string
   body(grant: Grant, idempotencyKey: string): ModelRequest
   /** Estimated tokens of its prompt. */
   promptEstimate(): PromptEstimate
-  /** The same request with a lower cap. */
+  /** Returns the same request with a lower cap. */
   withCap(cap: ReplyCap): RequestPlan
-  /** Tokens of the conversation after the answer: from the service's count, if that covers the conversation. */
+  /** Tokens of the conversation after the answer, from the service's count if it covers the conversation. */
   contextAfter(usage: Usage | null): number
 }
 

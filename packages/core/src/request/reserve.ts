@@ -36,7 +36,7 @@ export interface Shortage {
   /** The cost of the full request. */
   readonly needed: Amount
   readonly shortOn: readonly Line[]
-  /** What the limit that is too small has left now, and what others have reserved of it. */
+  /** What the limit that is too small has left, and what others have reserved of it. */
   readonly available: Amount
   readonly reservedBy: Amount & { readonly holders: number }
 }
@@ -50,16 +50,16 @@ export interface LeaseShort extends LeaseWanted {
   readonly others: LeaseShortage
 }
 
-/** No longer waits for reservations to be returned: what is left now is too little. */
+/** The outcome for a request that no longer waits for reservations to be returned: too little is left. */
 export function refusedShortage({ needed, available }: Shortage): ReservedGrant {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
 // Spec R-BUD-17.
 /**
- * Reserves under a lease, and asks the lease for more if it is too small. If others took what it offered, it is asked
- * again. Waits for it until an abort, or until the timeout of a question.
- * @param isWaitOver Whether the request has reached the maximum wait in the budget's queue.
+ * Reserves under a lease, and requests more from the lease if it is too small. If others reserved what it offered, the
+ * request is repeated. Waits for the lease until an abort, or until the timeout of a question. @param isWaitOver Whether
+ * the request has reached the maximum wait in the budget's queue.
  */
 export async function reserveGrowing(
   run: Run,
@@ -99,7 +99,7 @@ interface LeaseAnswer {
   readonly canWait: boolean
 }
 
-/** The result for a request that only the lease is too small for: it waits, or its answer reports what others use. */
+/** The result for a request that fits all limits except the lease: it waits, or its answer reports what others use. */
 function withOtherReservations(
   run: Run,
   bounds: RequestBounds,
@@ -115,7 +115,7 @@ function withOtherReservations(
   return { kind: 'lease_short', needed: worstCaseByReply(run, bounds)(bounds.cap), ...wanted, others }
 }
 
-/** Parallel agents may repeatedly find that another one took what was available. */
+/** Parallel agents may repeatedly find that another agent has reserved what was available. */
 const maxLeaseRequests = 20
 
 /** The total that the request wants from the lease; undefined if the lease suffices for everything that the other limits allow. */
@@ -145,9 +145,8 @@ function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): Lea
 // Spec R-BUD-2, R-BUD-3, R-BUD-18.
 /**
  * Reserves the worst case of a request, and lowers the reply's cap to what fits. Reservations of others alone neither
- * lower the cap nor refuse the request: it waits for them, behind those that already wait. Nothing else reserves for a
- * request.
- * @param ahead Lines that earlier requests wait for.
+ * lower the cap nor refuse the request: it waits for them to be returned, after the requests that already wait. No other
+ * code reserves for a request. @param ahead Lines that earlier requests wait for.
  */
 export function reserveRequest(
   run: Run,
@@ -213,7 +212,7 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   const lowered = isWhole ? null : ledgersOf(run, bounds).some(isShortOfUsd) ? 'usd' : 'tokens'
   const ofLease = lowered === 'usd' ? isOfLease(run, bounds, worst, maxTokens) : undefined
   const reservation = ledger.reserve(amount)
-  // Prices that change with every call: without a reservation the request is not made.
+  // The prices change with every call: without a reservation the request is not made.
   if (reservation === undefined)
     return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
   const ofShared =
@@ -233,7 +232,7 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   return { kind: 'decided', grant, reservation }
 }
 
-/** The same reservation with the longest reply that the amount pays for; at least a useful one. */
+/** The same reservation with the longest reply that the amount pays for. The reply is at least useful. */
 export function loweredGrant(
   run: Run,
   bounds: RequestBounds,
@@ -331,14 +330,14 @@ function ledgersOf({ ports }: Run, bounds: RequestBounds): readonly Reserve[] {
   return [{ ledger: ports.ledger, room: reserveNothing }, ...bounds.reserves()]
 }
 
-/** The longest reply that fits everywhere; undefined if not even a useful one fits. */
+/** The longest reply that fits on all ledgers; undefined if not even a useful one fits. */
 function longestReply(rooms: readonly RoomOn[], useful: number, cap: number): number | undefined {
   const fits = (output: number): boolean => rooms.every(({ shortIn: lacks }) => lacks(output) === undefined)
   if (!fits(useful)) return undefined
   return fits(cap) ? cap : largestFitting(useful, cap, fits)
 }
 
-/** @param needed Includes what must be left for a last answer. */
+/** @param needed Includes the amount that must be left for a last answer. */
 function overBudget(needed: Amount, available: Amount): OverBudget {
   return needed.nanos > available.nanos
     ? { granted: false, currency: 'usd', needed: needed.nanos, available: available.nanos }
@@ -383,14 +382,14 @@ function largestFitting(low: number, high: number, fits: (tokens: number) => boo
 }
 
 // Spec R-BUD-4.
-/** What is reserved of the budget for the last answer of `wrapUp`: of this run, or of the parent whose ledger it uses. */
+/** The amount that is reserved for the last answer of `wrapUp`: of this run, or of the parent whose ledger it uses. */
 export function reservesOf(run: Run): readonly Reserve[] {
   const room = lastAnswerReserve(run)
   if (room === undefined) return run.ports.parentReserves?.() ?? []
   return [{ ledger: run.ports.ledger, room }]
 }
 
-/** The same plus the next request of this run: for side questions. */
+/** Works like `reservesOf`, and adds the next request of this run. For side questions. */
 export function reservesForNextRequest(run: Run): readonly Reserve[] {
   const { ledger } = run.ports
   if (!ledger.limited) return []
@@ -403,7 +402,7 @@ export function reservesForNextRequest(run: Run): readonly Reserve[] {
   return [{ ledger, room: () => next }, ...reserves]
 }
 
-/** Undefined if this run requests no last answer. */
+/** The reserve for the last answer; undefined if this run requests none. */
 export function lastAnswerReserve(run: RequestBasis): Room | undefined {
   const { spent, context } = run
   const wantsLastAnswer =
@@ -411,7 +410,7 @@ export function lastAnswerReserve(run: RequestBasis): Room | undefined {
   if (!wantsLastAnswer) return undefined
   const model = currentModel(run)
   const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)
-  // The input of the last answer is the whole conversation plus the message that asks for it.
+  // The input of the last answer is the whole conversation plus the message that requests the answer.
   const input = inputBoundOf(run, model) + requestOverhead
   return (outputTokens) => worstCase(run, model, input + outputTokens, useful)
 }

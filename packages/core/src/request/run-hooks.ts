@@ -24,14 +24,14 @@ import { withheldByHook } from '../tools/result-texts.ts'
 
 /** The combined result of all hooks of one trigger. */
 export interface HookRun {
-  /** Messages for the model, not yet in the transcript: none may be placed between a call and its result. */
+  /** Messages for the model that are not in the transcript yet, since no message may be placed between a call and its result. */
   readonly messages: readonly HookMessage[]
   readonly outcomes: readonly { readonly hook: string; readonly outcome: HookOutcome }[]
   /** Signals that hooks raised, or that the error policy raised for a failed hook. They are already raised in the run. */
   readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
   /** The hook that requested to continue, if any. */
   readonly continuedBy: string | null
-  /** Set if a hook was aborted, or was not called because of an abort. It is recorded, and the run ends with it. */
+  /** Set if a hook was aborted, or was not called because of an abort. The cause is recorded, and the run ends with it. */
   readonly aborted: AbortCause | undefined
 }
 
@@ -45,9 +45,9 @@ const noHooks: HookRun = Object.freeze<HookRun>({
 
 export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'compaction' | 'error'> & {
   readonly callIndex?: number
-  /** The number of a compaction within its request: one request may have two with the same trigger. */
+  /** The number of a compaction within its request, since one request may have two with the same trigger. */
   readonly place?: string
-  /** The run is ending by an abort: no model may be asked any more. */
+  /** Whether an abort is ending the run, so that no model may be asked any more. */
   readonly isAfterAbort?: true
   /** For the `onError` hook: the trigger at which the hook failed. */
   readonly failedAt?: HookTrigger
@@ -56,9 +56,9 @@ export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'com
 export const noSubject: HookSubject = Object.freeze({})
 
 /**
- * Calls the hooks of a trigger in order. Each one is its own step and sees the changes of the hooks before it. Signals
- * and metadata are in the run when this returns; the phase appends the messages. If the point is `passed`, hooks that
- * are not on record are not called.
+ * Calls the hooks of a trigger in order. Each hook is a separate step and receives the changes of the hooks before it.
+ * Signals and metadata are in the run when this returns; the phase appends the messages. If the point is `passed`, hooks
+ * that are not on record are not called.
  */
 export function runHooks(
   run: Run,
@@ -75,7 +75,7 @@ export function runHooks(
   )
 }
 
-/** The same for hooks on a tool call. Their signals are raised later, when all tools have ended. */
+/** Works like `runHooks`, for hooks on a tool call. Their signals are raised later, when all tools have ended. */
 export function runToolHooks(
   run: Run,
   trigger: HookTrigger,
@@ -148,7 +148,7 @@ class HookCalls implements HookRun {
   }
 }
 
-/** The next hook sees the input and output as this one changed them. */
+/** Applies the changes of a hook, so that the next hook receives the changed input and output. */
 function withChanges(subject: HookSubject, { input, output }: HookOutcome): HookSubject {
   let changed = subject
   if (input !== undefined && subject.toolCall !== undefined)
@@ -181,7 +181,10 @@ class HookCaller implements QuestionCaller<HookOutcome> {
   readonly #hook: Hook
   readonly #trigger: HookTrigger
   readonly #subject: HookSubject
-  /** The figures that it sees are from before the step. A resume calls the hook after the step ended, and the hook must ask the same again. */
+  /**
+   * The figures that the hook receives are from before the step. A resume calls the hook after the step ended, and the
+   * hook must ask the same questions again.
+   */
   readonly #before: RunProgress
 
   constructor(run: Run, hook: Hook, trigger: HookTrigger, subject: HookSubject) {
@@ -214,7 +217,7 @@ class HookCaller implements QuestionCaller<HookOutcome> {
     )
   }
 
-  /** The abort takes precedence over the hook's result, because it may be recorded only here. */
+  /** The abort takes precedence over the hook's result, because it may only be recorded in this outcome. */
   cut(outcome: HookOutcome, aborted: AbortCause): HookOutcome {
     return this.#isOfTheEnd ? outcome : { aborted }
   }
@@ -225,10 +228,10 @@ function withholdsOnError(hook: Hook, trigger: HookTrigger): boolean {
 }
 
 // Spec R-HOOK-17.
-/** If the hook failed, its result is withheld: the error may quote any part of it. */
+/** The outcome of a failed hook, whose result is withheld: the error may quote any part of the result. */
 function withheldOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
   if (outcome.error !== undefined) return { ...outcome, error: withheldError, output: withheldByHook }
-  // It threw a stop before it could return the result.
+  // The hook threw a stop before it could return the result.
   return kind === 'threw' ? { ...outcome, output: withheldByHook } : outcome
 }
 
@@ -236,7 +239,10 @@ const withheldError = 'it redacts results, and it failed. The error is withheld 
 
 const refuseQuestions: AskModel = () => Promise.resolve({ kind: 'aborted' })
 
-/** The context of a hook. Most hooks read little of it, so expensive parts are computed when they are read, from the run as it was at the call. */
+/**
+ * The context of a hook. Most hooks read only a small part of it. Expensive parts are computed when they are read, from
+ * the state of the run at the time of the call.
+ */
 class LazyHookContext implements HookContextInit {
   readonly trigger: HookTrigger
   readonly signal: AbortSignal
@@ -299,7 +305,7 @@ function hookOutcomeOf(settled: Settled<HookContext | void>, hookContext: HookCo
   }
 }
 
-/** JavaScript code may return anything, and put anything into a context. */
+/** JavaScript code may return anything, and a context may contain anything. */
 function outcomeOfValue(returned: unknown): HookOutcome {
   if (!isInstance(returned, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
   try {
@@ -335,20 +341,20 @@ function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSign
   for (const attachment of outcome.attachments ?? []) run.attach(attachment)
 }
 
-/** Replaces the messages that the model sees from now on. The transcript keeps the old ones. The provider's token count no longer applies. */
+/** Replaces the messages that the model sees from then on. The transcript retains the old ones. The provider's token count no longer applies. */
 function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
   run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
   run.update({ compactions: run.spent.compactions + 1, counted: noCount })
 }
 
-/** Whether the error policy ends the run for this failure. Only `true` does. */
+/** Whether the error policy ends the run for this failure. Only the answer `true` does. */
 export function isForbidden({ context }: Run, failure: Parameters<ErrorPolicy>[0]): boolean {
   const forbids: unknown = context.settings.errorPolicy?.(failure)
   ignoreRejection(forbids)
   return forbids === true
 }
 
-/** The signal of an error for which the error policy ends the run. */
+/** The signal for an error on which the error policy ends the run. */
 export function policySignal(source: 'tool' | 'hook', name: string, message: string): StopSignal {
   return new StopSignal({
     reason: 'error',
@@ -358,7 +364,7 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
   })
 }
 
-/** Appends messages of hooks to the transcript. Call only when every tool call has a result. */
+/** Appends messages of hooks to the transcript. Call it only when every tool call has a result. */
 export function addHookMessages(run: Run, messages: readonly HookMessage[]): void {
   for (const { hook, content, isBeforePrompt = false } of messages) {
     const message = { role: 'user', content } as const

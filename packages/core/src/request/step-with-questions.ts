@@ -19,15 +19,15 @@ import type { Run, RunStepOptions } from '../run/run.ts'
 
 /** A callback that is called in a step and may ask a model. */
 export interface QuestionCaller<T> {
-  /** Calls it. Never rejects. `askIn`: like `ask`, with a timeout of the caller that pauses while a question waits for its service. */
+  /** Calls the callback. Never rejects. `askIn`: like `ask`, with a timeout of the caller that pauses while a question waits for its service. */
   call(ask: AskModel, askIn: AskIn): MaybePromise<T>
-  /** The outcome when an abort cut one of its questions; it stores the cause. */
+  /** Returns the outcome when an abort interrupted one of its questions; the outcome contains the cause. */
   cut(value: T, cause: AbortCause): T
 }
 
 export type AskIn = (time: RestingTime) => AskModel
 
-/** Recorded in place of the result when the callback asks questions: these need steps of their own, and the result is recorded after them. */
+/** Recorded in place of the result when the callback asks questions, since each question needs a separate step, and the result is recorded after them. */
 type QuestionsMark = { readonly asks: true }
 export type QuestionsRecord<T> = Bill & { readonly value: T }
 
@@ -49,9 +49,9 @@ export const composite: RunStepOptions<never> & { readonly composite: true } = O
 } as const)
 
 /**
- * Calls a callback in a step. Without questions it is one step. At the first question that step ends, and records that
- * there are questions. Each question is its own step, and the final result is one more, their composite. A resume that
- * finds only the first step calls it again, and answers its questions from the record.
+ * Calls a callback in a step. Without questions there is only this step. At the first question that step ends, and
+ * records that there are questions. Each question is a separate step, and the final result is one more, their composite.
+ * A resume that finds only the first step calls the callback again, and answers its questions from the record.
  */
 export function stepWithQuestions<T>(
   run: Run,
@@ -67,7 +67,7 @@ export function stepWithQuestions<T>(
   const step =
     concurrent === undefined
       ? run.step<T | QuestionsMark>(name, effect)
-      : // An unfinished step can only be the first one: it has a value, or the mark that it asks.
+      : // An unfinished step can only be the first one: it contains a value, or the mark that the callback asks questions.
         run.stepConcurrently<T | QuestionsMark>(name, effect, concurrent.options)
   return andThen(step, (firstStep) => {
     if (isQuestionsMark(firstStep.value))
@@ -118,7 +118,7 @@ function runQuestions<T>(
 
 /**
  * A callback in progress. A1: Its questions are asked once its first step is on record. A2: A question after its end is
- * refused. Most callbacks ask nothing, so the state for questions is created with the first one.
+ * refused. Most callbacks ask no questions, so the state for questions is created with the first one.
  */
 class CallInProgress<T> {
   readonly #run: Run
@@ -128,7 +128,7 @@ class CallInProgress<T> {
   readonly #isConcurrent: boolean
   #questions: Questions | undefined
   #names: Map<string, number> | undefined
-  /** Whether questions may be asked, once that is decided. */
+  /** Whether questions may be asked; undefined until that is decided. */
   #isOpen: boolean | undefined
   #opened: Promise<boolean> | undefined
   #open: ((isOpen: boolean) => void) | undefined
@@ -145,7 +145,7 @@ class CallInProgress<T> {
     this.#isConcurrent = bill !== undefined
   }
 
-  /** For a resume: its first step is on record. */
+  /** Continues a callback in a resume, whose first step is on record. */
   static resume<T>(run: Run, name: string, caller: QuestionCaller<T>, bill: OpenBill | undefined): CallInProgress<T> {
     const inProgress = new CallInProgress(run, name, caller, bill)
     inProgress.#hasAsked = true
@@ -153,14 +153,14 @@ class CallInProgress<T> {
     return inProgress
   }
 
-  /** Calls it. Returns its result, or the mark that it asks. */
+  /** Calls the callback. Returns its result, or the mark that it asks questions. */
   begin(): MaybePromise<T | QuestionsMark> {
     const working = this.#caller.call(
       (request) => this.#ask(request),
       (time) => (request) => this.#ask(request, time),
     )
     if (!(working instanceof Promise)) {
-      // In a resume it may ask nothing this time: then there is nothing to wait for.
+      // In a resume the callback may ask no questions this time. There is nothing to wait for then.
       if (this.#hasAsked) this.#working = Promise.resolve(working)
       this.#isOver = true
       this.#decide(false)
@@ -183,7 +183,7 @@ class CallInProgress<T> {
     this.#open?.(isOpen)
   }
 
-  /** Resolves to whether questions may be asked, once that is decided. */
+  /** Resolves once it is decided whether questions may be asked. */
   #whenOpened(): Promise<boolean> {
     if (this.#isOpen !== undefined) return Promise.resolve(this.#isOpen)
     return (this.#opened ??= new Promise((resolve) => {
@@ -206,7 +206,7 @@ class CallInProgress<T> {
     }))
   }
 
-  /** From now on its questions are asked. Returns the result once all of them have ended. */
+  /** From then on the questions of the callback are asked. Returns the result once all of them have ended. */
   async end(): Promise<QuestionsRecord<T>> {
     this.#decide(true)
     const working = this.#working ?? Promise.reject(new Error('it was not called'))
@@ -214,7 +214,7 @@ class CallInProgress<T> {
     const value = await questions.until(working)
     this.#isOver = true
     const { aborted, bill } = questions
-    // Questions asked before a crash but not again still have to be paid.
+    // Questions that were asked before a crash but not again must still be paid.
     const { steps, isResumed } = this.#run.ports
     if (isResumed) {
       const abandoned = steps.abandon(this.#run.key(`${this.#name}/`)).flatMap(chargeOfStep)
@@ -224,7 +224,7 @@ class CallInProgress<T> {
     return { value: aborted === undefined ? value : this.#caller.cut(value, aborted), ...billRecord(bill) }
   }
 
-  /** Reads the request once and first, because JavaScript code may change it later. */
+  /** Reads the request only once and at the start, because JavaScript code may change it later. */
   async #ask(unchecked: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
     if (this.#isOver) return tooLate
     let question: HookQuestion
@@ -241,7 +241,7 @@ class CallInProgress<T> {
     return isOpen && !this.#isOver ? this.#asked().ask(question, name, time) : tooLate
   }
 
-  /** Named by content, not by order: parallel questions may come in another order next time. */
+  /** Named by content, not by order: parallel questions may arrive in another order next time. */
   #nameOf({ system, messages, model, maxOutputTokens, webSearch }: HookQuestion): string {
     const searches = webSearch === undefined ? [] : [webSearch]
     const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0, ...searches]))

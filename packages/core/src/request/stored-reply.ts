@@ -15,7 +15,7 @@ export interface StoredReply {
   readonly isBillingUnknown: boolean
   /** Whether a usage of zero is valid, rather than missing. */
   readonly mayBeFree: boolean
-  /** From `ModelReply`; undefined for none. */
+  /** Warnings of the reply, as in `ModelReply`; undefined if there are none. */
   readonly warnings: readonly string[] | undefined
 }
 

@@ -28,9 +28,9 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
 
 // Spec R-BUD-18.
 /**
- * Waits until the request has what it would get if all open reservations were returned. Also ends when they have been
- * returned and it is still too little. The wait ends when reservations are settled, by an abort (which includes a time
- * limit), or by the cut-off of a question.
+ * Waits until the request can reserve the amount that it would get if all open reservations were returned. Also ends
+ * when they have been returned and too little is left. The wait ends when reservations are settled, by an abort (which
+ * includes a time limit), or by the cut-off of a question.
  */
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<FundsWaitResult> {
   const figures = figuresOfShortage(first)
@@ -80,7 +80,7 @@ function waitInQueue(run: Run, bounds: Waiting, first: Shortage): Promise<WaitEn
         }
         resolve(result)
       } catch (error) {
-        // Failing prices end this run, not the one whose request was settled.
+        // An error of the prices ends this run, not the run whose request was settled.
         reject(error)
       }
       settled()

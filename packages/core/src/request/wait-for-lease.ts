@@ -6,9 +6,9 @@ import type { LeaseShort } from './reserve.ts'
 import { emitFigures } from './emit-figures.ts'
 
 // Spec R-FUND-3.
-/** How long a request waits for money of a lease while nothing is returned to the budget: 10 minutes. */
+/** How long a request waits for money of a lease while no reservation is returned to the budget: 10 minutes. */
 export const leaseWaitMs = 600_000
-/** Asks again after this time in any case, so that a lost notification does not block a session forever. */
+/** Requests again after this time in any case, so that a lost notification does not block a session forever. */
 const askAgainMs = 60_000
 
 /** A wait for the budget of a lease, as recorded: what it waits for, and what others use of it. */
@@ -33,18 +33,18 @@ export function figuresOfWait({ usd: _, leastUsd: __, ...figures }: LeaseWaited)
   return figures
 }
 
-/** The place of one request in the queue of the budget, from its first wait until it has an answer. */
+/** The position of one request in the queue of the budget, from its first wait until it has an answer. */
 export class LeasePlace {
   #leave: (() => void) | undefined
 
-  /** Takes the place, or keeps the current one. */
+  /** Occupies the position, or retains the current one. */
   take(leave: () => void): void {
     const before = this.#leave
     this.#leave = leave
     before?.()
   }
 
-  /** The request has its answer, or no longer waits. */
+  /** Leaves the queue, because the request has its answer or no longer waits. */
   leave(): void {
     this.#leave?.()
     this.#leave = undefined
@@ -66,8 +66,8 @@ interface LeaseWaitEnd {
 
 // Spec R-FUND-1, R-FUND-4.
 /**
- * Waits until the lease may have enough, or until it is time to ask again. It is an idle wait: if nothing else is
- * running, the process may unload the session.
+ * Waits until the lease may have enough, or until the request should be repeated. This is an idle wait: if nothing else
+ * is running, the process may unload the session.
  */
 export async function waitForLease(run: Run, { key, wanted: wait, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
   const { steps, abort, deadline } = run.ports
@@ -92,7 +92,7 @@ export async function waitForLease(run: Run, { key, wanted: wait, place }: Lease
   return { outcome: outcome === 'answered' ? 'woken' : outcome, waitedMs }
 }
 
-/** The same for a question that may time out first. Not an idle wait, because that timer belongs to this process. */
+/** Works like `waitForLease`, for a question that may time out first. Not an idle wait, because the timer of the question exists only in this process. */
 export function waitInProcess(
   run: Run,
   { wanted: wait, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },

@@ -15,16 +15,16 @@ export interface WaitAfter {
   readonly mayWait: MayWait | undefined
   /** The key of the retry that would follow. */
   readonly retryKey: string
-  /** Whether no further attempt is made without a wait. */
+  /** Whether another attempt is made only after a wait. */
   readonly isFinal: boolean
   /** Whether another attempt with another model follows soon. */
   readonly mayFallBack: boolean
-  /** Whether the next attempt uses a model that a person chooses meanwhile. */
+  /** Whether the next attempt uses a model that a person chooses during the wait. */
   readonly isRenewable: boolean
 }
 
 // Spec R-SERV-4a.
-/** Whether to wait depends only on the state when the attempt failed, so a resumed process decides the same. */
+/** Whether to wait after a failure. It depends only on the state when the attempt failed, so a resumed process decides the same. */
 export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
   const { waitForLimitsMs } = context.settings
   if (waitForLimitsMs === 0 || !isServiceLimit(error)) return undefined
@@ -50,7 +50,7 @@ export class RequestWaits {
     this.#run = run
   }
 
-  /** Whether it has already waited for its service, which is still unavailable: there are no quick retries between two waits. */
+  /** Whether the request has already waited for its service, which is still unavailable. There are no quick retries between two waits. */
   continuesWaiting(error: ModelErrorJson): boolean {
     return this.#number > 0 && isServiceLimit(error)
   }
@@ -87,7 +87,8 @@ export class RequestWaits {
       waited = await steps.wait(key, {
         signal: abort.signal,
         longestMs: dueMs,
-        // A question keeps its model. Setting the current model again does not end the wait; a worker may receive the same setting twice.
+        // A question does not change its model. Setting the current model again does not end the wait, since a worker
+        // may receive the same setting twice.
         wakeOn: (wake) =>
           inbox.onWake((why, chosen) => {
             const isOther = isRenewable && this.#chosenModelId(chosen) !== plan.model.id
@@ -105,7 +106,7 @@ export class RequestWaits {
     }
     const outcome = waitEndOf(waited)
     const { waitedMs, endedMs } = waited
-    // A wait that is replayed from the record did not begin here.
+    // A wait that is replayed from the record did not begin in this process.
     end ??= waitTime.begin({ sinceMs: endedMs - waitedMs, untilMs: endedMs }, false)
     waiter.enterWait(end(endedMs))
     waiter.report({ type: 'service_waited', outcome, waitedMs, ...about })
@@ -120,7 +121,7 @@ export class RequestWaits {
   }
 }
 
-/** The key next to that of the retry which the wait replaces. */
+/** The key of the wait, derived from the key of the retry that the wait replaces. */
 function waitKeyOf({ retryKey }: WaitAfter): string {
   return `${retryKey}.service`
 }

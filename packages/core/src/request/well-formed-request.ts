@@ -6,9 +6,9 @@ import { hasLoneEscape, isWellFormedJson, wellFormed, wellFormedJson } from '../
 
 // Spec R-REQ-13.
 /**
- * The request without lone surrogates. Every request of a run goes through this before a model gets it. The transcript
- * and the records keep what was received. A list or message that needs no repair stays the same object. One that does is
- * repaired once, so that adapters recognize both.
+ * The request without lone surrogates. Every request of a run is repaired by this function before a model receives it.
+ * The transcript and the records retain what was received. A list or message that needs no repair stays the same object.
+ * One that needs repair is repaired once, so that adapters recognize both.
  */
 export function wellFormedRequest(request: ModelRequest): ModelRequest {
   const system = wellFormed(request.system)
@@ -18,14 +18,14 @@ export function wellFormedRequest(request: ModelRequest): ModelRequest {
   return { ...request, system, messages, tools }
 }
 
-/** For lists that only grow: up to which length they need no repair. */
+/** For lists that only grow: the length up to which they need no repair. */
 const repairFreeLengths = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly last: unknown }>()
-/** The replacement of a message; null if nothing is left of it. */
+/** The replacement of a message; null if the repair leaves it empty. */
 const repairs = new WeakMap<ModelMessage, ModelMessage | null>()
 
 function wellFormedMessages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   const cached = repairFreeLengths.get(messages)
-  // A list that is not a transcript's may have been changed in place: then its messages are checked individually.
+  // A list that does not belong to a transcript may have been changed in place. Its messages are checked individually then.
   const isKnown = cached !== undefined && cached.length > 0 && messages[cached.length - 1] === cached.last
   let index = isKnown ? cached.length : 0
   while (index < messages.length && isIntact(messages[index])) index++
@@ -58,7 +58,7 @@ function repairMessage(message: ModelMessage): ModelMessage | null {
   const container = message.role === 'assistant' ? message.container : undefined
   // Nearly every message is well-formed.
   if (content.every(isWellFormedBlock) && isWellFormedJson(container)) return message
-  // The thoughts of a message form a chain: a service refuses a part of one.
+  // The thinking blocks of a message form a chain: a service refuses a part of the chain.
   const losesThoughts = content.some((block) => isSigned(block) && !isWellFormedBlock(block))
   const remaining = losesThoughts ? content.filter((block) => !isSigned(block)) : content
   const blocks = remaining.map((block) => (isWellFormedBlock(block) ? block : repairBlock(block)))
@@ -70,7 +70,7 @@ function repairMessage(message: ModelMessage): ModelMessage | null {
       ({ ...message, content: blocks, container: wellFormedJson(container) } as ModelMessage)
 }
 
-/** Thinking that a service would reject after a change. An `origin` with other than text fields may contain a signature. */
+/** A thinking block that a service would reject after a change. An `origin` with fields other than texts may contain a signature. */
 function isSigned(block: ContentBlock): boolean {
   if (block.type === 'redacted_thinking') return true
   if (block.type !== 'thinking') return false
@@ -98,7 +98,7 @@ function repairBlock(block: ContentBlock): ContentBlock {
     ...('id' in block && isText(block.id) && { id: wellFormedId(block.id) }),
     ...('tool_use_id' in block && isText(block.tool_use_id) && { tool_use_id: wellFormedId(block.tool_use_id) }),
     ...('origin' in block && isJsonObject(block.origin) && { origin: repairOrigin(block.origin) }),
-    // It keeps its type.
+    // The repaired block has the same type.
   } as unknown as ContentBlock
 }
 
@@ -106,12 +106,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** Derived from the whole id, so that two ids stay different, and a call and its result keep the same one. */
+/** Derived from the whole id, so that two ids stay different, and a call and its result have the same one. */
 function wellFormedId(id: string): string {
   return id.isWellFormed() ? id : `call_${digestOf(id)}`
 }
 
-/** The service's exact original is dropped if it is broken. The adapter then writes the block from its fields. */
+/** The service's exact original is dropped if it contains lone surrogates. The adapter then writes the block from its fields. */
 function repairOrigin(origin: JsonObject): BlockOrigin {
   const parts = Object.entries(origin).filter(([, part]) => typeof part !== 'string' || !isBroken(part))
   // `api` is a name set by the adapter.

@@ -5,14 +5,14 @@ import { estimateFixed, estimateRequest, ratioOf } from './estimate.ts'
 import { estimateMessages } from '../model/tokens.ts'
 
 // Spec R-CTX-10.
-/** Input tokens that fit, according to the options or the model, and at most what a refusal reported. */
+/** The number of input tokens that fit, according to the options or the model, and at most what a refusal reported. */
 export function windowOf({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): number {
   const configured = context.settings.contextWindow ?? model.contextWindow
   return Math.min(configured, learnedWindow(spent.windows, model.id) ?? Infinity)
 }
 
 // Spec R-CTX-10b.
-/** Tokens of prompt and reply that fit together, if a refusal counted both; undefined otherwise. */
+/** The number of tokens of prompt and reply that fit together, if a refusal counted both; undefined otherwise. */
 export function sharedWindowOf({ spent }: Pick<Run, 'spent'>, model: Model): number | undefined {
   return learnedWindow(spent.sharedWindows, model.id)
 }
@@ -26,7 +26,7 @@ function learnedWindow(windows: LearnedWindows, model: string): number | undefin
 /** No model has a smaller window, so a smaller reported one is ignored. */
 const smallestWindow = 1_000
 
-/** Learns the window of a model from a refusal, and whether the reply counts against it. */
+/** Stores the window of a model from a refusal, and whether the reply counts against it. */
 export function learnWindow(run: Run, model: string, { kind, contextLimit }: ModelErrorJson): void {
   if (kind !== 'prompt_too_long' || contextLimit === undefined) return
   const { limit, includesOutput } = contextLimit
@@ -43,7 +43,7 @@ function learnLimit(run: Run, model: string, limit: number): void {
     run.update({ windows: { ...windows, [model]: limit } })
 }
 
-/** Learns from a refusal of the run's own request. It covered the whole conversation, so estimates can be compared with it. */
+/** Stores the window from a refusal of the run's own request. The request contained the whole conversation, so estimates can be compared with it. */
 export function learnFromRefusal(run: Run, model: Model, error: ModelErrorJson): void {
   if (error.kind !== 'prompt_too_long') return
   learnWindow(run, model.id, error)

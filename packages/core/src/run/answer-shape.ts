@@ -7,14 +7,14 @@ import type { PermissionDecision } from '../permissions/permission-decision.ts'
 
 // A program's answer on behalf of a person has the same shape in every API (spec R-ASK-8).
 
-/** The accepted behaviors. `ask` leaves the permission request open; it is only for answers that are given before a run. */
+/** The accepted behaviors. `ask` leaves the permission request open, and is only valid for answers that are passed before a run. */
 type Behaviors = 'allow or deny' | 'allow, deny or ask'
 
 const shapes = "{ behavior: 'allow', updatedInput?, updatedPermissions? } or { behavior: 'deny', message }"
 
 /**
- * The known fields of an `allow` answer. An unknown one may have been meant to narrow the permission. In a denial it is
- * harmless. Agent SDK hosts use the last four.
+ * The known fields of an `allow` answer. An unknown field may have been meant to narrow the permission, so it is
+ * refused. In a denial an unknown field is harmless. Agent SDK hosts use the last four fields.
  */
 const allowFields: ReadonlySet<string> = new Set([
   'behavior',
@@ -86,7 +86,7 @@ export function answersByKey(
       )
     const problem = answerProblem(answer, 'allow, deny or ask')
     if (problem !== undefined) throw new ConfigurationError(`approvals[${describeValue(id)}]: ${problem}`)
-    // Validated above.
+    // `answerProblem` has validated this value above.
     const decision = answer as PermissionDecision
     if (decision.behavior !== 'ask') answers.set(first.key, decision)
   }
@@ -94,8 +94,8 @@ export function answersByKey(
 }
 
 /**
- * An invalid answer from a caller that cannot receive an error immediately. It denies the call, and the run breaks with
- * its message. The record stores it as it is, so that a replay ends the same way.
+ * An invalid answer from a caller that cannot receive an error immediately. The answer denies the call, and the run
+ * breaks with the message of the answer. The record stores the answer unchanged, so that a replay ends the same way.
  */
 export class InvalidAnswer {
   readonly behavior = 'deny'

@@ -20,8 +20,8 @@ import {
 // Spec R-ASK-1.
 /**
  * Asks a person about a call that rules, mode and hooks do not decide. The answer is recorded before it takes effect. If
- * the callback throws, the call is denied. An invalid answer is an error of the program: it breaks the run, and nothing
- * executes.
+ * the callback throws, the call is denied. An invalid answer is an error of the program: it breaks the run, and no tool
+ * is executed.
  */
 export type CanUseTool = (
   toolName: string,
@@ -50,7 +50,7 @@ export interface CanUseToolOptions {
 /** A person's answer. `updatedInput` replaces the whole input; deny rules are checked against it. */
 export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
-/** Validates an answer, reading it once. An invalid one breaks the run where it waits for the answer. */
+/** Validates an answer and reads each of its fields once. An invalid answer breaks the run at the point where the run waits for it. */
 export function checkedAnswer(value: unknown, { modes = [] }: Permissions): PermissionAnswer {
   if (isInstance(value, InvalidAnswer)) return value
   const problem = answerProblem(value)

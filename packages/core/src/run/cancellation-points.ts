@@ -29,11 +29,12 @@ import { repeatedIn } from '../limits/repetition.ts'
 
 /**
  * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and returns the cause of
- * an abort. It takes no messages from the inbox: a run that stops leaves them there.
+ * an abort. It removes no messages from the inbox, so that they remain there if the run stops.
  */
 export function externalInputAt(run: Run, cancellationPoint: CancellationPoint): MaybePromise<AbortCause | undefined> {
   const name = `control:${cancellationPoint}:${run.spent.request}`
-  // An agent whose record continues past this point took nothing here. New input is then left for later; otherwise charges on record would be lost.
+  // If the record of an agent continues past this point, the agent received no input here. New input is then left for a
+  // later point; otherwise recorded charges would be lost.
   const isPassed = cancellationPoint === 'before_turn' ? isRequestRecorded(run) : run.turnEnd === 'passed'
   if (isPassed && !run.isRecorded(name)) return undefined
   const key = run.key(name)
@@ -44,8 +45,8 @@ export function externalInputAt(run: Run, cancellationPoint: CancellationPoint):
 
 // Spec R-SET-4c.
 /**
- * Applies settings that were changed before a resume continues, for a call that the record leaves undecided. A point
- * within the record takes nothing: the next one comes after the call.
+ * Applies settings that were changed before a resume continues, for a call that the record leaves undecided. If the
+ * record continues after this point, nothing is applied here: the next cancellation point comes after the call.
  */
 export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): MaybePromise<undefined> {
   const key = run.key(`control:call:${run.spent.request}:${index}:${id}`)
@@ -97,7 +98,7 @@ const noSignals: readonly StopSignalJson[] = Object.freeze([])
 async function pollSources(run: Run, received: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
   const signals = [...received]
   for (const source of run.context.cancellation) {
-    // A source that ignored an abort has used up the grace time. No other source is asked.
+    // A source that ignored an abort has used up the grace time, so no further source is called.
     if (run.ports.abort.causeNow() !== undefined) break
     const signal = await run.withGrace(
       () => source.cancellationSignal(run.agentState),
@@ -144,9 +145,9 @@ function nameOf(source: CancellationSource): string {
 }
 
 /**
- * Asks the guards of this cancellation point, raises their signals, and returns the ids of the guards that raised one.
- * Before a turn an overridden guard raises none, since the turn was granted. Nor does any guard at a point that is
- * `passed`.
+ * Evaluates the guards of this cancellation point, raises their signals, and returns the ids of the guards that raised
+ * one. Before a turn, an overridden guard raises no signal, since the turn was granted. At a point that is `passed`, no
+ * guard raises one.
  */
 export function guardsAt(
   run: Run,
@@ -156,7 +157,7 @@ export function guardsAt(
   return askGuards(run, cancellationPoint, position).raisedBy
 }
 
-/** Works as `guardsAt`, and also returns the reminders that the guards request. */
+/** Works like `guardsAt`, and also returns the reminders that the guards request. */
 export function askGuards(run: Run, cancellationPoint: CancellationPoint, position: RecordPosition): GuardsOutcome {
   const { guards } = run.context
   if (guards.length === 0) return noGuardsAsked
@@ -182,13 +183,13 @@ export function askGuards(run: Run, cancellationPoint: CancellationPoint, positi
   return { raisedBy, reminders }
 }
 
-/** The reminders that the guards request at another point. */
+/** The reminders that the guards request at a point other than this one. */
 export function remindersAt(run: Run, cancellationPoint: CancellationPoint): readonly Reminder[] {
   const view = guardView(run, cancellationPoint)
   return run.context.guards.flatMap(({ guard }) => remindersOf(guard, view))
 }
 
-/** The outcome of asking the guards of a cancellation point. */
+/** The outcome of evaluating the guards of a cancellation point. */
 interface GuardsOutcome {
   /** Ids of the guards that raised a signal. */
   readonly raisedBy: readonly string[]
@@ -215,8 +216,8 @@ function guardView({ spent, transcript, context }: Run, cancellationPoint: Cance
 }
 
 /**
- * Moves messages from the inbox to the transcript: steering messages, and at the end also follow-ups and ended
- * background tasks. True when there were any.
+ * Moves messages from the inbox to the transcript: steering messages, and at the end also follow-ups and messages about
+ * ended background tasks. Returns true when there were any.
  */
 export function inboxAt(run: Run, place: 'before_turn' | 'end'): MaybePromise<boolean> {
   const key = run.key(`inbox:${place}:${run.spent.request}`)
@@ -244,7 +245,7 @@ function applyInbox(run: Run, externalInput: ExternalInput | undefined, place: '
 }
 
 // Spec R-GUARD-10.
-/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is omitted. */
+/** Emits how near each guard is to firing. The event is for display only, so a guard whose `remaining` fails is omitted. */
 function emitGuards(run: Run, view: GuardView): void {
   if (!run.ports.hasListener()) return
   let remaining: GuardRemaining[] | undefined
@@ -271,7 +272,7 @@ function remainingOf(guard: Guard, view: GuardView): GuardRemaining | undefined 
 /** Plain JavaScript may return anything. The event must be JSON. */
 function isRemaining(guardFigures: unknown): guardFigures is GuardRemaining {
   if (typeof guardFigures !== 'object' || guardFigures === null) return false
-  // An invalid number fails below.
+  // The validation below refuses an invalid number.
   const { guard, used, limit, unit } = guardFigures as { readonly [key in keyof GuardRemaining]?: unknown }
   return typeof guard === 'string' && Number.isFinite(used) && Number.isFinite(limit) && typeof unit === 'string'
 }

@@ -66,7 +66,7 @@ function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): Set
     maxTotalTokens: limitWith(settings.maxTotalTokens, maxTotalTokens, bounds.tokens),
     maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
     maxToolCalls: limitWith(settings.maxToolCalls, maxToolCalls),
-    // Always bounded, since only the tries limit the work on a goal.
+    // Always bounded, since the work on a goal is limited only by its tries.
     maxGoalTries: maxGoalTries ?? settings.maxGoalTries,
   }
 }
@@ -80,7 +80,7 @@ function modelNamed({ models, namedModels }: Pick<RunContext, 'models' | 'namedM
   const model = models.find((each) => each.id === id)
   if (model !== undefined) return model
   const created = namedModels.named(id)
-  // The created model may have the id of a known model: use the known one.
+  // The created model may have the id of a known model. The known one is used then.
   if (created !== undefined) return models.find((each) => each.id === created.id) ?? created
   const known = models.map((each) => each.id).join(', ')
   throw new ConfigurationError(`Unknown model ${id}. Known models: ${known}. Add it to the option models.`)

@@ -38,13 +38,17 @@ export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: E
   })
   noteFileWorkOfAgent(run, child.verification, changedAtStart)
   if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
-  // A person's permission changes for a call of the agent apply to the session. A background agent may already have started with some of them.
+  // A person's permission changes for a call of the agent apply to the whole session. A background agent may have been
+  // started with some of them already.
   const learned = carriedSettings(run.spent.settings, child.settings)
   const known = run.spent.settings?.permissionUpdates ?? []
   if (learned !== run.spent.settings) run.set(permissionChange(learned?.permissionUpdates?.slice(known.length) ?? []))
 }
 
-/** Records calls that may have changed something outside the run: earlier checks are no longer valid. `by`: the call; its result is in the next entry. */
+/**
+ * Records calls that may have changed something outside the run, which invalidates earlier checks. `by`: the id of the
+ * call whose result is in the next entry.
+ */
 export function noteChanges(run: Run, calls: number, by: string | null): void {
   run.update({ changes: { calls: changeCount(run.spent) + calls, at: run.transcript.length, by } })
 }

@@ -24,7 +24,7 @@ function turnsMade({ spent }: Pick<Run, 'spent'>): number {
 
 /**
  * How much of each limit is used. Based on the record, so that a replay reports the same. An agent reports only turns
- * and calls, since its money and time also count for the run that started it.
+ * and calls, since the run that started it reports its money and time.
  */
 export function limitsInUse(run: LimitedRun): readonly LimitUse[] {
   const { spent, context, identity } = run

@@ -4,7 +4,7 @@ import { modelsOfAgents, type AnyTool } from '../tools/tool.ts'
 import type { Model } from '../model/model.ts'
 import { namedModelsOf } from './named-models.ts'
 
-/** Options that name models, with the prices that take precedence over those of the models. */
+/** The options that select models, and the prices that take precedence over those of the models. */
 interface PricedOptions {
   readonly model: Model
   readonly fallbackModel?: Model
@@ -15,7 +15,7 @@ interface PricedOptions {
   readonly prices?: Prices
 }
 
-/** The prices of a run: those of the options, and for models that they do not know the models' own prices. */
+/** The prices of a run: those of the options, or the models' own prices if the options have no price for a model. */
 export function pricesOf(options: PricedOptions): Prices {
   const { model, fallbackModel, models = [], tools = [], context } = options
   const fallback = fallbackModel === undefined ? [] : [fallbackModel]
@@ -25,8 +25,8 @@ export function pricesOf(options: PricedOptions): Prices {
 }
 
 /**
- * Combines the given prices with the models' own prices. A model has one source for all of its prices. If several models
- * have its id, or are billed under it, the highest price applies, so that no budget is exceeded.
+ * Combines the given prices with the models' own prices. All prices of a model come from one source. If several models
+ * have the same id, or are billed under it, the highest price applies, so that no budget is exceeded.
  */
 export function pricesWith(preferred: Prices | undefined, models: () => readonly Model[]): Prices {
   return new CombinedPrices(preferred, models)
@@ -53,7 +53,7 @@ class CombinedPrices implements Prices {
     return this.#answer(id, (prices) => prices.leastPerToken?.(id), Math.min)
   }
 
-  /** The answer of the given prices, else that of the models. An invalid answer of the given prices, such as null, is returned as it is. */
+  /** The answer of the given prices, or else that of the models. An invalid answer of the given prices, such as null, is returned unchanged. */
   #answer(
     id: string,
     ask: (prices: Prices) => number | undefined,
@@ -69,7 +69,7 @@ class CombinedPrices implements Prices {
     return broken >= 0 ? answers[broken] : dearest(...answers.filter(isSum))
   }
 
-  /** The prices that the models define for an id: all that know it, else the first. */
+  /** The prices that the models define for an id: those of all models that know it, or else the first. */
   #modelPrices(id: string): readonly Prices[] {
     const modelPrices = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
     if (modelPrices.length === 0) return modelPrices
@@ -87,7 +87,7 @@ function isSum(usd: number | undefined): usd is number {
   return Number.isFinite(usd) && Number(usd) >= 0
 }
 
-/** Additional passes of a service are priced by the model that was asked. */
+/** Additional passes of a service are priced under the requested model. */
 function isBilledAs({ id, prices, extraPasses = [] }: Model, asked: string): boolean {
   return prices !== undefined && (id === asked || extraPasses.some(({ model }) => model === asked))
 }

@@ -12,7 +12,7 @@ interface KnownModels {
   readonly namedModels: NamedModels
 }
 
-/** Models that a program creates by name. It is asked for each name once, however many runs there are. */
+/** Models that a program creates by name. The program is called once for each name, however many runs there are. */
 export interface NamedModels {
   /** @throws ConfigurationError for anything but a model, and any error of the program. */
   named(name: string): Model | undefined

@@ -7,11 +7,11 @@ import { endings } from '../endings/table.ts'
 import type { Attachment, AssistantEntry } from '../conversation/transcript.ts'
 import type { Run } from './run.ts'
 
-/** A pending ending: how the run ends if no route is taken and nothing overrides it. */
+/** How the run will end, unless a route is taken or a hook overrides the ending. */
 export interface PendingEnding {
   readonly reason: EndingReason
   readonly signal: StopSignal
-  /** Ids of the guards that raised it, or of the run's own limit (`limit:…`). An override stores them. */
+  /** Ids of the guards that raised it, or of the run's own limit (`limit:…`). An override is stored under these ids. */
   readonly raisedBy: readonly string[]
   /** Whether a hook may request to continue. */
   readonly overridable: boolean
@@ -28,14 +28,14 @@ export interface PendingEnding {
     | { readonly interruption: 'streaming' | 'tools' }
     | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
-  /** Appends what a route would have omitted: the truncated reply, when no recovery is available. */
+  /** Appends what a route would have omitted, which is the truncated reply when no recovery is available. */
   readonly appendOmitted?: (run: Run) => void
 }
 
 /**
  * The result of trying a route. `taken`: the run is ready for the next iteration. `declined`: the route does not apply,
- * and nothing was written. `gave_up`: it was tried and failed, and its cost is charged. A pending ending: it was
- * aborted, and the run ends.
+ * and nothing was written. `gave_up`: the route was tried and failed, and its cost is charged. A pending ending: the
+ * route was aborted, and the run ends.
  */
 type RouteResult = 'taken' | 'declined' | 'gave_up' | PendingEnding
 
@@ -43,7 +43,7 @@ type RouteResult = 'taken' | 'declined' | 'gave_up' | PendingEnding
 export interface Route {
   readonly transition: IterationReason
   take(run: Run): MaybePromise<RouteResult>
-  /** token_budget_continuation: it made enough progress to refill the other retry limits. */
+  /** Set for a `token_budget_continuation` that made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
 }
 

@@ -76,7 +76,7 @@ function callOnRecord(results: ReadonlyMap<StepKey, unknown>, scope: string, id:
     const { content } = value['message']
     if (!Array.isArray(content)) continue
     const call = content.find((block) => isJsonObject(block) && block['type'] === 'tool_use' && block['id'] === id)
-    // A recorded reply is a message of the API.
+    // A recorded reply is a message of the API, so this block has the type of a tool call.
     if (call !== undefined) found = call as unknown as ToolUseBlock
   }
   return found

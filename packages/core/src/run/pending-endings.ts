@@ -26,7 +26,7 @@ import {
 
 // Endings that more than one phase uses, with their figures.
 
-/** The ending of an abort. The cause decides the reason; the place decides between `aborted_streaming` and `aborted_tools`. */
+/** The ending of an abort. The cause decides the reason. `place` decides between `aborted_streaming` and `aborted_tools`. */
 export function abortEnding(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): PendingEnding {
   const source = 'abort'
   const used = { cause, turn: run.spent.turns }
@@ -67,7 +67,7 @@ const abortMessages = {
   parent: parentAborted,
 } as const
 
-/** @param used Turns that were made; more than the limit when it was lowered. */
+/** @param used Number of turns that were made. It exceeds the limit if the limit was lowered. */
 export function maxTurnsEnding({ context, spent }: Run, used: number = context.settings.maxTurns): PendingEnding {
   const { maxTurns } = context.settings
   const turnCount = spent.turns + 1
@@ -159,7 +159,7 @@ export function imageErrorEnding(error: ModelErrorJson): PendingEnding {
   })
 }
 
-/** The service would refuse the person's media, so no request was made. */
+/** The ending when the service would refuse the person's media. No request was made. */
 export function mediaErrorEnding(message: string): PendingEnding {
   const signal = new StopSignal({ reason: 'error', message, context: { kind: 'image', status: null }, source: 'media' })
   return pendingEndingOf('image_error', signal, {
@@ -189,7 +189,7 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
   }
 }
 
-/** The token limit is reached. `how` says where; in the middle of a reply when absent. */
+/** The ending when the token limit is reached. `how` says at which point; absent in the middle of a reply. */
 export function tokenLimitEnding({ context, spent }: Run, how: string = replyCutToRest): PendingEnding {
   const used = spent.totalTokens
   const limit = context.settings.maxTotalTokens

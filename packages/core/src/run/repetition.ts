@@ -93,8 +93,8 @@ type RemindStep = { readonly of: Reminder }
 
 // Spec R-PROG-4, R-PROG-4c.
 /**
- * The route to the next turn with a reminder; empty if none is due, or no turn is left to act on it. The record contains
- * the reminder, so that a resume within a subagent repeats it.
+ * The route to the next turn with a reminder; empty if no reminder is due, or no turn is left to act on it. The record
+ * contains the reminder, so that a resume within a subagent repeats it.
  */
 export function reminderRoutes(run: Run, due: readonly Reminder[], position: RecordPosition): readonly Route[] {
   const name = `remind:${run.spent.request}`

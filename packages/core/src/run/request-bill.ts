@@ -16,7 +16,7 @@ export type Charge = {
   readonly note?: string
 }
 
-/** The cost and events of side requests, as stored in the record of their caller. */
+/** The cost and events of side requests, as stored in the record of the step that made them. */
 export type Bill = {
   readonly charges: readonly Charge[]
   /** Events other than the start and the end of the caller: retries and notices. */
@@ -30,7 +30,7 @@ export function billRecord({ charges, told: events, waits }: Bill): Bill {
   return waits === undefined ? { charges, told: events } : { charges, told: events, waits }
 }
 
-/** A bill that is still being collected. Nothing is charged to the run until its owner enters it. */
+/** A bill that is still being collected. Its charges reach the run only when the owner of the bill enters them. */
 export class OpenBill implements Bill {
   readonly charges: Charge[] = []
   readonly told: RunEvent[] = []

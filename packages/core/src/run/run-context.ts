@@ -53,7 +53,7 @@ export type ErrorPolicy = (failure: {
 export interface RunSettings {
   /** The system prompt. */
   readonly system: string
-  /** Size of the context window in input tokens, in place of the models' own; null: as the models define it. */
+  /** Size of the context window in input tokens, in place of the models' own; null: as each model defines it. */
   readonly contextWindow: number | null
   /** Maximum number of turns; Infinity for no limit. */
   readonly maxTurns: number
@@ -73,10 +73,10 @@ export interface RunSettings {
   readonly maxDurationMs: number
   /** Maximum number of tool calls of the run and its agents. A subagent gets a share of them. */
   readonly maxToolCalls: number
-  /** Maximum wall-clock milliseconds to wait for services. A subagent gets what its parent has left. */
+  /** Maximum wall-clock milliseconds to wait for services. The maximum of a subagent is what its parent has left. */
   readonly waitForLimitsMs: number
   // Spec R-GATE-1.
-  /** The token target to use up; null for none. */
+  /** The minimum number of output tokens before an answer is accepted; null for none. */
   readonly tokenBudget: number | null
   /** Minimum output tokens for a request to be made. */
   readonly minUsefulTokens: number
@@ -140,7 +140,7 @@ export interface RunContext {
   readonly models: readonly Model[]
   /** Also includes models that only subagents use. */
   readonly allModels: readonly Model[]
-  /** Models that are created when requested. */
+  /** Creates models by name, when they are requested. */
   readonly namedModels: NamedModels
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
@@ -183,7 +183,7 @@ export interface RunPorts {
   // Spec R-RES-10.
   /** Whether the run continues from its record, possibly with a different program. Recorded steps are then reused as they are. False in a replay. */
   readonly isResumed: boolean
-  /** Whether only recorded steps are allowed. Input for a new step is not requested, since that step is refused. */
+  /** Whether only recorded steps are allowed. Input for a new step is not requested then, since that step would be refused. */
   readonly isRecordOnly: boolean
   readonly abort: AbortScope
   readonly inbox: Inbox
@@ -200,22 +200,22 @@ export interface RunPorts {
   /** What the parent agent reserves from this one. */
   readonly parentReserves?: () => readonly Reserve[]
   readonly deadline: Deadline
-  /** The deadline of the main loop. Figures are those of the whole run, even where an agent has less time. */
+  /** The deadline of the main loop. Figures describe the whole run, even where an agent has less time. */
   readonly rootDeadline: Deadline
   readonly orphanedTools: OrphanedTools
-  /** Passes the answer of `canUseTool` to the call that waits for it; undefined where the step engine receives answers elsewhere. */
+  /** Passes the answer of `canUseTool` to the call that waits for it. Undefined if the step engine receives answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
   /** Called with a call that waits for a person, and with undefined when that wait ends. Includes calls of subagents. */
   readonly onWaiting: (key: StepKey, call: PendingApproval | undefined) => void
-  /** Called with the open request at a limit, so that answers can be validated; undefined once it is closed. */
+  /** Called with the open request at a limit, so that answers can be validated, and with undefined once the request is closed. */
   readonly onLimitQuestion: (request: LimitRequest | undefined) => void
-  /** Ends the whole run, also on an answer to a call of a subagent. */
+  /** Ends the whole run, even when an answer to a call of a subagent requests it. */
   readonly interrupt: () => void
   /** Called with the background subagents, once there are any. */
   readonly onAgents: (agents: Pick<AgentsInBackground, 'find'>) => void
   /** Background agents whose ends are in the record of a resumed run, by their ids. */
   readonly endedAgents: ReadonlyMap<string, AgentResult>
-  /** Called with changed settings once they are recorded. Ledger and deadline enforce limits for the whole tree of agents. */
+  /** Called with changed settings once they are recorded. The ledger and the deadline enforce the limits for the whole tree of agents. */
   readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */
   readonly spentBeforeUsd: number

@@ -50,9 +50,9 @@ export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | '
 /** A step that has no intent and may simply run again. */
 const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
 
-/** What an iteration has in addition to its transition. */
+/** The properties of an iteration in addition to its transition. */
 export interface IterationDetails {
-  /** token_budget_continuation: it made enough progress to refill the other retry limits. */
+  /** Set for a `token_budget_continuation` that made enough progress to refill the other retry limits. */
   readonly madeProgress?: boolean
   readonly overridden?: NonNullable<Iteration['overridden']>
 }
@@ -69,23 +69,23 @@ export class Run {
   /** Length of the transcript when the run began. */
   readonly startLength: number
   readonly emit: Emit
-  // A turn reads these three hundreds of times, so they are fields, not getters.
-  /** Tools, hooks, settings and limits: those of the options, with later changes of settings. */
+  // A turn reads the following three fields hundreds of times, so they are fields, not getters.
+  /** Tools, hooks, settings and limits of the options, with all later changes of settings. */
   readonly context: RunContext
   /** The live figures. Read them immediately: the next write changes them. */
   readonly spent: RunProgress
   readonly transcript: Transcript
   /** The tool calls of this turn. When the run breaks, they provide the results for open calls. */
   tools: ToolPhase | undefined
-  /** A summary that is being made during this turn. */
+  /** A summary that is requested in parallel with this turn. */
   staging: Staging | undefined
   /** The last estimate of the conversation's size. */
   estimate: ContextEstimate | undefined
-  /** How far images and documents were scanned. */
+  /** How far the transcript was scanned for images and documents. */
   scannedMedia: MediaSeen | undefined
   /** Subagents that work in the background, in this process. */
   agents: RunBackgroundAgents | undefined
-  /** Whether tasks that an earlier process left running were searched for. */
+  /** Whether the run has searched for tasks that an earlier process left running. */
   hasSearchedTasks: boolean
   readonly #baseContext: RunContext
   #continuation: ExecutionContinuation
@@ -112,7 +112,7 @@ export class Run {
     this.scannedMedia = undefined
     this.agents = undefined
     this.hasSearchedTasks = false
-    // The caller may start another run from the same state, at the same time.
+    // The caller may start another run from the same state at the same time, so the transcript is forked.
     this.transcript = start.transcript.fork()
     this.#continuation = start.continuation
     this.spent = start.spent
@@ -133,14 +133,14 @@ export class Run {
     return contextWithSettings(this.#baseContext, settings)
   }
 
-  /** Whether the model replied, or calls were executed, since the last iteration. The next iteration is then a turn of its own. */
+  /** Whether the model replied, or calls were executed, since the last iteration. If so, the next iteration counts as a separate turn. */
   get hasReplied(): boolean {
     return this.transcript
       .since(this.#lengthAtIteration)
       .some((entry) => entry.kind === 'assistant' || (entry.kind === 'user' && entry.origin === 'tool_results'))
   }
 
-  /** Later steps ignore the time limit that aborted the steps before. No step may be in flight. */
+  /** Creates a new abort scope, so that the time limit that aborted earlier steps does not abort later ones. No step may be in progress. */
   renewAbort(): void {
     this.ports.abort.renew()
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
@@ -184,7 +184,7 @@ export class Run {
     return this.#continuation
   }
 
-  /** Increases with every write. A route that declines must leave it unchanged. */
+  /** A counter that increases with every write. A route that declines must leave it unchanged. */
   get writes(): number {
     return this.#writes
   }
@@ -248,12 +248,12 @@ export class Run {
     this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
     this.#grace = undefined
     this.update({ settings, ...goals })
-    // A person's answers to a subagent's calls do not change limits of the run.
+    // Answers to a subagent's calls do not change limits of the run.
     if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)
     this.emit({ type: 'settings', change })
   }
 
-  /** The state for new goals, or for the same goals set again: their tries start again. */
+  /** The state for new goals, or for the same goals if they were set again. Their tries start again. */
   #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
     const { laps: iterations, toolResults } = this.spent
     const goal = freshGoal(settings.until ?? this.#baseContext.goals.configured.map(specOf), toolResults)
@@ -273,7 +273,7 @@ export class Run {
     if (now > this.spent.now) this.#setNow(now)
   }
 
-  /** Every step calls this, so it avoids allocating an object for the change. */
+  /** Every step calls this method, so it avoids allocating an object for the change. */
   #setNow(now: number): void {
     this.#ownProgress().now = now
     this.#markWritten()
@@ -377,7 +377,7 @@ export class Run {
     if (this.ports.hasListener()) this.#emitIteration(transition, before)
   }
 
-  /** The record of the end of the run. */
+  /** The record that the run ended. */
   endRecord(terminal: RunResult): RunEnd {
     return { terminal, added: this.transcript.since(this.#lengthAtIteration), spent: this.state.spent }
   }
@@ -394,7 +394,7 @@ export class Run {
     })
   }
 
-  /** Throws when a route declined after it had written something. The transcript would show an action that did not happen. */
+  /** Throws when a route wrote something and then declined. The transcript would show an action that did not happen. */
   expectNoWrite(writes: number, transition: IterationReason): void {
     if (this.#writes !== writes)
       throw new HaltingError('internal', `The route ${transition} declined, but it had changed the run.`)
@@ -411,7 +411,7 @@ export interface Staging {
   abandon(): Promise<void>
 }
 
-/** An estimate of the conversation in tokens, with the values that it is based on. */
+/** An estimate of the conversation's size in tokens, with the values that the estimate is based on. */
 export interface ContextEstimate {
   readonly tokens: number
   /** Length of the transcript. */
@@ -423,7 +423,7 @@ export interface ContextEstimate {
 }
 
 // Spec R-RES-11.
-/** True when a resumed run has recorded the request of this turn. Work before the request is not repeated then. */
+/** True when a resumed run has recorded the request of this turn. Work that precedes the request is not repeated then. */
 export function isRequestRecorded(run: Run): boolean {
   return run.ports.isResumed && run.isRecorded(`model:${run.spent.request}.1`)
 }
@@ -467,7 +467,7 @@ export function committedUsd(spent: Pick<RunProgress, 'nanos' | 'unknownNanos'>)
   return usdOf(spent.nanos + spent.unknownNanos)
 }
 
-/** How the record contains the calls of a message, before any of them is read; undefined when it contains none. */
+/** How the record contains the calls of a message, determined before any of them is read; undefined when it contains none. */
 export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonly RecordedCall[] | undefined {
   if (!run.ports.isResumed) return undefined
   const recorded = calls.map(({ id }, index): RecordedCall => {
@@ -498,13 +498,13 @@ export interface RunBackgroundAgents extends AgentsInBackground {
   /** Does nothing if the agent already works. */
   begin(open: OpenAgent): void
   readonly isAnyWorking: boolean
-  /** Whether an agent has ended that is not entered yet. */
+  /** Whether an agent has ended whose outcome is not entered in the run yet. */
   readonly hasEnded: boolean
-  /** Agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
+  /** Returns the agents that ended and are not entered yet. @throws the error that broke one of them, which breaks the run. */
   ended(): readonly AgentResult[]
   onEnd(listener: () => void): () => void
-  /** Stops the agents that still work, and waits for their ends. */
+  /** Stops the agents that are still running, and waits for their ends. */
   stopAll(): MaybePromise<undefined>
-  /** The outcomes of agents that are not entered when the run ends. */
+  /** The outcomes of agents that were not entered before the run ends. */
   leftOver(): readonly { readonly leftOver: TaskLeft; readonly end: AgentEnd }[]
 }

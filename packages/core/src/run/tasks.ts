@@ -37,25 +37,25 @@ type WaitResult =
   | { readonly kind: 'over' }
   | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
-/** At an answer: waits until a background task has ended, if the run is configured to wait. An ending when an abort arrived meanwhile. */
+/** At an answer: waits until a background task has ended, if the run is configured to wait. Returns an ending when an abort arrived meanwhile. */
 export function waitForTasks(run: Run, attempt = 1): MaybePromise<Outcome | undefined> {
   const name = `background:${run.spent.request}${attempt === 1 ? '' : `.${attempt}`}`
   const { steps } = run.ports
   const background = backgroundOf(run)
-  // A recorded wait is repeated, whatever the current options say.
+  // A recorded wait is repeated, even if the current options would not wait.
   const isDue = steps.replaying ? steps.peek(run.key(name)) !== 'absent' : isAwaited(run, background)
   if (!isDue) return undefined
   run.emit({ type: 'notice', message: 'Waiting for background tasks.' })
   const step = run.step<WaitResult>(name, () => waitForEnd(run, background))
   return andThen(step, ({ value, replayed }) => {
     if (value.kind === 'aborted') return endWith(abortEnding(run, value.cause, 'streaming'))
-    // An end that arrived before a crash may take a while to arrive again: the agent first replays its own record.
+    // After a crash, a recorded end may take a while to arrive again, because the agent first replays its own record.
     return replayed && value.kind === 'came' ? waitForTasks(run, attempt + 1) : undefined
   })
 }
 
 function isAwaited(run: Run, background: Background | null): boolean {
-  // With goals, nothing is checked while agents work, so the run waits for them.
+  // With goals, no check runs while agents are running, so the run waits for the agents.
   const waits = background === null || background.atEnd === 'wait'
   if (!waits && (run.spent.goal === undefined || run.agents?.isAnyWorking !== true)) return false
   if (run.ports.inbox.hasAny || !hasTurnLeft(run) || hasAnyEnded(run, background)) return false
@@ -66,7 +66,7 @@ function hasAnyEnded({ agents }: Run, background: Background | null): boolean {
   return agents?.hasEnded === true || (background !== null && background.ended().length > 0)
 }
 
-/** The share of the remaining time to spend on waiting. The rest is for the answer to the results. */
+/** The share of the remaining time that may be spent on waiting. The rest is for the answer to the results. */
 export const shareForWaiting = 0.9
 /** The longest wait of a run without a time limit, if the port defines none. */
 const longestWaitMs = 600_000
@@ -103,7 +103,7 @@ const noStop = (): void => {}
 /** Ended background work, as recorded. */
 type Ended = Pick<ExternalInput, 'tasks' | 'agents'>
 
-/** Called live at a cancellation point: the tasks that ended since the last call, and those that an earlier process left open. */
+/** Called live at a cancellation point. Returns the tasks that ended since the last call, and those that an earlier process left open. */
 export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | undefined {
   if (run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))) return undefined
   const background = backgroundOf(run)
@@ -120,7 +120,7 @@ export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | unde
 export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, place: 'before_turn' | 'end'): void {
   enterAgents(run, agents)
   if (ended.length === 0) return
-  // The figures of agents include their changes. A background command may have changed anything until its end.
+  // The figures of agents include their own changes. A background command may have changed anything until its end, so a change is recorded for it.
   if (ended.length > agents.length) noteChanges(run, 1, null)
   for (const { fileWork } of ended) if (fileWork !== undefined) noteFileWork(run, fileWork)
   run.context.background?.markReported(ended.map(({ id }) => id))
@@ -137,7 +137,7 @@ export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, 
   })
 }
 
-/** Tasks that agents started or saw end, except those that have ended since. */
+/** Tasks that agents started, or whose ends agents received, except those that have ended since. */
 function notesOf({ transcript }: Run, agents: readonly AgentEnd[]): readonly TaskNote[] {
   const notes = agents.flatMap(({ tasks = [] }) => tasks)
   if (notes.length === 0) return notes
@@ -152,7 +152,7 @@ export function markReportedByTools(run: Run, notes: readonly TaskNote[]): void 
   if (ids.length > 0) backgroundOf(run)?.markReported(ids)
 }
 
-/** The maximum length of an agent's report for its parent. A longer report is cut in the middle. */
+/** The maximum length of an agent's report for its parent. A longer report is truncated in the middle. */
 const maxReportCharacters = 30_000
 
 /** Adds what background agents spent to the figures of the run. */
@@ -168,7 +168,7 @@ function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
 
 /** Ends the run's tasks or leaves them running, and lists them in the transcript. */
 export function leaveTasks(run: Run, pendingEnding: PendingEnding): MaybePromise<undefined> {
-  // After a crash an agent that is already entered may still replay its record. Its events must be emitted before the run ends.
+  // After a crash, an agent whose end is already entered may still replay its record. Its events must be emitted before the run ends.
   return andThen(endOrLeaveTasks(run, pendingEnding), () => run.agents?.stopAll())
 }
 
@@ -194,7 +194,7 @@ function enterLeaving(run: Run, { agents = [], left = [] }: Pick<ExternalInput, 
   enterLeft(run, left, notesOf(run, agents))
 }
 
-/** Works as `leaveTasks`, for a run that broke: only the end of the run is recorded. Never rejects. */
+/** Works like `leaveTasks`, for a run that broke: only the end of the run is recorded. Never rejects. */
 export async function leaveBrokenTasks(run: Run): Promise<void> {
   await run.agents?.stopAll()
   if (run.spent.openAgents === undefined) return
@@ -202,7 +202,7 @@ export async function leaveBrokenTasks(run: Run): Promise<void> {
 }
 
 function endsTasks({ spent }: Run, { signal }: PendingEnding): boolean {
-  // A new message replaces this run, so its background commands continue.
+  // A new message replaces this run, so the background commands of this run keep running.
   if (signal.source === 'abort' && signal.context['cause'] === 'interrupt') return false
   // A run that only compacts the conversation has started no tasks.
   return spent.compacting === null || signal.reason === 'user_requested'
@@ -250,7 +250,7 @@ function enterLeft(run: Run, left: readonly TaskLeft[], notes: readonly TaskNote
       kind: 'attachment',
       id: run.entryId(`tasks_${how}`),
       attachment: { type: 'informational', message },
-      // The tasks and results of agents are for the next run.
+      // The tasks and results of agents are reported to the next run.
       tasks: [...unreported.splice(0), ...matching.map((each) => withCallId(each, callIds))],
     })
   }
@@ -285,8 +285,8 @@ interface OpenTask {
 }
 
 /**
- * Tasks that were reported to the model as started but not as ended, and that no longer exist. Without a port, only what
- * an earlier run left is reported, such as its agents, since the state of other tasks is unknown.
+ * Tasks that were reported to the model as started but not as ended, and that no longer exist. Without a background
+ * port, only tasks that an earlier run left are reported, such as its agents, since the state of other tasks is unknown.
  */
 function lostTasks({ transcript, spent }: Run, background: Background | null): readonly TaskEnded[] {
   const open = new Map<string, OpenTask>()

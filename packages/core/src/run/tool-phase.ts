@@ -20,7 +20,7 @@ export interface RaisedStop {
   readonly callId: string
 }
 
-/** The share of an agent and its descendants in the run-wide limits on agents and calls. */
+/** The limits on agents and calls that one agent and its descendants may use, as a share of the run-wide limits. */
 export interface AgentShare {
   /** Agents that they may start. */
   readonly agents: number
@@ -28,13 +28,13 @@ export interface AgentShare {
   readonly toolCalls: number
 }
 
-/** A call that a person has to approve. It and the calls after it have no result yet. */
+/** A call that a person has to approve. Neither this call nor the calls after it have a result yet. */
 export interface PendingCall {
   readonly call: ToolUseBlock
   readonly message: string
 }
 
-/** How the record of a resumed run contains a call: by the step of a leaf tool, by the steps of a subagent, or not at all. */
+/** How the record of a resumed run contains a call: as the step of a leaf tool, as the steps of a subagent, or not at all. */
 export type RecordedCall = 'leaf' | 'agent' | undefined
 
 export interface ToolPhaseStart {
@@ -43,7 +43,7 @@ export interface ToolPhaseStart {
   /** Messages that `afterInference` hooks added. They are appended after the results. */
   readonly remarks: readonly HookMessage[]
   readonly recorded: readonly RecordedCall[] | undefined
-  /** A resume or a replay reached this phase within its record. */
+  /** A resume or a replay was still reading its record when this phase began. */
   readonly startedInReplay: boolean
 }
 
@@ -66,15 +66,15 @@ export class ToolPhase {
   readonly #begun: boolean[]
   #bills: (OpenBill | undefined)[] | undefined
   #ran: CallRun[] | undefined
-  /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
+  /** The call whose outcome is being entered in the run. Its figures are entered already; its hooks may not be done. */
   entering: CallRun | undefined = undefined
-  /** A single value for the common case of one call. */
+  /** Stored as a single value in the common case of one call. */
   #reported: CallRun | Set<CallRun> | undefined
   /** The share of each agent of these calls in the run-wide limits. */
   agentShare: AgentShare | undefined = undefined
   /** Number of leading calls that may run under the limit on calls. */
   allowedCalls: number = Infinity
-  /** That limit, if it is lower than the number of calls. */
+  /** The limit on calls, if it is lower than the number of calls. */
   callLimit: number = Infinity
   /** Whether the results are in the transcript. */
   isEntered = false
@@ -101,21 +101,22 @@ export class ToolPhase {
     return this.#recorded?.[index]
   }
 
-  /** Starts a batch; `behind` is the position of the first call after it. */
+  /** Starts a batch. `end` is the position of the first call after it. */
   enterBatch(end: number): void {
     this.#afterBatch = end
   }
 
   // Spec R-RES-11.
   /**
-   * The position of the start of this call. `passed` when the record of a resumed run contains it or a later call: it
-   * was allowed then. A recorded earlier call proves nothing, since another program may merge two batches into one.
+   * The position of the start of this call. `passed` when the record of a resumed run contains this call or a later one:
+   * the call was allowed at that time. A recorded earlier call is not sufficient, since another program may merge two
+   * batches into one.
    */
   callStart(index: number): RecordPosition {
     return this.#positionOf(index)
   }
 
-  /** The position of the end of this batch. `passed` when the record contains a later call: unrecorded calls of this batch do not run then. */
+  /** The position of the end of this batch. `passed` when the record contains a later call. Unrecorded calls of this batch are not run then. */
   get batchEnd(): RecordPosition {
     return this.#positionOf(this.#afterBatch)
   }
@@ -125,7 +126,7 @@ export class ToolPhase {
     return isPassed ? 'passed' : 'open'
   }
 
-  /** The tool is about to be called. From now on a call without a result has an unknown outcome. */
+  /** Marks the call as begun: the tool is about to be called. From then on, a call without a result has an unknown outcome. */
   begin(index: number): void {
     this.#begun[index] = true
   }
@@ -141,7 +142,7 @@ export class ToolPhase {
     return bill
   }
 
-  /** Removes and returns the bill of an ended call, so that it is entered once. */
+  /** Removes the bill of an ended call and returns it, so that it is entered once. */
   takeBill(index: number): OpenBill | undefined {
     const bill = this.#bills?.[index]
     if (bill !== undefined) delete this.#bills?.[index]
@@ -150,7 +151,7 @@ export class ToolPhase {
 
   /** Records that the call's side effect ended, independently of the other calls. */
   addRan(ran: CallRun): CallRun {
-    // Pushing to an empty list would allocate space for seventeen.
+    // Pushing to an empty list would allocate space for seventeen elements.
     if (this.#ran === undefined) this.#ran = [ran]
     else this.#ran.push(ran)
     return ran
@@ -172,7 +173,7 @@ export class ToolPhase {
   }
 
   // Spec R-PROG-1a.
-  /** Whether a tool took so long that the turn counts as waiting. A slow agent counts as working. */
+  /** Whether a tool took so long that the turn counts as waiting. A slow agent does not make it count as waiting. */
   get hasWaited(): boolean {
     return this.ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitThresholdMs)
   }
@@ -224,7 +225,7 @@ export class ToolPhase {
     return this.#messages ?? none
   }
 
-  /** In call order. */
+  /** The raised stops in call order. */
   get stops(): readonly RaisedStop[] {
     return this.#stops === undefined ? none : this.#stops.toSorted((a, b) => a.index - b.index)
   }
@@ -246,12 +247,12 @@ const none: readonly never[] = Object.freeze([])
 
 // The states of a tool call: inspected, prepared, run.
 
-/** A call whose input was checked. It is checked once, and again only when a hook or a rule changes the input. */
+/** A call whose input was checked. The input is checked only once, unless a hook or a rule changes it. */
 export type InspectedCall = ValidCall | InvalidCall
 
 export interface ValidCall {
   readonly kind: 'valid'
-  /** The call with the name of its tool, and its input in the form of the schema. Rules and hooks receive this. */
+  /** The call with the name of its tool, and its input in the form that the schema defines. Rules and hooks receive this object. */
   readonly call: ToolUseBlock
   /** Position in the message. */
   readonly index: number
@@ -263,13 +264,13 @@ export interface ValidCall {
   /** A separate validated copy, for the tool itself. */
   readonly input: unknown
   readonly readOnly: boolean
-  /** May run in parallel with its neighbours. */
+  /** Whether the call may run in parallel with adjacent calls. */
   readonly parallelSafe: boolean
   /** Set when the call may only run in the sandbox. */
   readonly confined?: true
-  /** The decision of the permission rules, or a promise of it, if they were asked while the message streamed. */
+  /** The decision of the permission rules, or a promise of it, if the rules were evaluated while the message streamed. */
   readonly earlyDecision: unknown
-  /** Set when it started while its message still streamed. */
+  /** The promise of the result, set when the call started while its message was still streaming. */
   readonly started: Promise<ToolResult> | undefined
 }
 
@@ -287,10 +288,10 @@ export type PreparedCall =
   | { readonly kind: 'run'; readonly inspected: ValidCall }
   /** The call is recorded, but in the resumed program its tool is missing or refuses this input. */
   | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
-  /** The call has its result without running: unknown tool, invalid input, denied, stopped. */
+  /** The call gets its result without running: unknown tool, invalid input, denied, or stopped. */
   | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
 
-/** A call and its result. The result is recorded, and not yet entered in the run. */
+/** A call and its result. The result is recorded, and is not entered in the run yet. */
 export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs'> {
   readonly call: PreparedCall
   readonly result: ToolResult
@@ -303,7 +304,7 @@ export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs
 /** A subagent's answer and figures. */
 export interface AgentOutcome {
   readonly result: ToolResult
-  /** The time of its end on the run's own clock. Concurrent agents together take the time of the longest. */
+  /** The time at which it ended, on the clock of the parent run. Concurrent agents together take the time of the longest. */
   readonly endedAt: number
   /** What it spent; null when it never began. */
   readonly spent: RunProgress | null
@@ -311,7 +312,7 @@ export interface AgentOutcome {
 
 /** Inspects calls while their message still streams. */
 export interface EarlyInspector {
-  /** Starts the call if the rules alone allow it. Otherwise it may return what it has found out. */
+  /** Starts the call if the rules alone allow it. Otherwise it may return the results of its inspection. */
   inspect(call: ToolUseBlock, index: number): InspectedCall | undefined
 }
 
@@ -324,8 +325,8 @@ interface ConsideredCall {
 /**
  * The leading calls of a message, inspected while it still streams. Read-only calls start speculatively, without a step.
  * E1: the first call that does not start is the last to be inspected. E2: once the message is recorded, an inspection is
- * reused only for the same call: same position, id, tool and input. E3: an unused inspection is discarded; its rejection
- * is handled from the start.
+ * reused only for the same call: same position, id, tool and input. E3: an unused inspection is discarded; a rejection
+ * of its promise is handled from the start.
  */
 export class EarlyStarts {
   readonly #limit: number
@@ -339,7 +340,7 @@ export class EarlyStarts {
     this.#inspector = inspector
   }
 
-  /** A call of the message is complete. */
+  /** Inspects the next call of the message, which has been received completely. */
   consider(call: ToolUseBlock): void {
     if (this.#isOver) return
     const index = this.#calls?.length ?? 0
@@ -349,7 +350,7 @@ export class EarlyStarts {
   }
 
   #add(call: ConsideredCall): void {
-    // Pushing to an empty list would allocate space for seventeen.
+    // Pushing to an empty list would allocate space for seventeen elements.
     if (this.#calls === undefined) this.#calls = [call]
     else this.#calls.push(call)
   }
@@ -361,7 +362,7 @@ export class EarlyStarts {
   }
 }
 
-/** A step engine may return the message as a copy. */
+/** Compares two calls by value, since a step engine may return the message as a copy. */
 function isSame(a: ToolUseBlock, b: ToolUseBlock): boolean {
   if (a === b) return true
   return a.id === b.id && a.name === b.name && JSON.stringify(a.input) === JSON.stringify(b.input)
@@ -372,6 +373,6 @@ export const noEarlyStarts: EarlyStarts = new EarlyStarts(0, undefined)
 // Spec R-RES-11.
 /**
  * The position of a point in the record of a resumed run. `passed`: the record continues after the point. Guards, hooks
- * and rules that are not recorded there are new, and are ignored. `open`: the point is decided now.
+ * and rules that are not recorded at that point are new, and are ignored. `open`: the point is decided now.
  */
 export type RecordPosition = 'passed' | 'open'

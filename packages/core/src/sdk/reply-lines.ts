@@ -21,7 +21,7 @@ interface StreamingReply {
  */
 export class ReplyLines {
   readonly #base: MakeBase
-  /** By the call whose subagent replies; null for the run itself. */
+  /** Replies by the call whose subagent replies; null for the run itself. */
   readonly #streaming = new Map<string | null, StreamingReply>()
 
   constructor(base: MakeBase) {
@@ -45,7 +45,7 @@ export class ReplyLines {
     return this.#line({ id, model, usage }, block, parent, lineName(entryId, id, reply.sentBlocks.length - 1))
   }
 
-  /** Lines of the blocks that had none while the reply streamed. */
+  /** The lines of the blocks for which no line was emitted while the reply streamed. */
   rest(parent: string | null, { id, message, error, aborted }: AssistantEntry): readonly SdkAssistant[] {
     const isUnsent = notIn(this.#streaming.get(parent)?.sentBlocks ?? [])
     this.#streaming.delete(parent)

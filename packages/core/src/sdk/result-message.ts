@@ -87,7 +87,7 @@ function checkedAnswer<Output>({
 export function resultForHosts(result: SdkResult): SdkResult {
   if (result.subtype === 'success') return result
   const { reason } = result.stop
-  // In a cluster, the session may be from a later version.
+  // In a cluster, a later version may have written the session.
   if (!isEndingReason(reason) || !endings[reason].hostsReadResult) return result
   const { errors: _errors, last_answer: answer = '', ...common } = result
   return { ...common, subtype: 'success', is_error: false, result: answer }

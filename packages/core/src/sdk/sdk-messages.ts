@@ -235,7 +235,7 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
     /** One round of checks of a run's goals. An extension of the format. */
     | {
         readonly subtype: 'goal_check'
-        /** When it happened: before the first request, at an answer, after a turn, or at a limit. */
+        /** When the checks ran: before the first request, at an answer, after a turn, or at a limit. */
         readonly place: GoalPlace
         /** Whether every check passed and no protected file changed. */
         readonly met: boolean
@@ -251,7 +251,7 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly tries: number
         /** Maximum number of times that an answer is sent back. */
         readonly max_tries: number
-        /** Two checks without a change in between gave different verdicts. */
+        /** Whether two checks gave different verdicts although nothing had changed between them. */
         readonly flaky: boolean
         /** Duration of the checks in milliseconds. */
         readonly duration_ms: number
@@ -311,7 +311,7 @@ export interface SdkHookFigures {
   readonly decisions: { readonly [decision: string]: number }
 }
 
-/** A suggestion for the person's next prompt, as sanitized text of one line. It comes after the result. */
+/** A suggestion for the person's next prompt, as sanitized text of one line. It is emitted after the result. */
 export type SdkPromptSuggestion = Base & {
   readonly type: 'prompt_suggestion'
   /** The suggested prompt. */
@@ -418,7 +418,7 @@ export type SdkResult<Output = unknown> = Base & {
   readonly terminal_reason: string
   /** Why the run ended. */
   readonly stop: SdkStop
-  /** When the service accepts requests again, if it ended the run and said so. An extension of the format. */
+  /** When the service accepts requests again, if it ended the run and reported that time. An extension of the format. */
   readonly retryAt?: string
   /** Whether the run met its goals; absent for a run without goals. An extension of the format. */
   readonly goal?: GoalResult

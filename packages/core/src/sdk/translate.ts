@@ -45,7 +45,7 @@ class Translation {
   readonly #options: TranslateOptions
   readonly #base: MakeBase
   readonly #lines: ReplyLines
-  /** Tasks that a subagent reported: the subagent's result repeats them. */
+  /** Tasks that a subagent reported. The subagent's result repeats them, so they are reported only once. */
   readonly #reportedTasks = new Set<string>()
 
   constructor(options: TranslateOptions) {
@@ -164,7 +164,7 @@ function taskMessages(
   { callId, agentType, description = agentType, inBackground, event }: Extract<RunEvent, { readonly type: 'agent' }>,
   base: MakeBase,
 ): readonly SdkMessage[] {
-  // It is reported like a background task, by the id that the model knows.
+  // A background subagent is reported like a background task, by the id that the model knows.
   if (inBackground === true) return noMessages
   const task = { task_id: callId, tool_use_id: callId }
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
@@ -344,7 +344,7 @@ function entryMessages(
 /** One message for each tool result; any other user message unchanged. The person's own prompt is not repeated to them. */
 function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): readonly SdkUser[] {
   const { content } = entry.message
-  // A person's action is not synthetic, including an interruption.
+  // A person's action is not synthetic; this includes an interruption.
   const synthetic = entry.origin === 'hook' || entry.origin === 'loop'
   if (entry.origin === 'prompt' && parent === null) return []
   if (typeof content === 'string' || entry.origin !== 'tool_results') {
@@ -355,7 +355,7 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
         parent_tool_use_id: parent,
         ...(synthetic ? { isSynthetic: true as const } : {}),
         ...base(entry.id),
-        // The caller knows the message by this id.
+        // The caller knows the message by its inbox id.
         ...(entry.inboxId !== undefined && isUuid(entry.inboxId) && { uuid: entry.inboxId }),
       },
     ]

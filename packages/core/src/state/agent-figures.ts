@@ -51,12 +51,12 @@ export function agentFigures(spent: RunProgress): AgentFigures {
   }
 }
 
-/** Agents that were started, plus those that working agents may still start. */
+/** The number of agents that were started, plus those that running agents may still start. */
 export function agentsStarted({ subagents, openAgents = [] }: Pick<RunProgress, 'subagents' | 'openAgents'>): number {
   return openAgents.reduce((sum, { agents }) => sum + agents, subagents)
 }
 
-/** Tool calls that were permitted, plus those that working agents may still make. */
+/** The number of tool calls that were permitted, plus those that running agents may still make. */
 export function toolCallsTaken({
   toolCalls = 0,
   openAgents = [],

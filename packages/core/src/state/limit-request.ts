@@ -58,12 +58,12 @@ export type LimitAnswer =
   | {
       /** The limits to raise, with their new values. */
       readonly raise: LimitsChange
-      /** Not in this answer. */
+      /** Not allowed in an answer that raises limits. */
       readonly end?: never
     }
   | {
       readonly end: true
-      /** Not in this answer. */
+      /** Not allowed in an answer that ends the run. */
       readonly raise?: never
     }
 
@@ -84,14 +84,14 @@ export type AskLimit = (
 /** The state of a limit, and the highest value that it may be raised to. */
 export type LimitFigures = Pick<LimitRequest, 'limit' | 'used' | 'of' | 'needed' | 'most'>
 
-/** Whether a limit is raised far enough to continue. A run may end before a limit is fully used, for example when a reply was cut. */
+/** Whether a limit is raised far enough to continue. A run may end before a limit is fully used, for example when a reply was truncated. */
 export function isRaised({ used, of, needed = 0 }: Pick<LimitRequest, 'used' | 'of' | 'needed'>, to: number): boolean {
   return to > Math.max(used, of) && to >= needed
 }
 
 /**
- * The values to offer: half as much again, and double, if they are sufficient and permitted; else what is needed or
- * permitted. Empty if the limit cannot be raised far enough.
+ * The values to offer: half as much again, and double, if they are sufficient and permitted; otherwise the needed or the
+ * permitted value. Empty if the limit cannot be raised far enough.
  */
 export function offersFor(figures: LimitFigures, within: number = Infinity): readonly LimitOffer[] {
   const { limit, of, needed = 0, most } = figures

@@ -2,7 +2,7 @@ import type { GoalSpec } from '../verification/goal-record.ts'
 import type { Thinking } from '../model/model.ts'
 import { isSameUpdate, type PermissionUpdate } from '../permissions/permission-update.ts'
 
-/** Limits as they are changed during a run. Omitted limits stay; `Infinity` or null removes a limit. */
+/** Limits as they are changed during a run. Omitted limits do not change; `Infinity` or null removes a limit. */
 export type LimitsChange = {
   /** Turns of the whole run, including those already made. */
   readonly maxTurns?: number | null
@@ -23,7 +23,7 @@ export type LimitsChange = {
 // Spec R-SET-1.
 /**
  * A person's change of settings during a run. JSON: it is recorded unchanged, and applies from then on. Omitted settings
- * stay; null restores the value of the options.
+ * do not change; null restores the value of the options.
  */
 export type SettingsChange = {
   /** Id of one of the models in the options, or a name for which `modelNamed` of the options creates one. */
@@ -32,19 +32,19 @@ export type SettingsChange = {
   readonly permissionMode?: string | null
   /** How much the model may think from the next request on. */
   readonly thinking?: Thinking | null
-  /** Limits to replace; omitted ones stay. */
+  /** Limits to replace; omitted limits do not change. */
   readonly limits?: LimitsChange
   /** Names of tools in addition to those of the options, which `moreTools` returns. Replaces the previous list. */
   readonly tools?: readonly string[] | null
-  /** Goals that replace the previous ones, with new tries. An empty list: nothing is checked. Null: the goals of the options. */
+  /** Goals that replace the previous ones, with new tries. With an empty list, nothing is checked. Null: the goals of the options. */
   readonly until?: readonly GoalSpec[] | null
 }
 
 /** A change as a run applies it: a person's change of settings, or permission changes from a person's answer. */
 export type RunChange = SettingsChange & {
-  /** In addition to earlier changes. */
+  /** Permission changes that apply in addition to earlier ones. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
-  /** In addition to `until`: the goals of the options at the time of the change. Not recorded on its own. */
+  /** The goals of the options at the time of a change of `until`. Not recorded on its own. */
   readonly untilBefore?: readonly GoalSpec[]
 }
 
@@ -53,7 +53,7 @@ export type RunChange = SettingsChange & {
 export type SettingsInForce = {
   /** Id of the model of the next request. */
   readonly model?: string
-  /** Set if the model was changed after the fallback had taken over: the fallback is then not used. */
+  /** Set if the model was changed after the fallback model was selected: the fallback is not used then. */
   readonly isPastFallback?: true
   /** The permission mode. */
   readonly permissionMode?: string
@@ -110,13 +110,13 @@ export function settingsAfter(
   return Object.fromEntries(Object.entries(after).filter(([, value]) => value !== undefined && value !== null))
 }
 
-/** The change of settings in a person's answer: a mode counts as one that was set. */
+/** The change of settings in a person's answer. A mode in the answer counts as a mode that was set. */
 export function permissionChange(updates: readonly PermissionUpdate[]): RunChange {
   const mode = updates.findLast((update) => update.type === 'setMode')
   return { permissionUpdates: updates, ...(mode?.type === 'setMode' && { permissionMode: mode.mode }) }
 }
 
-/** The settings of a session's next run: what was set, and the permission changes of the run that ended. */
+/** The settings of a session's next run: those that were set, and the permission changes of the run that ended. */
 export function carriedSettings(
   before: SettingsInForce | null,
   endedWith: SettingsInForce | null,
@@ -129,8 +129,8 @@ export function carriedSettings(
 }
 
 /**
- * The session's permission changes of an earlier process. Changes saved to files are read from there. A permission mode
- * belongs to one process, so a session started in `plan` does not carry that mode over.
+ * The session's permission changes of an earlier process. Changes that were saved to files are read from those files. A
+ * permission mode belongs to one process, so a session that was started in `plan` does not carry that mode over.
  */
 export function sessionSettings(endedWith: SettingsInForce | null | undefined): SettingsInForce | null {
   const updates = (endedWith?.permissionUpdates ?? []).filter(

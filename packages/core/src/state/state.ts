@@ -23,9 +23,9 @@ export type RunIdentity = {
   readonly runId: string
   /** '' for the main loop, else the path of agents: `agent:3:0:toolu_1/`. */
   readonly agentPath: string
-  /** The name of the agent, if it has one: its caller's name, or the path of a subagent. */
+  /** The name of the agent: the one that the caller gave it, or the path of a subagent. Absent if it has none. */
   readonly agentId?: string
-  /** Number of executions of the agent's state, including this one; 1 when absent. */
+  /** Number of executions of the agent's state, including this one (default: 1). */
   readonly executionCount?: number
   /** The call of the parent that this agent answers. */
   readonly parentCallId?: string
@@ -33,13 +33,13 @@ export type RunIdentity = {
   readonly continues?: string
   /** Set if the run took place in another session, of which this one is a copy. Its cost counts there. */
   readonly isCopy?: true
-  /** 0 for the main loop, higher for a subagent. */
+  /** Depth of the agent: 0 for the main loop, higher for a subagent. */
   readonly depth: number
 }
 
 /**
  * What a run has spent and done so far, as small JSON: the part of the state that an iteration records. Limits of the
- * options are not included, so a resumed run may have different ones.
+ * options are not included, so a resumed run may have different limits.
  */
 export type RunProgress = {
   /** Number of the next request; increases with every iteration. */
@@ -89,7 +89,7 @@ export type RunProgress = {
   readonly resumedBrokenReply: boolean
   /** Ids of guards that were overridden and have not been below their limit since. */
   readonly overridden: readonly string[]
-  /** Hashes of the last turns' calls and results, for the no-progress guard. Long enough to contain a cycle. */
+  /** Hashes of the last turns' calls and results, for the no-progress guard. The list is long enough to contain a cycle. */
   readonly recentTurns: readonly number[]
   /** Why the model stopped in its last reply; null before the first. */
   readonly lastStopReason: ModelStopReason | null
@@ -99,9 +99,9 @@ export type RunProgress = {
   readonly tokenRatio: number
   /** Context windows that a refusal reported as smaller than expected, by model. */
   readonly windows: { readonly [model: string]: number } | null
-  /** The subset of these windows that must hold prompt and reply together, because a refusal counted the reply's limit. Absent for none. */
+  /** The subset of these windows in which prompt and reply must fit together, because a refusal counted the reply's limit. Absent if there are none. */
   readonly sharedWindows?: { readonly [model: string]: number } | undefined
-  /** Set until the compaction that a person requested is done; it is the task of this run. */
+  /** Set until the compaction that a person requested is done. The compaction is the task of this run. */
   readonly compacting: {
     /** A person's instructions for the summary; '' for none. */
     readonly instructions: string
@@ -110,9 +110,12 @@ export type RunProgress = {
   readonly stillRunning: readonly string[]
   /** Subagents that were started, on all levels. */
   readonly subagents: number
-  /** Subagents that work in the background; absent for none. Their figures are entered when they have ended. */
+  /** Subagents that run in the background; absent if there are none. Their figures are entered when they have ended. */
   readonly openAgents?: readonly OpenAgent[] | undefined
-  /** Settings that a person changed during the run, in place of the options. They are part of the state, because nobody repeats them at a resume. */
+  /**
+   * Settings that a person changed during the run. They replace those of the options. They are part of the state,
+   * because nobody repeats them at a resume.
+   */
   readonly settings: SettingsInForce | null
   /** The pending ending while the last answer of `wrapUp` is requested. */
   readonly closing: StoredEnding | null
@@ -125,15 +128,15 @@ export type RunProgress = {
   /** The progress of the goals; absent without goals. */
   readonly goal?: GoalProgress | undefined
   /**
-   * Calls that may have changed something outside, including those of subagents; absent for none. Without a change
-   * nothing is checked again, and a repeated turn is no progress.
+   * Calls that may have changed something outside the run, including those of subagents; absent if there are none.
+   * Without a change nothing is checked again, and a repeated turn is no progress.
    */
   readonly changes?: Changes | undefined
   /** The stop hooks that blocked the last blocked answer, with the number of consecutive blocks for the same reason; absent for none. */
   readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
   /** The reminders sent in this run; absent for none. Records of earlier versions have only iterations. */
   readonly reminded?: readonly Reminder[] | undefined
-  /** Repeated failures and answers; absent for none, and once the model was reminded. */
+  /** Repeated failures and answers; absent if there are none, and after the model was reminded. */
   readonly repetition?: RepetitionProgress | undefined
   /** The verification state of the run's changes; absent if no tool reported a change or a check. */
   readonly verification?: VerificationProgress | undefined
@@ -146,7 +149,7 @@ export type RunProgress = {
 /** For each limit: its value, and the share in percent that was last reported to the model. JSON. */
 export type ReportedLimits = { readonly [figure: string]: { readonly limit: number; readonly percent: number } }
 
-/** Consecutive blocks of one stop hook, for the same reason and without a change in between. JSON. */
+/** Consecutive blocks of one stop hook, for the same reason and without a change between them. JSON. */
 export type StopHookRepeats = {
   readonly hook: string
   /** A digest of the reason. */
@@ -163,7 +166,7 @@ export type PromptCount = {
   readonly of: string
   /** Estimated tokens of results that were cleared since; 0 when absent. Reservations still use the count itself. */
   readonly freed?: number
-  /** Maximum tokens of the notes that replace them; 0 when absent. */
+  /** Maximum tokens of the notes that replace these results; 0 when absent. */
   readonly added?: number
   /** Counted tokens of the prompt alone. `tokens` includes the reply once it is appended. */
   readonly prompt?: number
@@ -177,14 +180,14 @@ export const noCount: PromptCount = Object.freeze({ tokens: 0, length: 0, of: ''
 /** What a session has learned about its services, for its next run. */
 export type LearnedContext = Pick<RunProgress, 'tokenRatio' | 'windows' | 'sharedWindows'>
 
-/** An ending that is decided but not reached. */
+/** An ending that is decided, while the run has not ended yet. */
 type StoredEnding = {
   readonly reason: EndingReason
   readonly signal: StopSignalJson
   readonly signals: readonly StopSignalJson[]
 }
 
-/** One iteration, as recorded: its reason, the total spending, and the entries that it added. */
+/** One iteration, as recorded: its transition, the total spending, and the entries that it added. */
 export type Iteration = {
   /** The run that it belongs to: '' for the main loop, else the path of a subagent. */
   readonly scope: string
@@ -333,7 +336,7 @@ export interface WritableProgress extends Writable<RunProgress> {}
 
 type Writable<Progress> = { -readonly [key in keyof Required<Progress>]: Progress[key & keyof Progress] }
 
-/** A writable copy with the same fixed shape. A field that is missing here, optional or not, does not compile. */
+/** A writable copy with the same fixed shape. If a field is missing in this function, optional or not, the code does not compile. */
 export function copyOfProgress(spent: RunProgress): WritableProgress {
   return {
     request: spent.request,
@@ -398,7 +401,7 @@ export function withModelUsage(
   usage: Usage,
   nanos: number,
 ): RunProgress['modelUsage'] {
-  // The service chooses the name, which may equal a property of every object.
+  // The service chooses the name, which may equal the name of an inherited property.
   const before = Object.hasOwn(modelUsage, model) ? modelUsage[model] : undefined
   const after =
     before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
@@ -421,10 +424,10 @@ export type OpenAgent = {
   readonly agents: number
   /** Number of tool calls that it may make. They count as made until it has ended. Absent for no limit. */
   readonly toolCalls?: number
-  /** When it began, on the session's active clock. */
+  /** The time at which it began, on the session's active clock. */
   readonly startedAt: number
   /** Lines that the run had changed at its start; absent for none. */
   readonly changedLines?: number
-  /** Settings at its start, in place of the options. */
+  /** Settings at its start. They replace those of the options. */
   readonly settings: SettingsInForce | null
 }

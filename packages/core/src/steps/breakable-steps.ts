@@ -24,9 +24,9 @@ interface Pending {
   after: Pending | undefined
 }
 
-/** Shared by all scopes of one step engine. */
+/** The pending promises of all scopes of one step engine. */
 class PendingSteps {
-  /** The most recent one. This is a linked list, because a set would be allocated for each waiting run, mostly for one promise. */
+  /** The most recent promise. This is a linked list, because a set would be allocated for each waiting run, in most cases for one promise. */
   #last: Pending | undefined
   error: HaltingError | undefined
 
@@ -70,7 +70,7 @@ class PendingSteps {
     return true
   }
 
-  /** Removes it. A promise that was broken settles later, and is already removed. */
+  /** Removes a promise from the list. A promise that was broken settles later, and is already removed. */
   #remove(pending: Pending): void {
     const { before, after } = pending
     if (after !== undefined) after.before = before
@@ -82,10 +82,9 @@ class PendingSteps {
 }
 
 /**
- * A `StepEngine` that can be broken from outside, whatever engine it wraps: for a run that waits for something that can
- * never happen.
- * B1: it rejects one pending promise at a time, the most recent one, so an agent ends before the step of its parent run.
- * B2: once broken it starts nothing more; only the end is still recorded.
+ * A `StepEngine` that can be broken externally, whatever engine it wraps, for a run that waits for something that can
+ * never happen. B1: it rejects one pending promise at a time, the most recent one, so an agent ends before the step of
+ * its parent run. B2: once broken, it starts no further step; only the end of the run is still recorded.
  */
 export class BreakableSteps implements StepEngine {
   readonly #steps: StepEngine
@@ -139,7 +138,7 @@ export class BreakableSteps implements StepEngine {
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
     if (this.#pending.error !== undefined) return Promise.reject(this.#pending.error)
-    // Mostly there is no input, and the answer is synchronous.
+    // In most cases there is no input, and the answer is synchronous.
     const polled = this.#steps.control(key, poll, options)
     return polled instanceof Promise ? this.#pending.trackStep('step', polled) : polled
   }
@@ -157,7 +156,7 @@ export class BreakableSteps implements StepEngine {
   }
 }
 
-/** The record of a run that waits for a person stays open: another process can take the answer. */
+/** The record of a run that waits for a person stays open, since another process can receive the answer. */
 function stalledError(waitsForPerson: boolean): HaltingError {
   return new HaltingError(
     'stalled',

@@ -6,8 +6,9 @@ type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
 
 // Spec R-RES-8.
 /**
- * Validates the start of a run's record, which may come from a file, before it is used.
- * @throws ConfigurationError if these are not the records of one run, with the invalid entry and what to do.
+ * Validates the start of a run's record before the record is used, since it may come from a file.
+ * @throws ConfigurationError if these are not the records of one run. The error names the invalid entry and says what to
+ * do.
  */
 export function startOfRecord(records: readonly StepRecord[]): StartRecord {
   // Plain JavaScript and JSON may contain anything.

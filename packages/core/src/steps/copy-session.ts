@@ -3,8 +3,8 @@ import { headOf } from './session-records.ts'
 import type { OpenSession, SessionStore } from './session-store.ts'
 
 /**
- * Copies a session from one store to another, completely or not at all. The copy has the same id, and the source is
- * unchanged. Returns the number of records.
+ * Copies a session from one store to another, either completely or not at all. The copy has the same id, and the source
+ * is unchanged. Returns the number of records.
  * @throws ConfigurationError if the source has no such session, or the target already has one with this id.
  * @throws HaltingError `driver` if a process has it open in either store, or a store refuses an operation.
  */
@@ -24,7 +24,7 @@ export async function copySession(from: SessionStore, to: SessionStore, sessionI
     throw new ConfigurationError(`The target already has the session ${sessionId}. Remove it there first.`)
   }
   try {
-    // In one turn of the event loop, so that they are one batch.
+    // Appended in one turn of the event loop, so that they form one batch.
     for (const record of records) target.log.append(record)
     await target.log.flush()
   } catch (error) {

@@ -28,9 +28,9 @@ export interface StepEngineOptions {
   readonly log: StepStore
   /** Records of the open turn, from which steps are answered. */
   readonly replay?: readonly StepRecord[]
-  /** Records of earlier turns that belong to running background agents, from which steps are answered, too. */
+  /** Records of earlier turns that belong to running background agents. Steps are answered from these records, too. */
   readonly agents?: readonly StepRecord[]
-  /** Rejects steps that are not recorded: for replay and what-if. */
+  /** Rejects steps that are not recorded. Used for replay and what-if. */
   readonly recordedOnly?: boolean
   /** Prefix of idempotency keys. Default: `session`. */
   readonly sessionId?: string
@@ -60,7 +60,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
   readonly #idleTracker: IdleTracker | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
   #earlyAnswers: Map<StepKey, Json> | undefined
-  /** Wall time that is not active time: before this process, and while waiting for people. */
+  /** Milliseconds of wall time that do not count as active time: before this process, and while waiting for people. */
   #idleMs: number
   /** When the current wait for a person began. The active clock is paused until no wait is left. */
   #waitingSince: number | undefined
@@ -114,13 +114,13 @@ export class DurableStepEngine implements AnswerableStepEngine {
       const step = this.#answerOrPerform(key, effect, options, scopeRecord)
       return this.#clock.pause === undefined ? step : this.#withPause(step)
     } catch (error) {
-      // The engine refuses by rejecting, so that a caller that runs several steps together learns the outcome of all.
+      // The engine refuses by rejecting, so that a caller that runs several steps concurrently receives the outcomes of all of them.
       return Promise.reject(error)
     }
   }
 
   // Spec R-STEP-15.
-  /** Delays what follows a step until timers had their turn, if steps have followed each other for too long. */
+  /** Delays the code after a step until timers have run, if steps have followed each other for too long. */
   #withPause<T>(step: MaybePromise<StepResult<T>>): MaybePromise<StepResult<T>> {
     if (step instanceof Promise) return step.then((result) => this.#paused(result))
     return this.#paused(step)
@@ -188,7 +188,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     return durable instanceof Promise ? durable.then(run) : run()
   }
 
-  /** The error that broke the recorded run in this scope, once everything before it is answered. */
+  /** The error that broke the recorded run in this scope. It is returned only after all earlier steps have been answered. */
   #recordedFailure({ scope, answers }: ScopeRecord): HaltingError | undefined {
     if (answers.hasKeyContaining(scope)) return undefined
     for (const record of this.#options.replay ?? []) {
@@ -215,7 +215,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
 
   lap(lap: Iteration): void {
     this.#record({ type: 'lap', lap })
-    // The rest of the open turn belongs to hooks that no longer exist. Their requests to models were charged (`chargeOrphanedRequests`).
+    // The remaining records of the open turn belong to hooks that no longer exist. Their model requests were charged (`chargeOrphanedRequests`).
     if (lap.scope === '' && this.#options.recordedOnly !== true) this.#mainAnswers.clear()
   }
 
@@ -294,7 +294,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const step = await this.run(key, wait, { ...options, intent: () => times ?? null }, scopeRecord)
     const { outcome, answer, why, waitedMs = 0, endedMs = 0 } = step.value
     return {
-      // The record of a wait without a time limit only has the answer.
+      // The record of a wait without a time limit contains only the answer.
       outcome: outcome ?? (answer === undefined ? 'aborted' : 'answered'),
       // The value that the caller passed to `answer` for this key.
       ...(answer !== undefined && { answer: answer as T }),
@@ -339,7 +339,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     })
   }
 
-  /** Concurrent calls may each wait for a person: idle time is counted once. */
+  /** Ends a wait. Concurrent calls may each wait for a person, but idle time is counted once. */
   #endWait(): void {
     if (this.#waitingSince === undefined || (this.#waiting?.size ?? 0) > 0) return
     this.#idleMs += this.#clock.now() - this.#waitingSince
@@ -349,7 +349,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
   answer(key: StepKey, value: Json): void {
     const waiting = this.#waiting?.get(key)
     if (waiting !== undefined) waiting(value)
-    // The first answer counts (R-STEP-4), even if it comes before the wait.
+    // The first answer counts (R-STEP-4), even if it arrives before the wait.
     else if (this.#earlyAnswers?.has(key) !== true) (this.#earlyAnswers ??= new Map()).set(key, value)
   }
 
@@ -359,7 +359,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
   }
 }
 
-/** The recorded outcome of a wait; without a time limit, only the answer. */
+/** The recorded outcome of a wait. For a wait without a time limit it contains only the answer. */
 type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<
   Pick<WaitResult<Json>, 'outcome' | 'waitedMs' | 'endedMs'>
 >
@@ -491,13 +491,13 @@ export class IdleTracker {
 export type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
 
 /**
- * Recorded answers that were not used yet: of the main loop and all that it waits for, or of one background agent.
- * Each continues live where its own record ends.
+ * Recorded answers that were not used yet, either of the main loop and everything that it waits for, or of one
+ * background agent. Each continues live at the end of its own record.
  */
 export class RecordedAnswers {
   /** Undefined when nothing is replayed. */
   #answers: Map<StepKey, Answer> | undefined
-  /** A step ran that was not recorded: from here on nothing is a replay. */
+  /** A step ran that was not recorded, so no later step counts as a replay. */
   #isLive = false
 
   constructor(records: readonly StepRecord[] = []) {
@@ -527,7 +527,7 @@ export class RecordedAnswers {
     return this.#answers?.get(key)
   }
 
-  /** @throws HaltingError `step_mismatch` for the answer to another question. */
+  /** Removes and returns the answer. @throws HaltingError `step_mismatch` if the record answers another question. */
   take(key: StepKey, digest: string | null): Answer | undefined {
     const found = this.#answers?.get(key)
     if (found === undefined) return undefined
@@ -552,7 +552,7 @@ export class RecordedAnswers {
     })
   }
 
-  /** Moves the answers of an agent to an instance of its own, for concurrent use. */
+  /** Moves the answers of an agent to a separate instance, for concurrent use. */
   split(prefix: StepKey): RecordedAnswers {
     const others = new RecordedAnswers()
     for (const answer of this.#takeAll(prefix)) others.#put(answer)

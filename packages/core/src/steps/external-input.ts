@@ -7,9 +7,9 @@ import type { StopSignalJson } from '../endings/signal.ts'
 
 /** A message submitted during a run. */
 export type InboxMessage = {
-  /** Given by the caller, or derived; unique in the session. */
+  /** The caller's id, or a derived one; unique in the session. */
   readonly id: string
-  /** steer: taken at the next cancellation point. follow_up: taken when the run would end. */
+  /** steer: added at the next cancellation point. follow_up: added when the run would end. */
   readonly kind: 'steer' | 'follow_up'
   /** The message. */
   readonly content: MessageContent

@@ -12,7 +12,7 @@ export interface EndedRun {
   readonly runId: string
   /** The run whose counters this one carries: its figures include that run's spending. */
   readonly continues?: string
-  /** The caller's id for the initial prompt (`promptId`); absent if it had none. */
+  /** The caller's id for the initial prompt (`promptId`); absent if the prompt had no id. */
   readonly promptId?: string
   /** How it ended. */
   readonly terminal: RunResult
@@ -24,19 +24,19 @@ export interface EndedRun {
 export interface FoldedSession {
   /** The conversation of the ended runs. */
   readonly transcript: Transcript
-  /** Records of the last run, if it did not end: `resume` continues it. An iteration may replace the records of past turns (`folds`). */
+  /** Records of the last run, if it did not end: `resume` continues that run. One iteration may replace the records of past turns (`folds`). */
   readonly open: readonly StepRecord[] | undefined
   /** The ended runs, in order. */
   readonly ended: readonly EndedRun[]
-  /** The conversation was rewound after the last run. That run is over, even if it was waiting; its cost still counts. */
+  /** Whether the conversation was rewound after the last run. That run is over, even if it was waiting; its cost still counts. */
   readonly isRewound?: boolean
-  /** Stages after the runs; none when absent. Their cost counts. */
+  /** Stages after the runs; absent if there are none. Their cost counts. */
   readonly stages?: readonly RecordedStage[]
 }
 
 /** A session of an earlier process, and the log for new records. */
 export interface StoredSession extends FoldedSession {
-  /** The id under which it continues. */
+  /** The session id; the session continues under this id. */
   readonly sessionId?: string
   /** Where new records are stored. */
   readonly log: StepStore
@@ -45,8 +45,8 @@ export interface StoredSession extends FoldedSession {
 }
 
 /**
- * Splits the records of a session into runs. Records between two runs belong to the first. Negative durations, which
- * older versions wrote when the machine's clock was set back, become zero.
+ * Splits the records of a session into runs. Records between two runs belong to the first of them. Durations that are
+ * negative become zero: older versions wrote them when the machine's clock was set back.
  */
 export function splitRuns(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
   const runs: StepRecord[][] = []
@@ -57,7 +57,7 @@ export function splitRuns(records: readonly StepRecord[]): readonly (readonly St
   return runs
 }
 
-/** The record may be from anyone; values of other types are validated elsewhere. */
+/** The record may come from an untrusted source; values of other types are validated elsewhere. */
 function withoutNegativeDurations(record: StepRecord): StepRecord {
   if (record.type === 'result') return record.durationMs < 0 ? { ...record, durationMs: 0 } : record
   if (record.type !== 'stage' || record.stage?.phase !== 'ended' || !(record.stage.durationMs < 0)) return record
@@ -77,7 +77,7 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   for (const records of runs) {
     const { start } = startOfRecord(records)
     const end = records.findLast((record) => record.type === 'end' && record.scope === '')
-    // The state that the run continues with contains its messages.
+    // The messages of an open run are in the state from which it continues.
     if (end?.type !== 'end') return { transcript, open: records, ended, ...after }
     let reached = transcript.appendAll(start.added)
     isRewound = false
@@ -108,7 +108,7 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   return { transcript, open: undefined, ended, ...after, ...(isRewound && { isRewound }) }
 }
 
-/** The runs that add up to the session's figures: without runs that another of them, or the open one, continues. */
+/** The runs whose figures add up to those of the session: excludes runs that another run, or the open one, continues. */
 export function countedRuns({ ended, open }: FoldedSession, continued?: string): readonly EndedRun[] {
   const carried = new Set([continued, ...ended.map(({ continues }) => continues)])
   if (open !== undefined) carried.add(startOfRecord(open).start.run.continues)

@@ -25,7 +25,7 @@ export type RestoredRun =
       readonly past: readonly StepRecord[]
       /** Records of the open turn, from which steps are answered. */
       readonly replay: readonly StepRecord[]
-      /** Records of past turns that belong to running background agents: steps are answered from them, too. */
+      /** Records of past turns that belong to running background agents. Steps are answered from these records, too. */
       readonly agents: readonly StepRecord[]
       /** The recorded spending. */
       readonly spent: LedgerSoFar
@@ -37,13 +37,14 @@ export type RestoredRun =
 export interface LedgerSoFar {
   /** Spending of finished requests. */
   readonly settled: Amount
-  /** The part of it that was charged at worst case. */
+  /** The part of `settled` that was charged at worst case. */
   readonly unknown: Amount
 }
 
 /**
- * Resume is fold, then replay of the open turn. Iterations are folded into the state, and steps after the last one are
- * answered from the record. `before` is the session's transcript when the run started.
+ * Folds the records of a run. A resume folds them, then replays the open turn: iterations are folded into the state, and
+ * steps after the last iteration are answered from the record. `before` is the session's transcript when the run
+ * started.
  * @throws ConfigurationError for records that are not those of one run.
  */
 export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): RestoredRun {
@@ -61,7 +62,7 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
   }
   const { startedAt } = start.spent
   const state = last === undefined ? start : { ...start, transcript, spent: { ...last.spent, startedAt } }
-  // A stage of an earlier run may end during this run, and is not part of its turns.
+  // A stage of an earlier run may end during this run. It is not part of the turns of this run.
   const isOpen = (record: StepRecord, index: number): boolean => index >= open && record.type !== 'stage'
   const replay = records.filter(isOpen)
   const past = records.filter((record, index) => !isOpen(record, index))
@@ -86,7 +87,10 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   return { ...state, startLength, transcript: state.transcript.appendAll(start.added) }
 }
 
-/** Ids of the messages that a record shows as taken: a run started with them, or took them in a control record or in an iteration that folds it. */
+/**
+ * Ids of the messages that a record shows as received: a run started with them, or received them in a control record or
+ * in an iteration that folds such a record.
+ */
 export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
   return records.flatMap((record) => {
     if (record.type === 'control') return (record.control.messages ?? []).map(({ id }) => id)
@@ -96,7 +100,7 @@ export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
 }
 
 // Spec R-RES-5.
-/** The spending so far, plus the reservation of every open request, at worst case. */
+/** The spending so far, plus the worst-case reservation of every open request. */
 function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
   const past = new RunTotals()
   for (const record of records) past.note(record)
@@ -140,7 +144,7 @@ export class RunTotals {
     this.#until = latest(this.#until, record)
   }
 
-  /** Continues from these figures: the records that follow are added to them. */
+  /** Continues from these figures: the records that follow are added to the figures. */
   continueFrom({ settled, unknown, open, until }: FoldedPast): void {
     this.#settled = settled
     this.#unknown = unknown
@@ -154,7 +158,7 @@ export class RunTotals {
     return { settled: this.#settled, unknown: this.#unknown, open: [...this.#open], until: this.#until }
   }
 
-  /** Includes what the run carried over from the previous one. */
+  /** Includes what the run carried over from the previous run. */
   #begin({ nanos, unknownNanos, totalTokens }: RunProgress): void {
     this.#settled = { nanos: nanos + unknownNanos, tokens: totalTokens }
     this.#unknown = { nanos: unknownNanos, tokens: 0 }

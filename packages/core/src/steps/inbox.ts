@@ -6,23 +6,20 @@ import type { InboxMessage } from './external-input.ts'
 import type { StopSignal, StopSignalJson } from '../endings/signal.ts'
 import type { TranscriptEntry } from '../conversation/transcript.ts'
 
-/**
- * Messages and stop requests that people submit during a run.
- * They are taken only through `StepEngine.control`, so that each is recorded.
- */
+/** Messages and stop requests that people submit during a run. The loop receives them only through `StepEngine.control`, so that each is recorded. */
 export interface Inbox {
-  /** Takes steering messages, and with `all` follow-ups, too. Undefined when there are none. Taken messages cannot be retracted any more. */
+  /** Removes and returns steering messages, and with `all` follow-ups, too. Undefined when there are none. These messages cannot be retracted any more. */
   takeMessages(all: boolean): readonly InboxMessage[] | undefined
-  /** These messages are recorded as taken, by this or an earlier process. They are ignored if they are submitted again. */
+  /** Marks these messages as received, since this or an earlier process has recorded them. They are ignored if they are submitted again. */
   markTaken(messages: readonly InboxMessage[]): void
   takeSignals(): readonly StopSignalJson[] | undefined
-  /** Takes the settings since the last call, merged into one change. */
+  /** Removes and returns the settings since the last call, merged into one change. */
   takeSettings(): SettingsChange | undefined
-  /** Settings that no run has taken yet. */
+  /** Settings that no run has received yet. */
   readonly settings: SettingsChange | undefined
-  /** A stop request is waiting. */
+  /** Whether a stop request is waiting. */
   readonly isStopping: boolean
-  /** A message that a run takes when it would end, or a stop request, is waiting. */
+  /** Whether a message that a run receives when it would end, or a stop request, is waiting. */
   readonly hasAny: boolean
   /** Calls back when a message or a stop request arrives. Returns a function that unsubscribes. */
   onArrival(listener: () => void): () => void
@@ -52,26 +49,25 @@ interface SubmittedMessage {
 /** An inbox for callers: shared by the runs of one session, one after another. */
 export interface OpenInbox extends Inbox {
   /**
-   * Submits a message and returns its id. A message whose id was used before is ignored, so it is taken once.
+   * Submits a message and returns its id. A message whose id was used before is ignored, so that a run receives it only
+   * once.
    * @throws ConfigurationError for an invalid id.
    */
   put(message: SubmittedMessage): string
-  /** Withdraws a message. False if a run takes or has taken it, or the id is unknown. */
+  /** Withdraws a message. Returns false if a run has received it or is recording it, or the id is unknown. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
-  /** Ends waits for services. False if there are none. */
+  /** Ends waits for services. Returns false if there are none. */
   retryNow(): boolean
   /** Submits a validated change of the settings. */
   set(change: SettingsChange): void
   /** Messages that are not in a conversation yet, in order of arrival. A message that is being recorded is included until that is done. */
   readonly waiting: readonly InboxMessage[]
-  /** A run ended: messages that it took but could not record are waiting again. */
+  /** Call this when a run has ended: messages that it removed but could not record are waiting again. */
   restoreUnrecorded(): void
 }
 
-/**
- * @param idsTaken Ids that were taken before this inbox was created. Called once, when the first message arrives.
- */
+/** @param idsTaken Ids of the messages that were received before this inbox was created. Called once, when the first message arrives. */
 export function createInbox(idsTaken: () => Iterable<string> = () => []): OpenInbox {
   return new MessageInbox(idsTaken)
 }
@@ -80,7 +76,7 @@ class MessageInbox implements OpenInbox {
   readonly #idsTaken: () => Iterable<string>
   #taken: Set<string> | undefined
   #waiting: readonly InboxMessage[] = noMessages
-  /** Messages that a step engine took and has not recorded yet. */
+  /** Messages that a step engine removed and has not recorded yet. */
   #unrecorded: readonly InboxMessage[] = noMessages
   #signals: StopSignalJson[] | undefined
   #settings: SettingsChange | undefined
@@ -125,7 +121,7 @@ class MessageInbox implements OpenInbox {
   onWake(listener: WakeListener): () => void {
     const waiters = (this.#waiters ??= new Set())
     waiters.add(listener)
-    // A stop request that arrived before the wait is not taken during it.
+    // A stop request may have arrived before the wait began; it ends the wait immediately.
     if (this.#signals !== undefined) listener('stopped')
     else if (this.#settings?.model !== undefined) listener('model', this.#settings.model)
     return () => waiters.delete(listener)
@@ -214,7 +210,7 @@ class MessageInbox implements OpenInbox {
     return this.#takenIds().has(id) || this.#waiting.some(hasId) || this.#unrecorded.some(hasId)
   }
 
-  /** Core draws no random numbers, so this is the next number whose id is free. */
+  /** The next number whose id is free, because core generates no random numbers. */
   #newId(): string {
     let id: string
     do id = `message${++this.#lastNumber}`
@@ -237,8 +233,8 @@ export function inboxIdsOf(entries: Iterable<TranscriptEntry>): readonly string[
 }
 
 /**
- * For subagents: submitted messages go to the main loop. Waits of subagents end like those of the main loop, but a
- * change of the model does not apply to them.
+ * The inbox of a subagent. Submitted messages go to the main loop, so a subagent receives none. Waits of subagents end
+ * like those of the main loop, but a change of the model does not apply to subagents.
  */
 export function inboxOfAgent(inbox: Inbox): Inbox {
   return {

@@ -4,15 +4,15 @@ import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } 
 import { lastTimeOf } from './fold.ts'
 import type { StepStore, StepRecord } from './step-record.ts'
 
-/** Options of a memory engine. By default it is empty and stores everything. */
+/** Options of a memory engine. By default the engine is empty and stores everything. */
 export interface MemoryStepsOptions {
   /** The time source. Default: the system's clock. */
   readonly clock?: Clock
-  /** Records of the open turn to answer from, and of what came before it, for the clock. */
+  /** Records to answer steps from: those of the open turn, and earlier ones, which set the clock. */
   readonly replay?: readonly StepRecord[]
-  /** Records in `past` that belong to running background agents, to answer from, too. */
+  /** Records in `past` that belong to running background agents. Steps are answered from these records, too. */
   readonly agents?: readonly StepRecord[]
-  /** Rejects steps that are not recorded: for replay and what-if. */
+  /** Rejects steps that are not recorded. Used for replay and what-if. */
   readonly recordedOnly?: boolean
   /** `nothing`: for runs that will not be resumed or replayed. */
   readonly keep?: 'all' | 'nothing'

@@ -10,11 +10,11 @@ import type { OpenSession, SessionHead } from './session-store.ts'
 
 /** Records that a store writes together or not at all. */
 export interface RecordBatch {
-  /** The number of the first of them, which is the number of records in the session so far. */
+  /** The number of the first record of the batch, which is the number of records in the session so far. */
   readonly first: number
   /** Each as JSON. Empty if only earlier records have to become durable. */
   readonly records: readonly string[]
-  /** How the newest run has ended after them, null while it is open; absent if unchanged. */
+  /** How the newest run ended according to these records; null while it is open; absent if unchanged. */
   readonly lastReason?: EndingReason | null
   /** True: these and all earlier records are durable once `write` has resolved. False: they may be lost if the machine fails. */
   readonly isDurable: boolean
@@ -24,15 +24,15 @@ export interface RecordBatch {
 export interface OpenSessionOptions {
   /** Id of the session. */
   readonly sessionId: string
-  /** The head from the session's creation. */
+  /** The head that was stored when the session was created. */
   readonly head: SessionHead
   /** Number of the lock of this process. */
   readonly fence: number
   /** All stored records, in order. */
   readonly records: readonly StepRecord[]
   /**
-   * Writes a batch in one transaction. Rejects with `sessionTakenOver` if the session's lock no longer has this fence.
-   * Batches are written one after another; it is not called again after it has rejected.
+   * Writes a batch in one transaction. Must reject with `sessionTakenOver` if the session's lock no longer has this
+   * fence. Batches are written one after another; after a rejection it is not called again.
    */
   readonly write: (batch: RecordBatch) => Promise<void>
   /** Releases the lock, if it still has this fence. */
@@ -40,8 +40,8 @@ export interface OpenSessionOptions {
 }
 
 /**
- * Creates the session that a store returns from `open`: it batches the loop's records, and folds the stored ones.
- * The store only has to read records, write a batch, and manage its locks.
+ * Creates the session that a store returns from `open`. The session batches the loop's records, and folds the stored
+ * ones. The store only has to read records, write a batch, and manage its locks.
  * @throws HaltingError `driver` for records that do not form a session.
  */
 export function createOpenSession(options: OpenSessionOptions): OpenSession {
@@ -90,9 +90,8 @@ interface Flush {
 }
 
 /**
- * Passes records to a store in batches: those of one turn of the event loop together, and those that arrive during a
- * write as the next batch.
- * After a failed batch nothing is written any more.
+ * Passes records to a store in batches. Records of one turn of the event loop form one batch, and records that arrive
+ * during a write form the next batch. After a failed batch nothing is written any more.
  */
 class BatchingLog implements StepStore {
   readonly keeps = 'all'
@@ -105,7 +104,7 @@ class BatchingLog implements StepStore {
   #isWorking = false
   #isScheduled = false
   #isClosed = false
-  /** Records of an earlier process may not be durable yet. */
+  /** False at first, since records of an earlier process may not be durable yet. */
   #isDurable = false
   #failure: HaltingError | undefined
 
@@ -117,7 +116,7 @@ class BatchingLog implements StepStore {
 
   append(record: StepRecord): void {
     this.#refuseIfOver()
-    // A copy, because objects in a record may change later.
+    // Stores a copy, because objects in a record may change later.
     this.#waiting.push(JSON.stringify(record))
     const reason = lastReasonOf(record)
     if (reason !== undefined) this.#lastReason = reason
@@ -148,7 +147,7 @@ class BatchingLog implements StepStore {
   #schedule(): void {
     if (this.#isScheduled || this.#isWorking) return
     this.#isScheduled = true
-    // Deferred, so that a flush in the same turn makes one batch of it.
+    // Deferred, so that a flush in the same turn of the event loop produces one batch.
     void Promise.resolve().then(() => {
       this.#isScheduled = false
       return this.#work()
@@ -161,7 +160,7 @@ class BatchingLog implements StepStore {
     while (this.#failure === undefined && (this.#waiting.length > 0 || this.#flush !== undefined)) {
       const flush = this.#flush
       this.#flush = undefined
-      // One after another, so that records stay in order.
+      // Batches are written one after another, so that records stay in order.
       await this.#write(flush !== undefined)
       if (this.#failure === undefined) flush?.resolve()
       else flush?.reject(this.#failure)

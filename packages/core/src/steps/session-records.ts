@@ -25,7 +25,7 @@ export function decodeRecords(sessionId: string, texts: readonly string[]): read
     }
     const problem = validateRecord(record)
     if (problem !== undefined) throw damagedRecord(sessionId, number, problem)
-    // Every field that is used was validated.
+    // Every field that the code reads was validated.
     return record as StepRecord
   })
 }
@@ -92,7 +92,7 @@ export function validateListOptions(options: SessionListOptions): void {
   })('options', options)
 }
 
-/** The error if the session after which a list continues was removed. */
+/** The error when the session that precedes the requested page was removed. */
 export function noSuchPage(after: string): ConfigurationError {
   return new ConfigurationError(`There is no session ${after} to list from. Omit \`after\` to list from the newest.`)
 }

@@ -48,12 +48,12 @@ export interface SessionListOptions {
 export interface OpenSession extends StoredSession {
   /** Id of the session. */
   readonly sessionId: string
-  /** The head from the session's creation. */
+  /** The head that was stored when the session was created. */
   readonly head: SessionHead
   /**
-   * The number of this process's lock. It rises with each lock on the session, and the store accepts no record with a
-   * lower number than the latest. So a process that stalled for longer than its lock lasts cannot write after another
-   * process has taken over the session.
+   * The number of this process's lock. It increases with each lock on the session, and the store accepts no record with
+   * a lower number than the latest. If a process stalls for longer than its lock lasts, it therefore cannot write after
+   * another process has taken over the session.
    */
   readonly fence: number
   /** Creates a step engine for a new run. */
@@ -69,20 +69,20 @@ export interface OpenSession extends StoredSession {
 }
 
 /**
- * Stores many sessions, in a database or a folder. Records of a session are read completely and in order, flushed
- * records survive a kill, and one process at a time writes a session. Errors are `HaltingError`s with the code `driver`,
- * whose message says what to do.
+ * Stores many sessions, in a database or a folder. A store must return the records of a session completely and in order,
+ * preserve flushed records when the process is killed, and let only one process at a time write a session. Errors are
+ * `HaltingError`s with the code `driver`, whose message says what to do.
  */
 export interface SessionStore {
   /**
    * Opens or creates a session; `head` is for a new one.
-   * @throws HaltingError `driver` if another process has it open (names it), if a later version wrote it, or if a record
-   * is damaged (names it).
+   * @throws HaltingError `driver` if another process has it open, if a later version wrote it, or if a record is
+   * damaged. The message names that process or record.
    */
   open(sessionId: string, head?: SessionHead): Promise<OpenSession>
   /**
    * All records of a session, without locking it, for read-only use. Undefined if it does not exist.
-   * @throws HaltingError `driver` if a later version wrote it, or if a record is damaged (names it).
+   * @throws HaltingError `driver` if a later version wrote it, or if a record is damaged. The message names that record.
    */
   read(sessionId: string): Promise<
     | {

@@ -19,7 +19,7 @@ export type StageReason =
   /** The stage threw, or the model gave no answer. */
   | 'failed'
 
-/** The stage, and the run before it. */
+/** A stage that is identified by its own id and by the run before it. */
 export type StageIdentity = {
   /** `run1/after/memory`: unique in the session. */
   readonly id: string
@@ -35,7 +35,7 @@ export type StageReport = StageIdentity & {
   readonly reason: StageReason
   /** A sentence; '' if there is nothing to report. */
   readonly message: string
-  /** Facts for programs; absent for none. */
+  /** Facts for programs; absent if there are none. */
   readonly details?: JsonObject
   /** Requests that it made. */
   readonly turns: number
@@ -60,20 +60,20 @@ export type StageReport = StageIdentity & {
 
 // Spec R-AFTER-6.
 /**
- * A record of a stage. The start record precedes the first question and has the most that the stage may spend. That
- * amount is charged if its end is never recorded.
+ * A record of a stage. The start record precedes the first question and contains the maximum that the stage may spend.
+ * That amount is charged if its end is never recorded.
  */
 export type StageRecord =
   | (StageIdentity & {
       readonly phase: 'began'
-      /** The most that it may spend. */
+      /** The maximum that the stage may spend. */
       readonly most: Amount
     })
   | (StageReport & { readonly phase: 'ended' })
 
 /** A stage from its records. */
 export interface RecordedStage extends StageIdentity {
-  /** The most that it may spend. */
+  /** The maximum that the stage may spend. */
   readonly most: Amount
   /** Its result; null if the process ended during the stage. */
   readonly ended: StageReport | null
@@ -94,7 +94,7 @@ export function stagesOf(records: Iterable<StageRecord>): readonly RecordedStage
   return [...stages.values()]
 }
 
-/** What a stage counts for in the ledger: its spending, or the most that it may spend if its end was not recorded. */
+/** The amount that a stage contributes to the ledger: its spending, or the maximum that it may spend if its end was not recorded. */
 export function spentOfStage({ most, ended }: RecordedStage): {
   /** Spending of finished requests. */
   readonly settled: Amount

@@ -6,7 +6,7 @@ import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
 import type { ExternalInput } from './external-input.ts'
 import type { StepKey } from './step-engine.ts'
 
-/** The result of folding records, except for messages and for what the last iteration reports. JSON. */
+/** The result of folding records, except for messages and for what the last iteration contains itself. JSON. */
 export interface FoldedPast {
   /** Spending of finished requests. */
   readonly settled: Amount
@@ -22,7 +22,7 @@ export interface FoldedPast {
 export type StepRecord =
   | {
       readonly type: 'start'
-      /** Which run it is: '' for the main loop, otherwise the path of a subagent. */
+      /** The run that the record belongs to: '' for the main loop, otherwise the path of a subagent. */
       readonly scope: string
       /** How the run started. */
       readonly start: RunStart
@@ -66,15 +66,15 @@ export type StepRecord =
       readonly type: 'lap'
       /** The iteration. */
       readonly lap: Iteration
-      /** Replaces all records of its run since the start: this iteration contains the messages of theirs, and this is the rest of what they add up to. */
+      /** Replaces all records of its run since the start: this iteration contains their messages, and `folds` contains the rest of their totals. */
       readonly folds?: FoldedPast
     }
   | ({
       readonly type: 'end'
-      /** Which run it is: '' for the main loop, otherwise the path of a subagent. */
+      /** The run that the record belongs to: '' for the main loop, otherwise the path of a subagent. */
       readonly scope: string
     } & RunEnd)
-  /** Between runs: the conversation was rewound to its first `entries`. `after` is the id of the last remaining entry; null for none. */
+  /** A rewind between runs: the conversation was reduced to its first `entries` entries. `after` is the id of the last remaining entry; null for none. */
   | {
       readonly type: 'rewind'
       /** Number of remaining entries. */
@@ -100,8 +100,8 @@ export interface StepStore {
   flush(): MaybePromise<void>
   /**
    * Called when everything in progress is waiting: for a person (null), or for at most this many milliseconds. Called
-   * with undefined when work continues. A process that ends during a wait loses nothing, because resuming the run
-   * continues the wait. A log that can continue the run in another process may release this one.
+   * with undefined when work continues. A process that ends during a wait loses no data, because resuming the run
+   * continues the wait. A log that can continue the run in another process may therefore release the current process.
    */
   rests?(ms: number | null | undefined): void
 }

@@ -21,16 +21,16 @@ import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } fro
 import { endings } from '../endings/table.ts'
 
 /**
- * The problem of a stored record, with its path; undefined if every field that is read is valid. Readers of records call
- * this first, since the records may be from anyone. Unknown fields and blocks are ignored, as are fields that an older
- * version left out.
+ * Returns the problem of a stored record, with its path; undefined if every field that is read is valid. Readers of
+ * records call this first, since the records may come from an untrusted source. Unknown fields and blocks are ignored,
+ * as are fields that an older version omitted.
  */
 export function validateRecord(record: unknown): string | undefined {
   if (isDeeper(record, maxDepth)) return `it is nested more than ${maxDepth} levels deep`
   return storedProblemOf(record, isRecord)
 }
 
-/** Output of models, tools and hooks is cut below 200 levels. A much deeper value cannot be written again. */
+/** Output of models, tools and hooks is truncated at fewer than 200 levels. A much deeper value cannot be serialized again. */
 const maxDepth = 400
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -252,12 +252,12 @@ const isCharge: Check = isObject({
   usage: optional(orNull(isUsage)),
 })
 
-/** The intent of a request: its reservation. */
+/** The intent of a request, which contains its reservation. */
 const isIntent: Check = (value, path) => {
   if (isJsonObject(value) && value['granted'] === true) isCharge(value, path)
 }
 
-/** A step may have any result. Only a model's reply and its charge, a tool result's content, and a compaction are read. */
+/** A step may have any result. Only these parts are read: a model's reply and its charge, a tool result's content, and a compaction. */
 const isStepValue: Check = (value, path) => {
   if (!isJsonObject(value)) return
   const { status, content, message, charge, result, value: inner } = value
@@ -266,13 +266,13 @@ const isStepValue: Check = (value, path) => {
   if (isJsonObject(message)) isListOfBlocks(message['content'], `${path}.message.content`)
   if (isJsonObject(result) && result['messages'] !== undefined)
     isModelMessages(result['messages'], `${path}.result.messages`)
-  // The result of a call that asked a model is nested in here.
+  // The result of a call that asked a model is nested in this value.
   if (isJsonObject(inner)) isStepValue(inner, `${path}.value`)
 }
 
 const isResultFields = isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isDuration })
 
-/** The step of a round of checks, of the run or of a subagent. A judged goal asks the model within it, in the steps below. */
+/** Matches the step of a round of checks, of the run or of a subagent. If a goal is judged by a model, the model requests are steps below this one. */
 const goalStep = /^[^/]*\/(?:agent:\d+:\d+:[^/]*\/)*goal:\d+:(?:baseline|answer|turn|limit)(\/asked)?$/
 
 const isResult: Check = (value, path) => {

@@ -2,7 +2,7 @@ import { fieldsOf } from '../values/validators.ts'
 import type { Json } from '../values/json.ts'
 import { wallTimeOf, type Clock } from '../values/clock.ts'
 
-/** Start and latest end of a wait, in milliseconds since 1970. JSON: the intent of its step. */
+/** Start and latest end of a wait, in milliseconds since 1970. JSON. These times are the intent of the step. */
 export type WaitTimes = { readonly since: number; readonly until: number }
 
 /** The times of a wait that starts now. */
@@ -17,18 +17,18 @@ export function waitTimesIn(intent: Json | undefined): WaitTimes | undefined {
   return typeof since === 'number' && typeof until === 'number' ? { since, until } : undefined
 }
 
-/** Interval of checking the wall clock: after sleep of the machine no timer reports that time has passed. */
+/** Interval of checking the wall clock: after the machine has slept, no timer reports that time has passed. */
 const checkIntervalMs = 15_000
 
 /**
- * A wait until a point in time, in one process. It ends when the wall clock says so, or when the remaining time has
- * passed on the steady clock. So setting back the wall clock cannot extend the wait.
+ * A wait until a point in time, in one process. It ends when the wall clock reaches that point, or when the remaining
+ * time has passed on the steady clock. Setting back the wall clock therefore cannot extend the wait.
  */
 export class WallWait {
   readonly #clock: Clock
   readonly #times: WaitTimes
   readonly #startedAt: number
-  /** Part of its duration that had passed when this process continued it. */
+  /** The part of the duration that had passed when this process continued the wait. */
   readonly #waitedBefore: number
   #cancel: (() => void) | undefined
 

@@ -13,15 +13,15 @@ import { scriptedModel } from './scripted-model.ts'
 export interface CheckedConnection {
   /** The store, through this connection. */
   readonly store: SessionStore
-  /** Kills the process: unflushed records may be lost, and its locks are those of a dead process. Nothing else is called on it. */
+  /** Kills the process: unflushed records may be lost, and its locks are those of a dead process. Nothing else is called on this connection. */
   readonly kill: () => Promise<void>
-  /** The process stalls for so long that others may take its locks, and then continues unaware of this. */
+  /** Stalls the process for so long that others may take its locks. Afterwards it continues without knowing that. */
   readonly stall: () => Promise<void>
 }
 
 /** A database for `checkSessionStore`, initially empty. */
 export interface CheckedSessionStore {
-  /** Another process connects. */
+  /** Connects another process. */
   connect(): Promise<CheckedConnection> | CheckedConnection
   /** Marks the stored data of a session as written by a later version. No process has it open. */
   writeAsLaterVersion(sessionId: string): Promise<void>
@@ -38,10 +38,10 @@ export interface SessionStoreCheckOptions {
 }
 
 /**
- * Checks the contract of a `SessionStore` from outside: order, durability, locks and their numbers, lists, removal,
- * damage, large records and copies. It includes `checkStepEngine`: a run that is killed between any two records ends
- * with nothing done twice. `make` returns a new, empty database each time.
- * Returns the problems: empty for a conforming store.
+ * Checks the contract of a `SessionStore` through its public methods: order, durability, locks and their numbers, lists,
+ * removal, damage, large records and copies. It includes `checkStepEngine`: a run that is killed between any two records
+ * ends, and no side effect happens twice. `make` returns a new, empty database each time. Returns the problems: empty
+ * for a conforming store.
  */
 export async function checkSessionStore(
   make: Make,

@@ -30,10 +30,9 @@ export interface StepEngineCheckOptions {
 }
 
 /**
- * Checks the contract of a step engine from outside. Records are read completely and in order, flushed records survive a
- * kill, and a run that is killed between any two records ends with nothing done twice. `make` returns a new, empty store
- * each time.
- * Returns the problems: empty for a conforming engine.
+ * Checks the contract of a step engine through its public methods. Records are read completely and in order, flushed
+ * records survive a kill, and a run that is killed between any two records ends, and no side effect happens twice.
+ * `make` returns a new, empty store each time. Returns the problems: empty for a conforming engine.
  */
 export async function checkStepEngine(
   make: Make,
@@ -80,7 +79,7 @@ const checks: Checks<CheckedStore> = {
   'oversized result': async (make, report) => {
     const store = await make()
     const script = [{ toolCalls: [{ name: 'Big', id: 'b1' }] }, { toolCalls: [{ name: 'Pay', id: 'p1' }] }]
-    // After the result, and before the run is over.
+    // Killed after the result is recorded, and before the run is over.
     const { appended } = await runOnce(store, nothingOutside(), { script, killAfter: 8 })
     const found = await store.open()
     checkRecords(found.open ?? [], appended, 0, report)
@@ -170,14 +169,14 @@ const checks: Checks<CheckedStore> = {
   mismatch: async (make, report) => {
     const store = await make()
     const whole = await runUninterrupted(make)
-    // Its first reply is recorded, and nothing after it.
+    // The first reply of the run is recorded, and nothing after it.
     const killAfter = whole.appended.findIndex(isReply) + 1
     await runOnce(store, nothingOutside(), { killAfter })
     const found = await store.open()
     const before = canonical(found.open)
     if (found.open?.some(isReply) !== true) {
       await found.close()
-      // An engine that stores nothing unflushed has no recorded reply here.
+      // An engine that stores nothing unflushed has no recorded reply at this point.
       return
     }
     const { terminal } = await runToEnd(store, nothingOutside(), { before: another }, found)
@@ -218,7 +217,10 @@ async function runUninterrupted(
   }
 }
 
-/** Starts processes for a session until one completes the run, since a store may take the session from each. `found`: how the first of them finds it. */
+/**
+ * Starts processes for a session until one completes the run, since a store may take the session from any of them.
+ * `found`: the state in which the first of them finds the session.
+ */
 async function runToEnd(
   store: CheckedStore,
   outside: Outside,

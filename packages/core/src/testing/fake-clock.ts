@@ -2,7 +2,7 @@ import type { Clock } from '../values/clock.ts'
 
 /** A clock that moves only when a test advances it, so tests take no real time. */
 export interface FakeClock extends Clock {
-  /** Advances time and fires due timers, in order. Side effects get a turn of the microtask queue between two timers. */
+  /** Advances time and fires due timers, in order. Side effects can run in the microtask queue between two timers. */
   advance(ms: number): Promise<void>
   /** Number of timers that have not fired. */
   readonly pending: number
@@ -46,8 +46,8 @@ export function createFakeClock(
   }
   let timersMade = 0
   /**
-   * Fires timers one after another while there are any, whenever no other work is left. A caller that has just started
-   * to wait gets turns of its own before that, because it may have concurrent work.
+   * Fires timers one after another while there are any, whenever no other work is left. Before that, a caller that has
+   * just started to wait gets several turns of the microtask queue, because it may have concurrent work.
    */
   let pumping = false
   const pump = async (): Promise<void> => {

@@ -12,7 +12,7 @@ export interface StepEngineProblem {
 /** Reports a problem, in a sentence. */
 export type Report = (problem: string) => void
 
-/** Checks of what `make` returns, which is created anew for each check. */
+/** The checks of the object that `make` returns, which is created anew for each check. */
 export type Checks<Checked> = {
   readonly [check: string]: (make: () => Checked | Promise<Checked>, report: Report) => Promise<void>
 }
@@ -33,7 +33,7 @@ export async function runChecks<Checked>(
         resolve()
       })
     })
-    // One check after another, because each may use a service that counts.
+    // The checks run one after another, because each may use a service that counts its calls.
     await Promise.race([runCheck(make, report).catch((error: unknown) => report(messageOf(error))), late])
     cancel()
   }

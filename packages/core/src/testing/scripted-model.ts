@@ -20,7 +20,7 @@ export type ScriptedReply =
         /** Input of the call. Default: `{}`. */
         readonly input?: unknown
       }[]
-      /** Default: `tool_use` with calls, otherwise `end_turn`. */
+      /** Why the model stopped. Default: `tool_use` if there are calls, otherwise `end_turn`. */
       readonly stopReason?: ModelStopReason
       /** Tokens of the request. Default: 10 input and 5 output tokens. */
       readonly usage?: Partial<Usage>
@@ -33,7 +33,7 @@ export type ScriptedReply =
       /** The attempt fails with this error. */
       readonly error: ModelErrorInit
     }
-  /** Never answers. With `deaf` it ignores the abort, too. */
+  /** A reply that never arrives. With `deaf` the model ignores the abort, too. */
   | {
       readonly hang: true
       /** Ignore the abort. Default: false. */

@@ -21,15 +21,15 @@ export interface CheckedSession {
   readonly open: readonly StepRecord[] | undefined
   /** Where new records are stored. */
   readonly log: StepStore
-  /** Creates the step engine over a log; `DurableStepEngine` when absent. It must record everything in the log of its options, which is monitored. */
+  /** Creates the step engine over a log. Default: `DurableStepEngine`. It must record everything in the log of its options, which is monitored. */
   readonly drive?: (options: StepEngineOptions) => AnswerableStepEngine
   /** Closes the session; all appended records are durable then. */
   close(): Promise<void>
   /** Kills the process: appended but unflushed records may be lost. Nothing else is called on this session. */
   kill(): Promise<void>
   /**
-   * For a store that may take a session from a process by itself: resolves when this process has lost it. From then on
-   * nothing that the process does counts, as if it had been killed. Nothing else is called on this session.
+   * For a store that may take a session from a process by itself: resolves when this process has lost the session. From
+   * then on, actions of the process have no effect, as if it had been killed. Nothing else is called on this session.
    */
   readonly lost?: Promise<void>
 }
@@ -48,11 +48,11 @@ export const nothingOutside = (): Outside => ({ effects: [], asked: [], problems
 class ProcessKilled extends Error {}
 
 const forever = <T>(): Promise<T> => new Promise<T>(() => {})
-/** Longer than services display of a result, and than engines may want to store in one record. */
+/** Longer than a result that services display, and than a record that engines may want to store. */
 const oversized = 'oversized '.repeat(250_000)
 
 export interface ProcessOptions {
-  /** Kills the process after this many appended records; never when absent. */
+  /** Kills the process after this many appended records; absent: never. */
   readonly killAfter?: number
   /** The transcript with which an open run is continued, instead of the session's. */
   readonly before?: Transcript
@@ -62,7 +62,7 @@ export interface ProcessOptions {
   readonly steerAt?: { readonly callId: string; readonly text: string }
   /** A person is asked before `Pay`, and gives these answers in order. */
   readonly answers?: readonly ('allow' | 'deny')[]
-  /** Whether the answers come before or during the wait. */
+  /** Whether the answers arrive before or during the wait. */
   readonly answersCome?: 'early' | 'late'
   readonly script?: readonly ScriptedReply[]
 }
@@ -79,7 +79,7 @@ export interface Ended {
 export class DriverProcess {
   /** All appended records, in order, as JSON. */
   readonly appended: StepRecord[] = []
-  /** How many of them were flushed. */
+  /** How many of the appended records were flushed. */
   flushed = 0
   readonly #session: CheckedSession
   readonly #outside: Outside
@@ -156,7 +156,7 @@ export class DriverProcess {
         try {
           await log.flush()
         } catch (error) {
-          // The log may learn before others that its process has lost the session.
+          // The log may be notified first that its process has lost the session.
           if (this.#lost !== undefined) await new Promise<void>((resolve) => systemClock.after(0, resolve))
           if (!this.#isDead) throw error
         }

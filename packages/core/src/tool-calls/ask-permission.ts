@@ -36,9 +36,9 @@ import type { AnyTool } from '../tools/tool.ts'
 import { inspectInput } from './inspect-call.ts'
 
 /**
- * Applies deny rules to the model's own input, before any hook sees the call. Returns why it is denied, if it is. The
- * answer is recorded, so new rules do not change the past. If the call is `passed`, rules that are not on record are not
- * called.
+ * Applies deny rules to the model's own input, before any hook receives the call. Returns why it is denied, if it is.
+ * The answer is recorded, so new rules do not change the past. If the call is `passed`, rules that are not on record are
+ * not called.
  */
 export function denyByRules(
   run: Run,
@@ -50,7 +50,7 @@ export function denyByRules(
 }
 
 // Spec R-PERM-2.
-/** The same for an input that a rule or a person substituted for the checked one: nothing overrides a deny rule. */
+/** Works like `denyByRules`, for an input that a rule or a person substituted for the checked one: nothing overrides a deny rule. */
 export function denyUpdated(
   run: Run,
   inspected: ValidCall,
@@ -88,7 +88,7 @@ function askDenials(run: Run, request: PermissionRequest): string | undefined {
   }
 }
 
-/** The unchecked answer of the rules: a decision, a promise of one, or anything else. @throws whatever the rules throw. */
+/** Evaluates the rules. Returns their unchecked answer: a decision, a promise of one, or anything else. @throws whatever the rules throw. */
 export function askRules(run: Run, request: PermissionRequest): unknown {
   const message = askDenials(run, request)
   if (message !== undefined) return { behavior: 'deny', message }
@@ -99,7 +99,7 @@ export function askRules(run: Run, request: PermissionRequest): unknown {
 
 const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: hookDefers })
 
-/** Adds to the request the caller, the mode that was set and the learned rules, if there are any. */
+/** Adds the caller, the mode that was set and the learned rules to the request, if there are any. */
 function withCallerOf({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
   const { permissionMode: mode, permissionUpdates: learned } = context.settings
   const { depth, agentId } = identity
@@ -136,7 +136,7 @@ export function decidePermission(
   const earlier = earlierAnswer(run, call.id)
   const wasAsked = earlier !== undefined
   const { precheck, ...unchecked } = request
-  // The person has answered, or is asked again. The tool itself finds out whether the call can succeed.
+  // The person has answered, or is asked again. The tool itself determines whether the call can succeed.
   const requestWithHistory: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
   // The figures before the step, as hooks get them.
   const figures = hookFigures(run)
@@ -150,7 +150,7 @@ export function decidePermission(
             ? failInstead(run, decision, precheck)
             : decision,
       ),
-    // The rules decided without the answer to their question.
+    // The outcome if an abort interrupts the question of the rules, so that they decided without its answer.
     cut: () => interruptedDecision,
   })
   return andThen(step, ({ value }) =>
@@ -185,7 +185,7 @@ function decideInTime(
   )
 }
 
-/** Applies the rules to a tool with `needsApproval`. A person's answer about the call applies, whatever the tool or a rule says by now. */
+/** Applies the rules to a tool with `needsApproval`. A person's answer about the call applies, even if the tool or a rule would decide differently now. */
 function askWithApproval(
   run: Run,
   request: PermissionRequest,
@@ -201,7 +201,7 @@ function askWithApproval(
 }
 
 // Spec R-PERM-12.
-/** Nobody is asked about a call that cannot succeed. */
+/** The decision for a call that cannot succeed. Nobody is asked about it. */
 function failInstead(
   run: Run,
   decision: PermissionDecision,
@@ -236,7 +236,7 @@ function askPerson(
     return recordEarlierAnswer(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, earlier, position)
   const name = `approval:${run.spent.request}:${index}:${call.id}`
   const { canUseTool } = run.context
-  // A decision that a hook deferred is made later, not by the person who is present now.
+  // A decision that a hook deferred is made later, not by the person who could answer now.
   const asks = canUseTool !== null && request.hookDecision !== 'defer'
   const endsRun = !asks && run.context.settings.onAsk === 'end'
   if (!run.isRecorded(name)) {
@@ -251,14 +251,14 @@ function askPerson(
   return waitForPerson(run, key)
 }
 
-/** The answer to a call from before this run began; `ask` if its permission request has no answer yet. */
+/** The answer to a call from before this run began; `ask` if its permission request is still unanswered. */
 function earlierAnswer(run: Run, callId: string): PermissionDecision | undefined {
   const { approvals } = run.spent
   return approvals !== null && Object.hasOwn(approvals, callId) ? approvals[callId] : undefined
 }
 
 // Spec R-PERM-6c.
-/** An agent does not wait for a later answer: it continues without the call. */
+/** The decision if an agent would have to wait for a later answer: it continues without the call. */
 function deniedInAgent(message: string): PermissionDecision {
   return { behavior: 'deny', message: notAllowedInAgent(message) }
 }
@@ -288,7 +288,7 @@ async function askCallback(
   const { call } = request
   const { agentPath, agentId: agentID } = run.identity
   const { signal } = run.ports.abort
-  // The signal for the callback also ends when its answer is no longer awaited.
+  // The signal for the callback is also aborted when its answer is no longer awaited.
   const callbackAbort = new AbortScope()
   const listener = { onAbort: (cause: AbortCause) => callbackAbort.abort(cause) }
   run.ports.abort.listen(listener)
@@ -340,7 +340,7 @@ function validAnswer(answer: unknown): PermissionDecision {
   return recordedAnswer(answer)
 }
 
-/** The time limit is paused while waiting. It resumes even if the step engine fails, because other calls may be running in parallel. */
+/** Waits for a person. The time limit is paused meanwhile. It continues even if the step engine fails, because other calls may be running in parallel. */
 async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision> {
   const { steps, deadline, abort } = run.ports
   deadline.pause()
@@ -353,7 +353,7 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
   }
 }
 
-/** False for a tool whose calls never need approval. */
+/** Whether calls of the tool may need approval. False for a tool whose calls never need it. */
 export function mayNeedApproval({ needsApproval }: AnyTool): boolean {
   return needsApproval !== undefined && needsApproval !== false
 }
@@ -372,7 +372,7 @@ function approvalReason(inspected: ValidCall): MaybePromise<string | undefined> 
     // A separate copy, so that changes made here do not affect the approved input.
     const copy = inspectInput(tool, call, inspected)
     if (copy.kind === 'invalid') return toolAsks(tool.name)
-    // The input has passed the tool's own check, which `needsApproval` is written for.
+    // The input has passed the tool's own check, so it has the type that `needsApproval` accepts.
     const answer: unknown = needsApproval(copy.input as never)
     const reasonFor = (needs: unknown): string | undefined => (needs === false ? undefined : toolAsks(tool.name))
     return isThenable(answer) ? Promise.resolve(answer).then(reasonFor, failed) : reasonFor(answer)
@@ -381,14 +381,14 @@ function approvalReason(inspected: ValidCall): MaybePromise<string | undefined> 
   }
 }
 
-/** The reason given in the earlier permission request. */
+/** The reason that the earlier permission request stated. */
 function earlierReason({ tool }: ValidCall, earlier: PermissionDecision): string {
   return earlier.behavior === 'ask' && earlier.message !== '' ? earlier.message : toolAsks(tool.name)
 }
 
 /**
- * Applies the rules to a call that its tool requires approval for. Only an explicit allow by a rule or person allows it.
- * `isAnswered`: a person has answered, and the answer applies.
+ * Applies the rules to a call that requires approval according to its tool. Only an explicit allow by a rule or person
+ * allows it. `isAnswered`: a person has answered, and the answer applies.
  */
 function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean): MaybePromise<PermissionDecision> {
   const settledAnswer: MaybePromise<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer
@@ -401,8 +401,8 @@ function withApproval(rulesAnswer: unknown, reason: string, isAnswered: boolean)
 }
 
 /**
- * Applies the rules to a call that its tool requires no approval for. If the rules change the input, the tool is asked
- * about the new input. If that needs approval, a person is asked about the original call.
+ * Applies the rules to a call that requires no approval according to its tool. If the rules change the input, the tool
+ * is asked about the new input. If the new input needs approval, a person is asked about the original call.
  */
 function withApprovalOfChange(rulesAnswer: unknown, inspected: ValidCall): MaybePromise<unknown> {
   const settledAnswer: MaybePromise<unknown> = isThenable(rulesAnswer) ? Promise.resolve(rulesAnswer) : rulesAnswer

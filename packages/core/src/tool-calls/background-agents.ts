@@ -18,11 +18,10 @@ import type { AgentShare, CallRun, PreparedCall } from '../run/tool-phase.ts'
 
 // Spec R-BACK-10.
 /**
- * Subagents that run in parallel with the main loop, in this process. They do not write to the run: the outcome of one
- * is read in a poll or an effect, and is recorded before it counts.
- * B1: Each agent of `RunProgress.openAgents` is here once the results of its message are entered.
- * B2: The end of an agent is returned until it is reported.
- * B3: No agent is running after the run has ended.
+ * Subagents that run in parallel with the main loop, in this process. They do not write to the run: the outcome of an
+ * agent is read in a poll or a side effect, and is recorded before it takes effect. B1: Each agent of
+ * `RunProgress.openAgents` is in this object once the results of its message are entered. B2: The end of an agent is
+ * returned until it is reported. B3: No agent is running after the run has ended.
  */
 class AgentsOfRun implements RunBackgroundAgents {
   readonly #run: Run
@@ -44,7 +43,7 @@ class AgentsOfRun implements RunBackgroundAgents {
   begin(open: OpenAgent): void {
     if (this.#agents.has(open.id)) return
     const agent: BackgroundAgent = new BackgroundAgent(open, () => {
-      // An agent entered before a kill is answered from its record. Nobody waits for that one.
+      // An agent that was entered before a kill is answered from its record. Nothing waits for this agent.
       if (this.#unreported().includes(agent)) for (const listener of this.#listeners) listener()
     })
     this.#agents.set(open.id, agent)
@@ -106,17 +105,17 @@ export function beginAgents(run: Run): void {
   for (const open of openAgents) agents.begin(open)
 }
 
-/** The child run of an open agent. @throws if its tool is gone, or can no longer start it. */
+/** The child run of an open agent. @throws if its tool no longer exists, or can no longer start it. */
 function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity, settings }: OpenAgent): Child {
   const context = run.contextUnder(settings)
   const tool = context.tools.get(name)
   if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
-  // It is the input that this tool's own check returned when the call was made.
+  // The input is the one that this tool's own check returned when the call was made.
   const { identity } = run
   return childOf({ context, identity }, tool, mutableCopyOf(input), { agents, toolCalls })
 }
 
-/** Maximum number of recent characters of its output that are kept for inspection. */
+/** Maximum number of the newest characters of its output that are stored for inspection. */
 const maxTextLength = 8_000
 
 class BackgroundAgent implements AgentInBackground {
@@ -140,7 +139,7 @@ class BackgroundAgent implements AgentInBackground {
 
   begin(run: Run): void {
     const { id, description, name, callId, tool, startedAt: at } = this.#open
-    // Its recorded end is final: it is answered from the record and does not run further (spec R-BACK-15b).
+    // Its recorded end is final: the agent is answered from the record and does not run further (spec R-BACK-15b).
     const recorded = run.ports.endedAgents.get(id)
     const isOver =
       recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it cannot continue.`)
@@ -218,8 +217,8 @@ export function isForBackground({ identity }: Run, child: Child): boolean {
 }
 
 /**
- * Answers the call at once. The agent begins when the results of the message are entered (`beginAgents`). The step
- * stores what a resume needs to continue it, and runs nothing.
+ * Returns a result for the call at once. The agent begins when the results of the message are entered (`beginAgents`).
+ * The step stores what a resume needs to continue the agent, and runs nothing.
  */
 export function startAgent(
   run: Run,

@@ -43,14 +43,14 @@ function runNext(run: Run, phase: ToolPhase, batches: Batches): MaybePromise<boo
 
 /**
  * The calls of a message in batches. Adjacent calls that may run together form one batch of up to `toolConcurrency`
- * calls; any other call is alone. A call is inspected only when its batch is due, because a check may depend on the
- * effects of earlier calls.
+ * calls; any other call forms a batch alone. A call is inspected only when its batch is due, because a check may depend
+ * on the effects of earlier calls.
  */
 class Batches {
   readonly #run: Run
   readonly #phase: ToolPhase
   #index = 0
-  /** The call after the last batch, if it had to be inspected to see that it belongs to the next. */
+  /** The call after the last batch, if it had to be inspected to determine that it is part of the next batch. */
   #lookahead: InspectedCall | undefined
 
   constructor(run: Run, phase: ToolPhase) {
@@ -58,7 +58,7 @@ class Batches {
     this.#phase = phase
   }
 
-  /** Whether the remaining calls are beyond the limit. */
+  /** Whether the remaining calls exceed the limit. */
   get isAtLimit(): boolean {
     return this.#index < this.#phase.calls.length && this.#index >= this.#phase.allowedCalls
   }
@@ -68,7 +68,7 @@ class Batches {
     return this.#lookahead === undefined && this.#index >= this.#phase.calls.length
   }
 
-  /** Empty when there are no more calls. */
+  /** Returns the next batch; empty when there are no more calls. */
   next(): readonly InspectedCall[] {
     const batch = this.#gather()
     this.#phase.enterBatch(this.#index)
@@ -116,7 +116,7 @@ function inspectAt(run: Run, { calls, early }: ToolPhase, index: number): Inspec
   return call === undefined ? undefined : (early.find(call, index) ?? inspectCall(run, call, index))
 }
 
-/** A call of an unknown tool or with an invalid input runs nothing, so it may be in any batch. */
+/** Whether the call may share a batch. A call of an unknown tool or with an invalid input runs nothing, so it may be in any batch. */
 function canShareBatch(inspected: InspectedCall): boolean {
   return inspected.kind === 'valid' ? inspected.parallelSafe : true
 }
@@ -193,8 +193,9 @@ function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall
 }
 
 /**
- * Limits the calls of the message to the number that is left. If that is fewer, the number is recorded before any call
- * runs, so a resume with another limit keeps it. Calls that are recorded as run were allowed.
+ * Limits the calls of the message to the number that is left. If fewer calls are left than the message contains, the
+ * number is recorded before any call runs, so that a resume with another limit uses the same number. Calls that are
+ * recorded as run were allowed.
  */
 export function limitCalls(run: Run, phase: ToolPhase): MaybePromise<void> {
   const remainingCalls = callsLeft(run)
@@ -210,13 +211,13 @@ export function limitCalls(run: Run, phase: ToolPhase): MaybePromise<void> {
   )
 }
 
-/** The limit that allowed this many calls, even if another one was set since. */
+/** The limit that allowed this many calls, even if another limit was set since. */
 function limitOf({ context, spent }: Run, allowed: number): number {
   const takenCalls = toolCallsTaken(spent)
   return allowed > 0 ? takenCalls + allowed : Math.min(takenCalls, context.settings.maxToolCalls)
 }
 
-/** Whether a call beyond the limit is on record, or the turn is. */
+/** Whether a call beyond the limit is on record, or the end of the turn is. */
 function isPassed(run: Run, phase: ToolPhase, remainingCalls: number): boolean {
   return run.turnEnd === 'passed' || phase.callStart(remainingCalls) === 'passed'
 }
@@ -226,7 +227,7 @@ function resultBeyondLimit({ callLimit }: ToolPhase): ToolResult {
   return notRun(callLimitReached(callLimit))
 }
 
-/** The pending ending if the message asked for more calls than were left; undefined otherwise. */
+/** The pending ending if the message requested more calls than were left; undefined otherwise. */
 export function callLimitEnding({ spent }: Run, phase: ToolPhase): PendingEnding | undefined {
   const refused = phase.calls.length - phase.allowedCalls
   if (refused <= 0) return undefined
@@ -241,11 +242,11 @@ export function callLimitEnding({ spent }: Run, phase: ToolPhase): PendingEnding
   return pendingEndingOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
 }
 
-/** Enters one user message with every result, in call order. Calls that wait for a person have none yet. */
+/** Enters one user message with every result, in call order. Calls that wait for a person have no result yet. */
 export function enterResults(run: Run, phase: ToolPhase): void {
   phase.isEntered = true
   const blocks: ToolResultBlock[] = []
-  // The name of a stored result differs in every turn, and must not make an equal result look new.
+  // The name of a stored result differs in every turn, and must not make an equal result appear new.
   const compared: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
   let memos: { [callId: string]: Json } | undefined
@@ -260,7 +261,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
     if (result.memo !== undefined) (memos ??= {})[id] = result.memo
-    // Background work that a subagent started already has the id of its call.
+    // Background work that a subagent started already contains the id of its call.
     for (const news of result.tasks ?? []) if (!hasEnd(tasks, news)) tasks.push({ callId: id, ...news })
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
   }
@@ -277,7 +278,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     if (tasks.length > 0) markReportedByTools(run, tasks)
   }
   const { toolResults, recentTurns, toolCalls = 0 } = run.spent
-  // Calls that wait for a person have no result yet, and count once they have.
+  // Calls that wait for a person have no result yet. They count once they have one.
   const countedCalls = Math.min(blocks.length, phase.allowedCalls)
   const looksAtTurns = usesRepetition(run)
   run.update({

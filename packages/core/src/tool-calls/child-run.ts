@@ -28,8 +28,8 @@ export interface Child {
 }
 
 /**
- * Asks the tool for its child run. `share`: its part of the limits that apply to all agents together, including agents
- * below it.
+ * Asks the tool for its child run. `share`: its part of the limits that apply to all agents together, including its
+ * descendants.
  * @throws what the tool throws, TypeError for an invalid child run, ConfigurationError for an unknown model.
  */
 export function childOf(
@@ -39,7 +39,7 @@ export function childOf(
   share: AgentShare,
 ): Child {
   const { permissionMode } = context.settings
-  // The input passed this tool's own check, so it is what `spawn` is written for.
+  // The input passed this tool's own check, so it has the type that `spawn` accepts.
   const candidate = tool.spawn(input as never, {
     depth: identity.depth,
     tools: context.toolDefinitions.map(({ name }) => name),
@@ -57,7 +57,7 @@ function childRunOf(candidate: unknown): ChildRun {
   const { prompt, system, tools, model, permissionMode, permissionUpdates, agentType, description, note } = fields
   if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
   const updates = permissionUpdates === undefined ? [] : permissionUpdatesOf(permissionUpdates)
-  // A rule that is not understood would protect nothing.
+  // An invalid rule would protect nothing, so it is refused.
   if (typeof updates === 'string') throw new TypeError(`permissionUpdates of a subagent: ${updates}.`)
   return {
     prompt,
@@ -107,7 +107,7 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
 function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
   const settings = settingsOf(context, tool, child, share)
   const model = modelOf(context, tool, child)
-  // A tool that was added while the run is running may name models that the options do not.
+  // A tool that was added during the run may name models that the options do not name.
   const prices = model.prices === undefined ? context.prices : pricesWith(context.prices, () => [model])
   checkBudgetable(model, prices, settings)
   return {
@@ -115,7 +115,7 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
     model,
     prices,
     ...toolsOf({ ...context, model }, tool, child, settings),
-    // It has the tools that its parent had when it began, restricted to those it may use.
+    // The child has the tools that its parent had when it began, restricted to those that the child may use.
     moreTools: null,
     guards: [...context.guards.filter(({ guard }) => appliesToAgents(guard)), ...guardsOfLimits(child)],
     postRun: [],
@@ -133,7 +133,7 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
   }
 }
 
-/** A guard checks its time between turns too: a timer does not cover the time before a resume. */
+/** The guards of the child's limits. They check the time between turns too, since a timer does not cover the time before a resume. */
 function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[] {
   if (maxDurationMs === undefined) return []
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
@@ -184,7 +184,7 @@ function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentToo
 
 /**
  * The tools of its parent and of its agent tool. The latter replace tools of the parent with the same name or alias.
- * Tools that start agents are offered if it may start any; otherwise calls of them are refused with the reason.
+ * Tools that start agents are offered if the child may start any; otherwise calls of them are refused with the reason.
  */
 function toolsOf(
   context: RunContext,
@@ -214,14 +214,15 @@ function hooksOf(hooks: HookRegistry): HookRegistry {
 
 // Spec R-SUB-3, R-CALLS-3.
 /**
- * The share of each agent of this message: what is left after the calls of the message, in equal parts. It does not
- * depend on what runs in parallel, so a replay computes the same. All levels together stay within the limits of the run.
+ * The share of each agent of this message: what remains after the calls of the message, in equal parts. It does not
+ * depend on what runs in parallel, so a replay computes the same share. All levels together stay within the limits of
+ * the run.
  */
 export function agentShare(run: Run, phase: ToolPhase): AgentShare {
   return (phase.agentShare ??= equalShare(run, phase))
 }
 
-/** The share of a background agent: part of what is left is reserved for later messages. */
+/** The share of a background agent. Part of the remaining amount is reserved for later messages. */
 export function backgroundShare({ agents, toolCalls }: AgentShare): AgentShare {
   return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
 }
@@ -241,7 +242,7 @@ function equalShare(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
 
 /**
  * Why a call may not start an agent; undefined if it may. In a subagent a refusal is recorded, because a resume replays
- * all of its turns. Under other limits it remains refused there, and an agent that was allowed is still allowed.
+ * all of its turns. Even under other limits, a recorded refusal remains, and an agent that was allowed is still allowed.
  */
 export function refuseAgent(
   run: Run,

@@ -34,14 +34,14 @@ function appendResults(run: Run, blocks: readonly ToolResultBlock[]): void {
   run.update({ toolResults: run.spent.toolResults + blocks.length })
 }
 
-/** Gives a result to calls of the last message that have none, because a hook or a limit may end the run between two phases. */
+/** Adds a result to calls of the last message that have none, because a hook or a limit may end the run between two phases. */
 export function closeOpenCalls(run: Run): void {
   closeNotRun(run, openCallsOf(run.transcript), notRunReasons.runEnded)
 }
 
 /**
- * Closes calls when the run breaks while tools are running. A call that ended keeps its result. One that had begun gets
- * the result *outcome unknown*, any other *not run*.
+ * Closes calls when the run breaks while tools are running. The result of a call that ended is preserved. A call that
+ * had begun gets the result *outcome unknown*, any other *not run*.
  */
 export function closeBrokenCalls(run: Run): void {
   const why = notRunReasons.runFailed
@@ -58,8 +58,8 @@ export function closeBrokenCalls(run: Run): void {
 }
 
 /**
- * Results for the calls of a message whose stream was aborted: those of early starts, which get the grace time, and
- * synthetic ones for the others. Results that hooks had to see first are withheld.
+ * Results for the calls of a message whose stream was aborted: those of early starts, which may end within the grace
+ * time, and synthetic ones for the others. Results that hooks had to inspect first are withheld.
  */
 export function closeAbortedCalls(
   run: Run,

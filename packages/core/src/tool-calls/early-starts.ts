@@ -55,7 +55,7 @@ function inspectEarly(run: Run, call: ToolUseBlock, index: number): InspectedCal
     : { ...inspected, earlyDecision: answer }
 }
 
-/** Judging a call must not cost a model request while its message is still incomplete. */
+/** Whether the rules may ask a model about the call. That must not cost a model request while the message is still incomplete. */
 function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
   try {
     return permissions.onlyInTurn?.(requestOf(inspected)) === true
@@ -65,9 +65,9 @@ function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
 }
 
 interface EarlyVerdict {
-  /** The answer of the rules, kept for the call's own step so that they are not called twice. */
+  /** The answer of the rules, stored for the call's own step so that the rules are not called twice. */
   readonly rulesAnswer: unknown
-  /** Set if the rules answered synchronously. */
+  /** The decision, if the rules answered synchronously. */
   readonly decision?: PermissionDecision
 }
 
@@ -87,11 +87,11 @@ function rulesOn(run: Run, inspected: ValidCall): EarlyVerdict {
 }
 
 function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolResult> {
-  // The key of the step that will take over this work.
+  // The key of the step that will reuse this work.
   const { call, index } = inspected
   const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
   const work = Promise.resolve(executeCall(run, inspected, tool, { idempotencyKey, emit: run.emit }))
-  // The work may never be taken over, so a rejection is handled from the start.
+  // The work may never be reused, so a rejection is handled from the start.
   work.catch(() => {})
   return work
 }

@@ -43,7 +43,7 @@ function positionOf(run: Run, phase: ToolPhase): RecordPosition {
   return phase.batchEnd === 'passed' ? 'passed' : run.turnEnd
 }
 
-/** Emits `tool_end`, once, with the result that the model gets. */
+/** Emits `tool_end`, once, with the result that the model receives. */
 function emitEnd(run: Run, phase: ToolPhase, ran: CallRun): void {
   const { call, index } = callOf(ran.call)
   const result = phase.result(index)
@@ -51,7 +51,7 @@ function emitEnd(run: Run, phase: ToolPhase, ran: CallRun): void {
   run.emit(toolEndOf(call, result, ran.durationMs))
 }
 
-/** Enters the clock and the figures. */
+/** Adds the duration and the figures of the call to the run. */
 function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   phase.entering = ran
   const { call, index } = callOf(ran.call)
@@ -70,7 +70,7 @@ function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
     })
 }
 
-/** Whether the call may have changed something outside. True if it is not read-only and ran, regardless of its result. */
+/** Whether the call may have changed something outside the run. True if it is not read-only and ran, regardless of its result. */
 function mayHaveChanged({ call, result }: CallRun): boolean {
   if (call.kind !== 'run' || call.inspected.readOnly) return false
   const { tool } = call.inspected
@@ -92,14 +92,14 @@ function hasRun({ status }: ToolResult): boolean {
   return status === 'done' || status === 'failed'
 }
 
-/** Whether `afterToolUse` hooks see the result of a call of this tool before the model does. */
+/** Whether `afterToolUse` hooks receive the result of a call of this tool before the model does. */
 export function hasHooksAfter({ context }: Run, name: string, result: ToolResult): boolean {
   return hasRun(result) && context.hooks.for('afterToolUse', name).length > 0
 }
 
 /**
- * Enters the calls that had ended when the run broke, so that no figure is lost. A result that hooks had not seen yet is
- * withheld from the model: a hook might have redacted it.
+ * Enters the calls that had ended when the run broke, so that no figure is lost. A result that hooks had not inspected
+ * yet is withheld from the model: a hook might have redacted it.
  */
 export function enterEnded(run: Run, phase: ToolPhase): void {
   for (const ran of phase.ran) {
@@ -147,10 +147,7 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
 }
 
 // Spec R-HOOK-17b.
-/**
- * The result of a call whose record does not contain it, once every hook has passed it: on record from now on.
- * Replacements by hooks are recorded with the hooks.
- */
+/** The result of a call whose record does not contain it, recorded once every hook has processed it. Replacements by hooks are recorded with the hooks. */
 function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResult): MaybePromise<ToolResult> {
   if (result.unseen !== true) return result
   const { call, index } = callOf(ran.call)
@@ -162,14 +159,14 @@ function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResul
   )
 }
 
-/** The result after the hooks. If an abort came before all of them saw it, it is unknown what they would have removed. */
+/** The result after the hooks. If an abort arrived before all of them inspected it, it is unknown what they would have removed. */
 function resultAfter({ aborted, outcomes }: HookRun, result: ToolResult): ToolResult {
   if (aborted !== undefined) return withheld(result, 'aborted')
   const replaced = outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
   return replaced === undefined ? result : replacedResult(result, replaced)
 }
 
-/** `left`: the result after the hooks. What they removed must not appear in any report. */
+/** `left`: the result after the hooks. Content that they removed must not appear in any report. */
 function afterFailure(
   run: Run,
   phase: ToolPhase,
@@ -212,7 +209,7 @@ interface CallPlace {
   readonly index: number
 }
 
-/** The recorded outcome of storing a result, with everything besides the text that its shortened form depends on. */
+/** The recorded outcome of storing a result, with all values that its shortened form depends on in addition to the text. */
 type SaveRecord = {
   readonly limit: number
   readonly whole: Whole
@@ -222,9 +219,9 @@ type SaveRecord = {
 
 // Spec R-TOOL-18.
 /**
- * Enters a result after the hooks. One over the limit is passed to `largeResults` in its own step, and entered with
- * head, tail and the location of the full text. A recorded step applies regardless of the current limit. A `passed` call
- * without that step was shown in full.
+ * Enters a result after the hooks. A result that exceeds the limit is passed to `largeResults` in a separate step, and
+ * entered with head, tail and the location of the full text. A recorded step applies regardless of the current limit. A
+ * `passed` call without that step was shown in full.
  */
 function enterResult(
   run: Run,
@@ -243,7 +240,7 @@ function enterResult(
     phase.setResult(index, result)
     return undefined
   }
-  // Entered if the run breaks before the step is done.
+  // This result is entered if the run breaks before the step is done.
   phase.setShortened(index, unsavedResult(run, result, lostReasons.failed), result)
   const step = run.step<SaveRecord>(name, (scope) =>
     largeResults === null || limit === undefined
@@ -257,7 +254,7 @@ function enterResult(
   })
 }
 
-/** A result for which `save` can no longer be called: the part over the limit is lost. */
+/** A result for which `save` can no longer be called: the part that exceeds the limit is lost. */
 export function unsavedResult(run: Run, result: ToolResult, lostBecause: string): ToolResult {
   const limit = largeResultLimitOf(run)
   return limit === undefined ? result : shortenedResult(result, limit, { lostBecause })
@@ -289,7 +286,7 @@ interface Saved {
   readonly limit: number
 }
 
-/** The effect of the step. After an abort nothing is stored. */
+/** The side effect of the step. After an abort nothing is stored. */
 function save(
   run: Run,
   largeResults: LargeResults,
@@ -328,7 +325,10 @@ function isStoredName(candidate: unknown): candidate is string {
   return typeof candidate === 'string' && candidate !== '' && candidate.length <= longestName
 }
 
-/** Recorded, so that the result is shown the same way later. A tool that the model does not have is not named. */
+/**
+ * The call that reads the stored result. It is recorded, so that the result is shown the same way later. Undefined if
+ * the model does not have that tool.
+ */
 function readCallOf({ context }: Run, largeResults: LargeResults, name: string): { readonly readCall?: ReadCall } {
   try {
     const { tool, input, lineField } = fieldsOf(largeResults.readCall?.(name)) ?? {}

@@ -34,7 +34,7 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
         run.context.toolDefinitions.map(({ name }) => name),
       ),
     }
-  // Rules, hooks and the person all see the tool that would run.
+  // Rules, hooks and the person all receive the name of the tool that would run.
   return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {
     index,
     writtenName: call.name,
@@ -43,16 +43,16 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
 
 // Spec R-TOOL-2a.
 /**
- * Checks the call's input against the tool's schema, then with the tool's own check. From then on the tool has its own
- * copy, so its changes do not affect the transcript. An input with an obvious equivalent that fits is replaced by it,
- * for everything that judges the call.
+ * Checks the call's input against the tool's schema, then with the tool's own check. From then on the tool has a
+ * separate copy, so its changes do not affect the transcript. An input with an obvious equivalent that fits is replaced
+ * by the equivalent for all rules, hooks and people that decide about the call.
  */
 export function inspectInput(
   tool: AnyTool,
   unchecked: ToolUseBlock,
   { index, writtenName: written }: Pick<ValidCall, 'index' | 'writtenName'>,
 ): InspectedCall {
-  // Inputs are JSON: replies, hooks and rules are converted where they enter.
+  // Inputs are JSON: inputs from replies, hooks and rules are converted when they are received.
   const { input: canonical, problems } = fittingInput(tool, unchecked.input as Json)
   const call = canonical === unchecked.input ? unchecked : { ...unchecked, input: canonical }
   const checked =
@@ -64,13 +64,13 @@ export function inspectInput(
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
-  // Copied before the tool gets it, because the tool may change it.
+  // Copied before the tool receives it, because the tool may change it.
   const copy = tool.validate === undefined ? call.input : jsonOf(input)
   const common = { readOnly, parallelSafe, earlyDecision: undefined, started: undefined }
   return { kind: 'valid', call, index, writtenName: written, tool, validatedInput: copy, input, ...common }
 }
 
-/** An input that fits is returned unchanged. */
+/** Returns an input that fits, unchanged if possible. */
 function fittingInput(tool: AnyTool, unchecked: Json): { readonly input: Json; readonly problems: readonly string[] } {
   const canonical = canonicalInput(tool, unchecked)
   const problems = schemaProblems(tool.inputSchema, canonical)
@@ -115,7 +115,7 @@ function validCheckResult(checked: unknown, input: unknown): InputCheck<unknown>
 /** Maximum length of an input problem: the model corrects the first errors first. */
 const maxProblemLength = 4_000
 
-/** A single line, whatever the problem quotes. The model already has the schema. */
+/** The message is a single line, whatever the problem quotes. The model already has the schema. */
 function invalidMessage(tool: AnyTool, problem: string): string {
   const line = headOf(problem, maxProblemLength)
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
@@ -123,12 +123,12 @@ function invalidMessage(tool: AnyTool, problem: string): string {
   return invalidInput(tool.name, line)
 }
 
-/** Maximum number of characters of malformed arguments that the model is shown, and of those before the error. */
+/** Maximum number of characters of malformed arguments that the model receives, and of those before the error. */
 const maxReceivedLength = 1_000
 const maxBeforeLength = 30
 
 // Spec R-TOOL-2b.
-/** What is wrong with arguments that are not a JSON object, where, and what was received. */
+/** The problem with arguments that are not a JSON object, its position, and what was received. */
 function invalidJsonMessage(name: string, received: string): string {
   const excerpt = shortenText(received, maxReceivedLength)
   return invalidArguments(name, jsonErrorOf(received), excerpt, received.length)
@@ -151,11 +151,14 @@ function listedFields({ inputSchema: { properties, required } }: AnyTool): strin
   return fieldsOfTool(names.map((name) => (needed.includes(name) ? name : `${name}?`)))
 }
 
-/** A predicate that throws or returns no boolean counts as false: only calls known to be harmless are read-only. */
+/**
+ * Whether the call is read-only. A predicate that throws or returns no boolean counts as false: only calls that are
+ * known to be harmless are read-only.
+ */
 function isReadOnly(tool: AnyTool, input: unknown): boolean {
   if (typeof tool.readOnly === 'boolean') return tool.readOnly
   try {
-    // `input` has passed this tool's own check, which its predicates are written for.
+    // `input` has passed this tool's own check, so it has the type that the predicate accepts.
     const isReading: unknown = tool.readOnly(input as never)
     ignoreRejection(isReading)
     return isReading === true

@@ -24,7 +24,7 @@ import { notRunReasons } from '../tools/result-texts.ts'
 import { inputChangedByHook } from './call-texts.ts'
 
 // Spec R-SET-4c.
-/** An undecided call from the record is judged by the settings from before the run continued. */
+/** Prepares a call. The settings from before the run continued decide about an undecided call from the record. */
 export function prepareCall(
   run: Run,
   phase: ToolPhase,
@@ -37,7 +37,7 @@ export function prepareCall(
 }
 
 // Spec R-PERM-1.
-/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person. */
+/** Decides about a call, in this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person. */
 function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): MaybePromise<PreparedCall | 'pending'> {
   const { call } = inspected
   run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
@@ -128,7 +128,7 @@ function enterDecision(
     case 'fail':
       return failedCall(phase, inspected, decision.message)
     case 'deny':
-      // Also for a recorded answer: the process may have ended before the abort was recorded.
+      // Applies to a recorded answer too: the process may have ended before the abort was recorded.
       if (decision.interrupt === true) run.ports.interrupt()
       return deny(run, inspected, decision.message)
     case 'allow': {
@@ -139,7 +139,7 @@ function enterDecision(
       const changed = withInput(inspected, updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return andThen(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
-        // Events and hooks keep the call as the model made it.
+        // Events and hooks retain the call as the model made it.
         message === undefined ? readyCall(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
       )
     }
@@ -164,7 +164,7 @@ function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
   if (phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')
     return answeredWithoutRunning(inspected, notRun(notRunReasons.skipped))
   if (isAgentTool(inspected.tool)) {
-    // The limits for agents below are divided before any call of this message counts.
+    // The limits for descendants are divided before any call of this message counts.
     agentShare(run, phase)
     run.update({ subagents: run.spent.subagents + 1 })
   }
@@ -179,7 +179,7 @@ function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string
     : { kind: 'recorded', call, index }
 }
 
-/** Returns the error that its tool would return, without asking anybody. Hooks and the error policy treat it the same way. */
+/** Returns the error that its tool would return, without asking a person. Hooks and the error policy treat it like the error of the tool. */
 function failedCall(phase: ToolPhase, { call, index }: InspectedCall, message: string): PreparedCall {
   if (phase.recorded(index) !== undefined) return { kind: 'recorded', call, index }
   return { kind: 'answer', call, index, result: { status: 'failed', content: message, isError: true } }

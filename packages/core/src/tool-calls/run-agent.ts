@@ -54,7 +54,7 @@ export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Chil
   }))
 }
 
-/** The result of an agent that cannot be started. If it had begun before the process died, the result must not say that nothing ran. */
+/** The result of an agent that cannot be started. If the agent had begun before the process died, the result must not say that nothing ran. */
 export function unstartedAgent(
   run: Run,
   { call, index }: AgentCall,
@@ -71,7 +71,7 @@ function withoutBackground(child: ChildRun): ChildRun {
   return { ...child, note: waitedForAgent }
 }
 
-/** Where a subagent begins, and the call that starts it. */
+/** The position at which a subagent begins, and the call that starts it. */
 export interface ChildPlace {
   /** Prefix of its step names. */
   readonly name: string
@@ -140,7 +140,7 @@ export function startChild(
 
 function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
   const agentPath = `${identity.agentPath}${name}`
-  // It has a new state of its own.
+  // The child has a new state.
   const { executionCount: _, ...inherited } = identity
   return {
     ...inherited,
@@ -151,7 +151,7 @@ function identityOf({ identity }: Run, name: string, callId: string): RunIdentit
   }
 }
 
-/** Its prompt is the first message of its own transcript. */
+/** The start of an agent: its prompt is the first message of its own transcript. */
 function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now: number): RunState {
   const goal = freshGoal(until.map(specOf), 0)
   const initialState = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
@@ -174,7 +174,10 @@ function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope
   }
 }
 
-/** The parent continues, and must not end because its agent reserved money. Computed anew each time, because the parent's conversation grows. */
+/**
+ * The ports of a background agent. The parent continues, and must not end because its agent reserved money. The reserve
+ * is computed anew each time, because the parent's conversation grows.
+ */
 function portsOfBackgroundAgent(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const steps = run.ports.steps.concurrent(name, run.key(name))
   return { ...portsOfChild(run, name, child, abort), steps, parentReserves: () => reservesForNextRequest(run) }
@@ -192,7 +195,7 @@ function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort:
 // Spec R-SUB-6, R-BACK-6.
 /**
  * The result for the parent: the child's answer, or why it was stopped early. It includes background tasks that its
- * tools started and saw end. Later runs do not read the child's transcript.
+ * tools started, and the ends of tasks that its tools received. Later runs do not read the child's transcript.
  */
 function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
@@ -240,7 +243,7 @@ function resultOfEnding(ended: FinishedRun, child: ChildRun, output: OutputSchem
   }
 }
 
-/** The parsed answer. The loop has checked it before; if the check now disagrees, the answer stays as it is. */
+/** The parsed answer. The loop has checked it before; if the check fails now, the answer is returned unchanged. */
 function structuredAnswer(state: RunState, output: OutputSchema): { readonly value: Json } | undefined {
   try {
     const checked = output.check(lastReplyText(state))
@@ -250,7 +253,7 @@ function structuredAnswer(state: RunState, output: OutputSchema): { readonly val
   }
 }
 
-/** The same for a background agent, with its own texts. */
+/** Works like `resultOfChild`, for a background agent, with different texts. */
 export function endOfAgent(ended: FinishedRun, child: Child, description: string): Omit<TaskEnded, 'type' | 'id'> {
   const { state } = ended
   if (isCutByParent(ended, child.run)) {
@@ -267,7 +270,7 @@ export function endOfAgent(ended: FinishedRun, child: Child, description: string
 /** A platform timer may fire this much early. */
 const timerSlackMs = 5
 
-/** Decided from the record: its parent was aborted or stopped it before its own time was up. */
+/** Whether its parent aborted or stopped the agent before its own time was used up. Based on the record. */
 function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: ChildRun): boolean {
   if (terminal.signal.source !== 'abort') return false
   return terminal.reason !== 'time_limit' || terminal.durationMs + timerSlackMs < maxDurationMs
@@ -312,8 +315,8 @@ function outputSoFar(state: RunState): string {
 
 // Spec R-RES-10b.
 /**
- * A recorded subagent that the resumed program cannot start again: its tool or its description is gone. The parent does
- * not know its work, and its model requests are charged.
+ * The outcome of a recorded subagent that the resumed program cannot start again, because its tool or its description no
+ * longer exists. The parent does not know its work, and its model requests are charged.
  */
 export function lostAgent(run: Run, name: string): AgentOutcome {
   const steps = run.ports.steps.abandon(run.key(name))
@@ -328,8 +331,8 @@ export function lostAgent(run: Run, name: string): AgentOutcome {
 }
 
 /**
- * A call that had asked a model, of a tool that is gone in the resumed program or no longer asks. A recorded result
- * applies. Otherwise its outcome is unknown, and its requests are charged.
+ * The outcome of a call that had asked a model, of a tool that no longer exists in the resumed program or no longer
+ * asks. A recorded result applies. Otherwise the outcome is unknown, and its requests are charged.
  */
 export function lostCallWithQuestions(run: Run, name: string, bill: OpenBill): MaybePromise<ToolResult> {
   const { steps } = run.ports

@@ -80,12 +80,12 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
   }))
 }
 
-/** A call takes as long as its agent. */
+/** The duration of a call that started an agent is that of the agent. */
 function callRunOfAgent(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
   return { call, result: agent.result, at: beganAt, durationMs: agent.endedAt - beganAt, agent }
 }
 
-/** Runs nothing: the record has the result, or shows that the outcome is unknown. */
+/** The outcome of a call that is not run: the record contains the result, or shows that the outcome is unknown. */
 function answerFromRecord(
   run: Run,
   phase: ToolPhase,
@@ -150,7 +150,7 @@ function runStep(
 }
 
 // Spec R-HOOK-17a.
-/** A call whose result must not be recorded before the redacting hooks have seen it. Until then it exists only in this process. */
+/** A call whose result must not be recorded before the redacting hooks have inspected it. Until then the result exists only in this process. */
 class WithheldCall {
   readonly #isClosed: boolean
   #live: ToolResult | undefined
@@ -209,8 +209,8 @@ export interface CallScope {
 
 // Spec R-HOOK-17a.
 /**
- * Checks, once, why a call cannot succeed in the current state. Undefined for a tool without this check. Also undefined
- * if a result must not be recorded before hooks have seen it: the reason may quote what they redact.
+ * Checks once why a call cannot succeed in the current state. Undefined for a tool without this check. Also undefined if
+ * a result must not be recorded before hooks have inspected it: the reason may quote what they redact.
  */
 export function precheckOf(
   run: Run,
@@ -224,7 +224,7 @@ export function precheckOf(
   const find = async (): Promise<string | undefined> => {
     try {
       const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
-      // The input passed this tool's own check. The tool gets a copy, because it is called with the original later.
+      // The input passed this tool's own check. The tool receives a copy, because it is called with the original later.
       const why: unknown = await precheck.call(tool, mutableCopyOf(call.validatedInput as Json) as never, context)
       return typeof why === 'string' && why !== '' ? why : undefined
     } catch {
@@ -239,7 +239,7 @@ function withholdsResults({ context }: Run, name: string): boolean {
   return context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
 }
 
-/** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
+/** The side effect of a call of a leaf tool: starts the tool unless the run is aborted, and never rejects. */
 export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope: CallScope): MaybePromise<ToolResult> {
   const { abort, orphanedTools } = run.ports
   // After an abort no tool starts.
@@ -260,7 +260,7 @@ export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope:
 function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolContext): MaybePromise<ToolResult> {
   const { abort, orphanedTools } = run.ports
   let running: unknown
-  // The input passed this tool's own check, so it is what `execute` is written for.
+  // The input passed this tool's own check, so it has the type that `execute` accepts.
   const work = () => (running = tool.execute(input as never, context))
   return run.withGrace(work, (settled) => {
     switch (settled.kind) {
@@ -278,7 +278,7 @@ function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolConte
   })
 }
 
-/** The context of a tool. Its state is that from before the tools of this turn, even when it is read later. */
+/** The context of a tool. Its state is the one from before the tools of this turn, even when it is read later. */
 class CallContext implements ToolContext {
   readonly callId: string
   readonly toolName: string
@@ -329,12 +329,15 @@ class CallContext implements ToolContext {
 }
 
 // Spec R-WAIT-1.
-/** The start of a waiting call is stored in the intent of its step, and flushed to disk: a resume waits until the same moment. */
+/**
+ * The step options of a waiting call. The start of the wait is stored in the intent of its step, and flushed to disk: a
+ * resume waits until the same time.
+ */
 function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
   return { intent: () => ({ since: wallTimeOf(context.timers) }), sync: 'intent' }
 }
 
-/** The wait of a call. Without a stored intent, for example if the step engine passes none, it begins now. */
+/** The wait of a call. Without a stored intent, for example if the step engine passes none, the wait begins now. */
 function waitOfCall(run: Run, intent: Json | undefined): CallWait {
   const { since } = fieldsOf(intent) ?? {}
   return new WaitOfCall(run, typeof since === 'number' ? since : wallTimeOf(run.context.timers))

@@ -22,24 +22,27 @@ import { isStandardSchema, refuseObjectOfSchemas, type StandardJsonSchema } from
 import type { AgentTool, AnyTool, ChildRun, SpawnContext } from './tool.ts'
 
 /**
- * The schema for the answer of a subagent: a Standard Schema that provides its JSON Schema, a JSON Schema (checked like
- * tool inputs: formats and patterns are not), or any `OutputSchema`.
+ * The schema for the answer of a subagent: a Standard Schema that provides its JSON Schema, any `OutputSchema`, or a
+ * JSON Schema. A JSON Schema is checked like one of tool inputs, so formats and patterns are not checked.
  */
 export type AgentOutput = OutputSchema | StandardJsonSchema | JsonObject
 
-/** An agent that is described once, with its own tools, model and output. */
+/** An agent with a fixed description: its own tools, model and output. */
 type DescribedAgent<Schema extends InputSchema> = Described<Schema> &
   Pick<
     ChildRun,
     'system' | 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'until' | 'agentType'
   > & {
-    /** The only tools that it has: its own tools, which replace tools of the run with the same name, and names of tools of the run. None when absent. */
+    /**
+     * All tools of the agent: its own tools, which replace tools of the run with the same name, and names of tools of
+     * the run. Without this option it has no tools.
+     */
     readonly tools?: readonly (AnyTool | string)[]
-    /** The model that it uses, or the id of a model of the run; the run's model when absent. */
+    /** The model of the agent, or the id of a model of the run. Default: the run's model. */
     readonly model?: Model | string
-    /** The schema for its answer. The result of a call is then the value as JSON. */
+    /** The schema for the answer. The result of a call is then the parsed value as JSON. */
     readonly output?: AgentOutput
-    /** Builds the prompt from an input. When absent: the text of the only field, otherwise the input as JSON. */
+    /** Builds the prompt from an input. Default: the text of the only field, or the input as JSON if it has other fields. */
     readonly prompt?: (input: InputOf<Schema>) => string
     readonly spawn?: never
     readonly models?: never
@@ -47,13 +50,13 @@ type DescribedAgent<Schema extends InputSchema> = Described<Schema> &
 
 /** An agent whose child run is decided for each call. */
 type SpawnedAgent<Schema extends InputSchema> = Described<Schema> & {
-  /** Returns the child run, as `AgentTool.spawn`. */
+  /** Returns the child run, like `AgentTool.spawn`. */
   readonly spawn: (input: InputOf<Schema>, context: SpawnContext) => ChildRun
   /** Models that its subagents may use in addition to those of the run. */
   readonly models?: readonly Model[]
-  /** Tools that its subagents may have in addition to those of the run, as `AgentTool.tools`. */
+  /** Tools that its subagents may have in addition to those of the run, like `AgentTool.tools`. */
   readonly tools?: readonly AnyTool[]
-  /** The schema for the answer. The result of a call is then the value as JSON. */
+  /** The schema for the answer. The result of a call is then the parsed value as JSON. */
   readonly output?: AgentOutput
 }
 
@@ -61,10 +64,10 @@ type SpawnedAgent<Schema extends InputSchema> = Described<Schema> & {
 export type AgentToolOptions<Schema extends InputSchema> = DescribedAgent<Schema> | SpawnedAgent<Schema>
 
 /**
- * Creates a tool whose work is done by a subagent: a run of its own under the budget, permissions, hooks and guards of
- * the calling run. Its calls in one message run in parallel, at most 10 at once (`toolConcurrency`). `concurrencySafe:
+ * Creates a tool whose work is done by a subagent: a separate run under the budget, permissions, hooks and guards of the
+ * calling run. Its calls in one message run in parallel, at most 10 at once (`toolConcurrency`). `concurrencySafe:
  * false` runs them one at a time. Without `inputSchema` and `spawn` the input is `{ prompt }`.
- * @throws ConfigurationError as `tool`, and for an invalid tool, model, limit or output schema.
+ * @throws ConfigurationError in the same cases as `tool`, and for an invalid tool, model, limit or output schema.
  */
 export function agentTool<const Schema extends InputSchema = NoFields>(
   options: AgentToolOptions<Schema>,
@@ -158,7 +161,7 @@ function outputOf(name: string, output: unknown): OutputSchema | undefined {
   })
 }
 
-/** Names of agent options in other libraries, mapped to ours. */
+/** Names of agent options in other libraries, with our names. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['execute', 'spawn, or leave it out and describe the agent with system and tools'],
   ['instructions', 'system'],

@@ -84,7 +84,7 @@ const hasCheck = isObject('an object with check, such as outputSchema(z.object({
   check: isFunction,
   instruction: optional(isText),
 })
-/** A zod schema has a different method of that name. */
+/** Distinguishes an `OutputSchema` from a zod schema, which has a different method named `check`. */
 export const isOutput: Validator = (name, value) => {
   if (isStandardSchema(value)) throwInvalidOption(name, 'built from the schema: outputSchema(schema)', value)
   checkField(name, fieldsOf(value) ?? {}, 'check', (_name, check) => {
@@ -119,7 +119,7 @@ export const isTranscript: Validator = (name, value) => {
 /** The validators by option name. */
 export type OptionChecks = { readonly [option: string]: Validator }
 
-/** Options of an engine in addition to those of a loop. A loop and a certificate may get the options of an engine, and ignore these. */
+/** Options that only an engine has. The loop and the certificate may receive the options of an engine, and ignore these. */
 export const engineOptionChecks: OptionChecks = {
   sessionId: isName,
   transcript: isTranscript,
@@ -136,7 +136,7 @@ export const engineOptionChecks: OptionChecks = {
   prepareContent: isFunction,
 }
 
-/** Option names in other libraries, mapped to ours. */
+/** Option names in other libraries, with our names. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['maxsteps', 'maxTurns'],
   ['maxiterations', 'maxTurns'],

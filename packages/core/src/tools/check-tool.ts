@@ -77,7 +77,7 @@ export const isAnyTool: Validator = (name, value) => {
   checkField(`${name}.${work}`, fields, work, isFunction)
   for (const [field, check] of optionalFields) checkField(`${name}.${field}`, fields, field, check)
   checkWaits(name, fields)
-  // Marked as valid before the loop, because tools of agents may refer back to it.
+  // Marked as valid before its parts are checked, because tools of agents may refer back to it.
   validTools.add(fields)
   try {
     if (work === 'spawn') checkPartsOfAgent(name, fields)
@@ -99,7 +99,7 @@ export const isTools: Validator = (name, value) => {
   toolsByName(value as readonly AnyTool[])
 }
 
-/** Names of tool fields in other libraries, mapped to ours. */
+/** Names of tool fields in other libraries, with our names. */
 const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
   ['input', 'inputSchema'],
   ['parameters', 'inputSchema'],
@@ -109,7 +109,11 @@ const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
   ['run', 'execute'],
 ]
 
-/** Validates the options of `tool` and `agentTool` except the schema. `work`: undefined for an agent without `spawn`. @throws ConfigurationError */
+/**
+ * Validates the options of `tool` and `agentTool` except the schema. `work`: the name of the required function;
+ * undefined for an agent without `spawn`.
+ * @throws ConfigurationError
+ */
 export function checkToolOptions(maker: string, work: 'execute' | 'spawn' | undefined, value: unknown): void {
   const fields = fieldsOf(value)
   if (fields === undefined)
@@ -125,7 +129,10 @@ export function checkToolOptions(maker: string, work: 'execute' | 'spawn' | unde
   checkWaits(name, fields)
 }
 
-/** The questions of a call are recorded in their own steps, but the start of a wait in the step of the call. */
+/**
+ * Refuses a tool that both waits and asks a model: the questions of a call are recorded in separate steps, but the start
+ * of a wait in the step of the call.
+ */
 function checkWaits(name: string, { waits, asksModel }: { readonly [field: string]: unknown }): void {
   if (waits === true && asksModel === true)
     throw new ConfigurationError(`A tool has either waits or asksModel, and ${name} has both. Make two tools of it.`)

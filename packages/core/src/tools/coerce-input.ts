@@ -29,7 +29,7 @@ function coercedValue(schema: unknown, value: Json, level: number): Json {
   return isJsonObject(converted) ? coercedFields(schema, converted, level) : converted
 }
 
-/** There are seven types. A longer list would be searched for each value. */
+/** JSON Schema has seven types. A longer list would be searched for each value. */
 const maxTypes = 20
 
 function typesOf({ type }: JsonObject): readonly unknown[] {
@@ -91,7 +91,7 @@ function booleanIn(value: Json): boolean | undefined {
 function listIn(items: unknown, value: Json): readonly Json[] | undefined {
   const parsed = parsedFrom(value, '[')
   if (Array.isArray(parsed)) return parsed
-  // A text that begins like a list but is not one was cut, or is something else.
+  // A text that begins like a list but is not one was truncated, or means something else.
   const isBroken = typeof value === 'string' && value.trimStart().startsWith('[')
   if (isBroken || value === null || !isJsonObject(items)) return undefined
   return typesOf(items).includes(typeOf(value)) ? [value] : undefined

@@ -22,35 +22,35 @@ export type InputOf<Schema extends InputSchema> = Schema extends StandardSchema
   ? StandardOutput<Schema>
   : FromJsonSchema<Schema>
 
-/** Common options of tools and agent tools. `readOnly`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
+/** Common options of tools and agent tools. `readOnly`, `concurrencySafe` and `onUnknownOutcome` work as in `Tool`. */
 export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly name: string
   /** Explains to the model what the tool is for. */
   readonly description: string
-  /** The schema of the input; an object without known fields when absent. */
+  /** The schema of the input. Default: an object without known fields. */
   readonly inputSchema?: Schema
-  /** False when absent. */
+  /** Whether a call changes nothing, as `Tool.readOnly` (default: false). */
   readonly readOnly?: boolean | ((input: InputOf<Schema>) => boolean)
   readonly concurrencySafe?: boolean
   readonly onUnknownOutcome?: 'rerun' | 'tell'
   /** Whether a person must approve a call before it runs, as `Tool.needsApproval`: `true`, or a function of the input. */
   readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean | Promise<boolean>)
-  /** A further check of an input that fits the schema; may change it. Throwing counts as invalid. */
+  /** A further check of an input that fits the schema; it may change the input. A throw counts as invalid. */
   readonly validate?: (input: InputOf<Schema>) => InputCheck<InputOf<Schema>>
 }
 
 type ShownSchema<Schema> = Schema extends StandardJsonSchema
   ? {
-      /** Sent to the model instead of the JSON Schema that the schema provides. */
+      /** The JSON Schema that is sent to the model instead of the one that the schema provides. */
       readonly modelSchema?: JsonObject
     }
   : Schema extends StandardSchema
     ? {
-        /** Sent to the model, because this schema provides no JSON Schema. */
+        /** The JSON Schema that is sent to the model. Required, because this schema provides none. */
         readonly modelSchema: JsonObject
       }
     : {
-        /** For a Standard Schema: a JSON Schema is `inputSchema` itself. */
+        /** Only for a Standard Schema: a JSON Schema is passed as `inputSchema` itself. */
         readonly modelSchema?: never
       }
 
@@ -77,10 +77,10 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
 export type NoFields = { readonly type: 'object' }
 
 /**
- * Creates a tool whose input type follows from its schema. `execute`, `readOnly` and `validate` receive what
+ * Creates a tool whose input type follows from its schema. `execute`, `readOnly` and `validate` receive the type that
  * `inputSchema` describes; a parameter of another type does not compile. A call is checked against the JSON Schema, then
- * by the Standard Schema itself. Its output (with defaults and transformations) is the input. It must validate
- * synchronously: a schema that returns a promise makes every call invalid.
+ * by the Standard Schema itself. The output of the Standard Schema (with defaults and transformations) becomes the input
+ * of the tool. It must validate synchronously: a schema that returns a promise makes every call invalid.
  * @throws ConfigurationError for a Standard Schema without a JSON Schema, unless `modelSchema` provides it; for a schema
  * that is not of an object, which services require; for a missing field, or one of the wrong type.
  */

@@ -10,7 +10,7 @@ export function toolDefinitionsOf(tools: Iterable<AnyTool>, model: Model): reado
     .map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
 }
 
-/** Whether the offered tools may depend on the model. */
+/** Whether the set of offered tools may depend on the model. */
 export function areOfferedByModel(tools: ReadonlyMap<string, AnyTool>): boolean {
   for (const tool of tools.values()) if (tool.offeredTo !== undefined) return true
   return false
@@ -27,7 +27,7 @@ export function isOfferedTo(tool: AnyTool, model: Model): boolean {
   }
 }
 
-/** Tools by name. @throws ConfigurationError when two share one. */
+/** Tools by name. @throws ConfigurationError when two tools have the same name. */
 export function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
   const byName = new Map<string, AnyTool>()
   for (const tool of tools) {

@@ -22,7 +22,7 @@ type FormsOf<Schema, Keyword extends string> = Schema extends { readonly [key in
 
 type TypedOf<Schema> = Schema extends { readonly type: infer Type }
   ? Type extends readonly unknown[]
-    ? // An empty list would check nothing.
+    ? // An empty list would allow every value.
       Type extends readonly [unknown, ...unknown[]]
       ? Named<Type[number], Schema>
       : unknown

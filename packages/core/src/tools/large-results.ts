@@ -9,21 +9,21 @@ export interface LargeResult {
   readonly toolName: string
   /** The full text. */
   readonly text: string
-  /** The location where the tool stored the full output, if `text` is only its head and tail. Store this one. */
+  /** The location where the tool stored the full output, if `text` is only its head and tail. Store the content of this location in place of `text`. */
   readonly spooled?: string
-  /** The same for every attempt to store this result, also after a crash, and unique to it: use it as the name. */
+  /** A key that is unique to this result and the same for every attempt to store it, even after a crash. Use it as the name. */
   readonly idempotencyKey: string
 }
 
 // Spec R-TOOL-18.
-/** Stores results that are too large for the model. The model gets head, tail and the location of the full text. */
+/** Stores results that are too large for the model. The model receives the head, the tail and the location of the full text. */
 export interface LargeResults {
   /** Maximum characters of a result that is shown in full (default: `largeResultLimit` of the model's window). */
   readonly limit?: number
   /**
-   * Stores the text and returns the path, or any other name, by which the model can read it. May be called again for the
-   * same result, and must then return the same name. If it throws, the error is shown to the model, and the rest of the
-   * text is lost.
+   * Stores the text and returns the path, or any other name, by which the model can read the text. It may be called
+   * again for the same result, and must then return the same name. If it throws, the error is shown to the model, and
+   * the rest of the text is lost.
    */
   save(
     result: LargeResult,

@@ -67,7 +67,7 @@ export function outputSchema<Schema extends StandardSchema>(
   })
 }
 
-/** A transformation may throw for a value that it cannot read, such as an address. Then the value does not fit, as for a tool input. */
+/** A transformation may throw for a value that it cannot read, such as an address. The value then counts as invalid, as for a tool input. */
 function checkedBy<Output>(schema: StandardSchema, value: unknown): ReturnType<typeof checkStandard<Output>> {
   try {
     // The output of this schema has the type `Output`.
@@ -97,7 +97,7 @@ function checkedAt<Output>(check: (value: unknown) => OutputCheck<Output>, value
   try {
     return check(value)
   } catch (thrown) {
-    // A recursive schema goes as deep as the answer does.
+    // The check of a recursive schema recurses as deep as the answer.
     if (thrown instanceof RangeError) return { fits: false, message: outputTooDeep }
     throw thrown
   }

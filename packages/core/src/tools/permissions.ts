@@ -13,7 +13,7 @@ export interface PermissionRequest {
   readonly tool: AnyTool
   /** The alias by which the model called it (`toolAliases`), so that an alias cannot bypass a rule. */
   readonly written?: string
-  /** Whether the call changes nothing outside, according to its tool. */
+  /** Whether the call changes nothing outside the run, according to its tool. */
   readonly readOnly: boolean
   /** The mode that a person set during the run, one of `modes`; the default mode of the permissions when absent. */
   readonly mode?: string
@@ -23,30 +23,30 @@ export interface PermissionRequest {
   readonly agentId?: string
   /**
    * Set if the tool requires approval of this call (`Tool.needsApproval`). An `allow` counts only with `explicit`;
-   * otherwise a person is asked. Rules that deny because nobody can be asked deny here too.
+   * otherwise a person is asked. Rules that deny a call because nobody can be asked also deny this call.
    */
   readonly needsApproval?: true
   /**
-   * The decision of a PreToolUse hook, if any (a hook's allow does not skip deny or ask rules). `defer` is handled by
-   * core: then only deny rules are called.
+   * The decision of a PreToolUse hook, if any. The allow of a hook does not skip deny or ask rules. Core handles `defer`
+   * itself: only deny rules are called then.
    */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
   /**
-   * Set if the previous run ended with the permission request for this call: a person's answer applies. Rules that would
-   * deny because nobody can be asked return `ask`.
+   * Set if the previous run ended with the permission request for this call, so that a person can answer it. Rules that
+   * would deny because nobody can be asked must return `ask` then.
    */
   readonly wasAsked?: true
   /**
-   * Why the call cannot succeed in the current state (`Tool.precheck`); undefined if no reason is known. For rules that
-   * ask a person themselves: they return `fail` then. Absent if the tool has no such check, while the message still
-   * streams, and for a call that was asked about. Never rejects.
+   * Returns why the call cannot succeed in the current state (`Tool.precheck`); undefined if no reason is known. It is
+   * for rules that ask a person themselves: if there is a reason, they return `fail`. Absent if the tool has no such
+   * check, while the message still streams, and for a call that a person was already asked about. Never rejects.
    */
   readonly precheck?: () => Promise<string | undefined>
-  /** Asks a model through the run, like `HookContext.ask`. Absent while the message with the call still streams (`onlyInTurn`). */
+  /** Asks a model through the run, like `HookContext.ask`. Absent while the message that contains the call still streams (`onlyInTurn`). */
   readonly ask?: AskModel
-  /** What the run has used so far, and what its limits leave. Absent for a request outside a run. */
+  /** Returns what the run has used so far, and what its limits leave. Absent for a request outside a run. */
   readonly figures?: () => HookFigures
-  /** Aborted with the run, for rules that take time to decide. Absent while the message with the call still streams. */
+  /** Aborted with the run, for rules that take time to decide. Absent while the message that contains the call still streams. */
   readonly signal?: AbortSignal
 }
 
@@ -60,34 +60,34 @@ export interface AskCause {
 
 /** The permission rules. A read-only call may start while its message still streams, if `decide` allows it synchronously. */
 export interface Permissions {
-  /** Names of the modes that can be set during a run (`RunStream.set`); each request then names its mode. None when absent. */
+  /** Names of the modes that can be set during a run (`RunStream.set`). Each request then contains the name of its mode. Default: none. */
   readonly modes?: readonly string[]
-  /** Whether nothing may be changed in this mode, so that no goal is checked. Without `mode`: the permissions' own mode. Never when absent. */
+  /** Whether the mode only plans and allows no changes, so that no goal is checked. Without `mode`: for the permissions' own mode. Default: never. */
   isPlanning?(mode?: string): boolean
   /** Applies deny rules only, before the hooks and again if a hook changed the input. */
   denies(request: PermissionRequest): string | undefined
   /** Applies ask rules, mode and allow rules. */
   decide(request: PermissionRequest): PermissionDecision | Promise<PermissionDecision>
-  /** Whether `decide` may ask a model about this call: then it is not called while the message still streams. Never when absent. */
+  /** Whether `decide` may ask a model about this call. If so, it is not called while the message still streams. Default: never. */
   onlyInTurn?(request: PermissionRequest): boolean
-  /** Changes that would allow a call which `decide` asks about; offered to `canUseTool`. */
+  /** Returns permission changes that would allow a call which `decide` asks about. `canUseTool` receives them as suggestions. */
   suggest?(request: PermissionRequest): readonly PermissionUpdate[]
   /**
-   * Changes implied by allowing the call, such as a mode that it begins. Applied to an answer of `canUseTool` that sets
-   * no mode itself. None when absent.
+   * Permission changes that allowing the call implies, such as a mode that it begins. They are applied to an answer of
+   * `canUseTool` that sets no mode itself. Default: none.
    */
   updatesOnAllow?(request: PermissionRequest): readonly PermissionUpdate[]
-  /** Why a person is asked about a call; passed to `canUseTool`. No reason is passed when absent. */
+  /** Why a person is asked about a call. `canUseTool` receives this cause. Default: no cause is passed. */
   cause?(request: PermissionRequest): AskCause | undefined
   /**
-   * Stores changes that apply beyond this session. Called once per answer, before the answer takes effect. For the
-   * session itself it need not do anything: later requests contain the changes as `learned`. If it throws, the call is
+   * Stores changes that apply beyond this session. Called once per answer, before the answer takes effect. It need not
+   * store changes for the session itself, since later requests contain those as `learned`. If it throws, the call is
    * denied.
    */
   keep?(updates: readonly PermissionUpdate[]): void | Promise<void>
 }
 
-/** Allows everything: for code that embeds the loop and has chosen the tools itself. */
+/** Allows every call. Use it in programs that embed the loop and have chosen the tools themselves. */
 export const allowAll: Permissions = Object.freeze<Permissions>({
   denies: () => undefined,
   decide: () => ({ behavior: 'allow' }),

@@ -1,12 +1,12 @@
 import { tooLarge, wholeInput } from './schema-texts.ts'
 
-/** What is wrong, and where: a path from the checked value. */
+/** A problem of a value, and its path from the checked value. */
 export interface Problem {
   readonly path: string
   readonly message: string
 }
 
-/** One validation of a value, shared by its parts. */
+/** The state of one validation of a value, which the checks of its parts share. */
 export interface Validation {
   /** Current nesting depth of the schema parts. */
   level: number
@@ -16,10 +16,10 @@ export interface Validation {
   exceeded: string | undefined
 }
 
-/** Maximum number of comparisons of a part of a value with a part of a schema. */
+/** Maximum number of times that a part of a value is compared with a part of a schema. */
 const maxSteps = 1_000_000
 
-/** Counts work of a validation; false when there was too much of it. */
+/** Adds to the work of a validation. Returns false when the maximum is exceeded. */
 export function spend(validation: Validation, steps: number): boolean {
   if (validation.exceeded !== undefined) return false
   validation.steps += steps
@@ -49,7 +49,7 @@ export function problemOfValue(message: string): readonly Problem[] {
   return [{ path: '', message }]
 }
 
-/** Maximum number of reported problems; a model corrects these first. One more is collected to detect that there are more. */
+/** Maximum number of reported problems, since a model corrects the first ones first. One more is collected to detect that there are more. */
 export const maxProblems = 20
 
 /** Appends the problems of a field or an element to the others. */
@@ -63,7 +63,7 @@ export function withProblemsAt(
   return problems === noProblems ? placed : [...problems, ...placed]
 }
 
-/** Maximum length of a reported path: its names come from the model. */
+/** Maximum length of a reported path, whose names come from the model. */
 const longestPath = 200
 
 /** The name of a position, for the model. */

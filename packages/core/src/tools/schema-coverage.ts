@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 /** Resolves a `$ref`; undefined if it is not followed. */
 export type TargetOf = (reference: string) => unknown
 
-/** Whether a keyword value is checked exactly. `covered` adds a part of the schema that must be exact too. */
+/** Whether the check of a keyword accepts exactly the values that the keyword allows. `covered` adds a part of the schema that must be exact too. */
 type IsExact = (value: Json, covered: (part: unknown) => boolean, schema: JsonObject) => boolean
 
 const isNumber: IsExact = (value) => typeof value === 'number'
@@ -16,7 +16,10 @@ const isNamedParts: IsExact = (value, covered) =>
 
 const typeNames: readonly Json[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
-/** Keywords whose check accepts exactly what the keyword accepts. Not included: `format`, `pattern`, `uniqueItems`, `multipleOf` and all unknown ones. */
+/**
+ * Keywords whose check accepts exactly the values that the keyword allows. `format`, `pattern`, `uniqueItems`,
+ * `multipleOf` and all unknown keywords are not included.
+ */
 const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ['type', (value) => (Array.isArray(value) ? value : [value]).every((name) => typeNames.includes(name))],
   ['enum', (value) => Array.isArray(value)],
@@ -36,7 +39,7 @@ const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ['exclusiveMinimum', isNumber],
   ['exclusiveMaximum', isNumber],
   ['anyOf', isParts],
-  // The check accepts a value that fits one or more alternatives. The keyword does not accept a second one.
+  // The check accepts a value that fits one or more alternatives. The `oneOf` keyword rejects a value that fits two.
   ['oneOf', (value, covered, schema) => isParts(value, covered, schema) && Array.isArray(value) && value.length === 1],
   ['allOf', isParts],
   ['not', isPart],
@@ -45,12 +48,12 @@ const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ),
 ])
 
-/** Maximum number of schema parts that are inspected: a larger schema excludes nothing. Each link of a chain of `not` is inspected again. */
+/** Maximum number of schema parts that are inspected. In a larger schema, `not` excludes nothing. Each link of a chain of `not` is inspected again. */
 const maxParts = 1_000
 
 /**
- * Whether the check of a schema is exact: every value that it accepts is certain to fit. A keyword that is not checked,
- * here or in a part, makes the answer false. Then a `not` around it excludes nothing.
+ * Whether the check of a schema is exact: every value that it accepts is certain to fit. If the schema or one of its
+ * parts has a keyword that is not checked, the answer is false. A `not` around such a schema excludes nothing.
  */
 export function isFullyChecked(schema: unknown, targetOf: TargetOf): boolean {
   const parts = new Set<JsonObject>()

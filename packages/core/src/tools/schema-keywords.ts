@@ -17,7 +17,7 @@ import { forbiddenForm, notOneOf, notTheValue, wrongForm, wrongType } from './sc
 /** The scope that references within a schema refer to. */
 export interface SchemaResource {
   readonly root: JsonObject
-  /** Whether it is of a draft up to 7, which ignores keywords next to a `$ref`. */
+  /** Whether the schema is of a draft up to 7, which ignores keywords next to a `$ref`. */
   readonly isLegacy: boolean
   /** Cache of resolved references. */
   readonly targets: Map<string, unknown>
@@ -31,7 +31,7 @@ export function resourceOf(root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
 
-/** The scope of a part whose references refer to that part. */
+/** The scope of a part of a schema that resolves its own references. */
 export function innerResource({ isLegacy }: SchemaResource, root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
@@ -47,8 +47,8 @@ export function hasOwnReferences({ $id: id }: JsonObject): boolean {
 }
 
 /**
- * The check of one schema object. A value of the wrong alternative, type or choice is reported by that alone, because
- * the other keywords apply to values of the right kind.
+ * The check of one schema object. If a value fits no alternative, has the wrong type or is not one of the choices, only
+ * that is reported, because the other keywords apply to values of the right type.
  */
 export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: SchemaResource, partOf: PartOf): Check {
   const targetOf: TargetOf = (reference) => {
@@ -114,7 +114,7 @@ function withoutUndefined(checks: readonly (Check | undefined)[]): readonly Chec
   return checks.filter((check) => check !== undefined)
 }
 
-/** One alternative that fits is enough, even for `oneOf`: a second one that fits is accepted. */
+/** One alternative that fits is enough, even for `oneOf`: a value that fits a second one is accepted too. */
 function alternativesCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)
@@ -182,7 +182,7 @@ function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf
   return (value, validation) => (check(value, validation) === noProblems ? problem : noProblems)
 }
 
-/** Follows a reference within the same schema. One that leads nowhere or outside is ignored. */
+/** Follows a reference within the same schema. A reference to a missing part or to another schema is ignored. */
 function refCheck(reference: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (typeof reference !== 'string') return undefined
   const target = targetOf(reference)
@@ -208,7 +208,7 @@ function unescaped(part: string): string {
   try {
     decoded = decodeURIComponent(part)
   } catch {
-    // A lone % is part of the name.
+    // A `%` that is not part of an escape is part of the name.
   }
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
 }

@@ -162,7 +162,7 @@ function otherFields(schema: JsonObject, names: readonly string[], partOf: PartO
   return () => problem
 }
 
-/** Undefined if a keyword is absent or is not a schema. */
+/** The check of a part; undefined if the keyword is absent or is not a schema. */
 function partSchema(schema: Json | undefined, partOf: PartOf): Check | undefined {
   return isJsonObject(schema) || schema === false ? partOf(schema) : undefined
 }

@@ -28,10 +28,8 @@ function textsOf(content: readonly ContentBlock[]): readonly string[] {
 
 /**
  * Omits the middle of a content's text; returns the same content if it is within the limit. Depends only on its
- * arguments.
- * S1: A prefix and a suffix of whole code points remain. Together with the note between them they are within the limit,
- * if the note alone is.
- * S2: Other blocks remain in place.
+ * arguments. S1: A prefix and a suffix of whole code points remain. Together with the note between them they are within
+ * the limit, provided that the note alone is. S2: Other blocks remain in place.
  */
 export function shortened(content: Content, limit: number, whole: Whole): Content {
   if (textLengthOf(content) <= limit) return content
@@ -48,7 +46,7 @@ export function withLocationOfWhole(content: Content, whole: Whole): Content {
 
 interface Cut {
   readonly head: string
-  /** Including line ends around it. */
+  /** The note, including the line ends around it. */
   readonly note: string
   readonly tail: string
   /** Start of the tail. */
@@ -56,7 +54,7 @@ interface Cut {
 }
 
 function cutOf(text: string, limit: number, whole: Whole): Cut {
-  // Sized for the longest possible note: the figures in it depend on the cut, but must not move it.
+  // Sized for the longest possible note: the figures in the note depend on the omitted part, but must not change its size.
   const { length } = text
   const longest =
     omittedNote({ characters: length, lines: length, line: length }, length, whole).length + lineEndsAround
@@ -74,7 +72,7 @@ function cutOf(text: string, limit: number, whole: Whole): Cut {
 
 const lineEndsAround = 4
 
-/** The cut moves to a line end within this share of the remaining text. */
+/** The omitted part is adjusted to a line end within this share of the remaining text. */
 const nearLineEnd = 0.25
 
 function headAtLineEnd(head: string): string {
@@ -93,7 +91,7 @@ function lineEndsIn(text: string, start: number, end: number): number {
   return count
 }
 
-/** Inserts the note where the text is cut; the blocks keep their order. */
+/** Inserts the note in place of the omitted text; the blocks keep their order. */
 function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailStart }: Cut): readonly ContentBlock[] {
   const blocks: ContentBlock[] = []
   let start = 0

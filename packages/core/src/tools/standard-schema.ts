@@ -10,14 +10,14 @@ import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.t
 
 /** A schema of a library that implements `~standard`: zod 4, valibot, arktype and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
-  /** The interface that schema libraries share. */
+  /** The interface that all schema libraries implement. */
   readonly '~standard': {
     readonly version: 1
     /** Name of the library. */
     readonly vendor: string
     /** Checks a value. */
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    /** Types only: undefined at run time. */
+    /** Only for types: undefined at run time. */
     readonly types?:
       | {
           /** Type of the value to check. */
@@ -96,7 +96,7 @@ export function jsonSchemaOf(schema: StandardSchema, names: SchemaNames): JsonOb
   for (const target of targets) {
     try {
       const { $schema: _, ...jsonSchema } = schema['~standard'].jsonSchema.input({ target })
-      // A pure JSON copy that nobody changes later.
+      // A plain JSON copy, so that later changes to the original have no effect.
       const copy: unknown = JSON.parse(JSON.stringify(jsonSchema))
       if (isJsonObject(copy)) return deepFreeze(copy)
     } catch (error) {

@@ -26,9 +26,9 @@ export type ToolResult = {
   readonly content: string | readonly ContentBlock[]
   readonly isError: boolean
   readonly details?: Json
-  /** What later calls of the tool need to find again. */
+  /** Data that later calls of the tool need. */
   readonly memo?: Json
-  /** Where the full text is, for `LargeResults.save`. */
+  /** Location of the full text, for `LargeResults.save`. */
   readonly spooled?: string
   /** Background tasks that it started, and reports about their ends. */
   readonly tasks?: readonly TaskNote[]
@@ -38,14 +38,14 @@ export type ToolResult = {
   readonly agent?: OpenAgent
   /** The signal, if the tool threw `AgentStopException`. */
   readonly stop?: StopSignalJson
-  /** The cause, if an abort cut the call. */
+  /** The cause, if an abort interrupted the call. */
   readonly abort?: AbortCause
-  /** Whether it ignored the abort and was left running. */
+  /** Whether the call ignored the abort and was left running. */
   readonly stillRunning?: true
   /** The text of the thrown error. */
   readonly error?: string
   // Spec R-HOOK-17a.
-  /** The record contains no result, because a hook may have to redact it first. */
+  /** Whether the record contains no result, because a hook may have to redact the result first. */
   readonly unseen?: true
 }
 

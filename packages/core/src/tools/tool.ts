@@ -9,7 +9,7 @@ import type { Model } from '../model/model.ts'
 import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import type { OutputSchema } from './structured-output.ts'
 
-/** The result of a tool; a string is the short form. The tool must bound `content`, because the model sees all of it. */
+/** The result of a tool; a string is the short form. The tool must limit the length of `content`, because the model receives all of it. */
 export interface ToolOutput {
   /** The content for the model: a text or blocks. */
   readonly content: string | readonly ContentBlock[]
@@ -18,14 +18,14 @@ export interface ToolOutput {
   /** Additional data for a program: `tool_use_result` of the SDK message. Must be JSON. */
   readonly details?: Json
   /**
-   * What the tool needs to find again in later calls of the conversation, also in another process. Recorded with the
-   * result (`UserEntry.memos`) and never shown. Must be JSON.
+   * Data that the tool needs in later calls of the conversation, including in another process. Recorded with the result
+   * (`UserEntry.memos`) and never shown. Must be JSON.
    */
   readonly memo?: Json
   /** The location where the tool stored its full text, if `content` is only head and tail. Passed to `LargeResults.save`, and never shown. */
   readonly spooled?: string
   // Spec R-BACK-2.
-  /** Background tasks that it started, and reports about the ends of such tasks. */
+  /** Background tasks that the call started, and reports about the ends of such tasks. */
   readonly tasks?: readonly TaskNews[]
   // Spec R-VERI-1.
   /** Changes of the call to files, if the tool knows them. Recorded with the result and never shown. */
@@ -42,26 +42,27 @@ export interface ToolContext {
   readonly agentType?: string | null
   /** Aborted when the run is aborted. A tool that ignores it is left running after the grace time. */
   readonly signal: AbortSignal
-  /** The same for every attempt at this call, also after a crash. */
+  /** A key that is the same for every attempt at this call, even after a crash. */
   readonly idempotencyKey: string
   /** The state of the run before the tools of this turn. */
   readonly state: AgentState
   /** `ToolOutput.memo` of earlier calls of the same message, in call order. Those of earlier messages are in `state.transcript`. None when absent. */
   readonly memos?: readonly Json[]
-  /** The rights of the caller: for a tool that applies the rules to something of its own. */
+  /** The rights of the caller, for a tool that applies the permission rules to its own actions. */
   readonly rights?: CallerRights
   /** Background subagents of this run; absent or null if there are none. */
   readonly agents?: AgentsInBackground | null
-  /** Reports progress to a person; never recorded. May be detached from the context. */
+  /** Reports progress to a person; never recorded. The function may be used without the context object. */
   readonly progress: (data: Json) => void
   // Spec R-TOOL-19.
-  /** Asks a model through the run, like `HookContext.ask`. Only for a tool with `asksModel` whose call may run again after a crash. */
+  /** Asks a model through the run, like `HookContext.ask`. Present only for a tool with `asksModel` whose call may run again after a crash. */
   readonly ask?: AskModel
-  /** Only for a tool with `waits`. */
+  /** Present only for a tool with `waits`. */
   readonly wait?: CallWait
   /**
-   * The rules allow the call only confined (`PermissionDecision.confined`), even if another process decided that. A tool
-   * that cannot confine it must not run it. Absent if a rule or a person allows it unconfined.
+   * Set if the rules allow the call only when it is confined (`PermissionDecision.confined`), even if another process
+   * decided that. A tool that cannot confine the call must not run it. Absent if a rule or a person allows the call
+   * unconfined.
    */
   readonly confined?: true
 }
@@ -69,16 +70,17 @@ export interface ToolContext {
 // Spec R-WAIT-1.
 /** The wait of a call of a tool with `waits`. */
 export interface CallWait {
-  /** When the call began, in milliseconds since 1970. After a resume, the moment when the earlier process began it. */
+  /** When the call began, in milliseconds since 1970. After a resume, this is the time at which the earlier process began the call. */
   readonly sinceMs: number
-  /** Milliseconds since then by the wall clock, and at least as many as this process has waited. */
+  /** Milliseconds since then according to the wall clock, and at least as many as this process has waited. */
   readonly waitedMs: number
-  /** Milliseconds that it may still take within the time limit of the run; the rest is reserved for the answer. `Infinity` without a limit. */
+  /** Milliseconds that the call may still wait within the time limit of the run; the rest is reserved for the answer. `Infinity` without a limit. */
   readonly leftMs: number
   /**
    * Calls back once, when the wait must end. `over`: this many milliseconds have passed since it began. `limit`: the
    * time limit of the run leaves no more. `arrived`: a person sent a message or asked the run to stop. Calls back
-   * immediately if that is already true. Returns a function that unsubscribes. An abort is signalled by `signal` only.
+   * immediately if that is already the case. Returns a function that unsubscribes. An abort is reported by `signal`
+   * only.
    */
   onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void
 }
@@ -119,7 +121,7 @@ export interface AgentInBackground {
   readonly output: string
   /** Calls back once it has ended. Returns a function that unsubscribes. */
   onEnd(listener: () => void): () => void
-  /** Stops it. The loop reports its end. */
+  /** Stops the subagent. The loop reports its end. */
   stop(): Promise<void>
 }
 
@@ -127,7 +129,7 @@ export interface AgentInBackground {
 export type InputCheck<Input> =
   | {
       readonly valid: true
-      /** The input, as changed by the check. */
+      /** The input, possibly changed by the check. */
       readonly input: Input
     }
   | {
@@ -150,7 +152,7 @@ export interface Tool<Input = ToolInput> {
   readonly description: string
   /** JSON Schema of the input, sent to the model. The loop checks it before anything else sees the call, as far as `compileSchema` supports it. */
   readonly inputSchema: JsonObject
-  /** Whether it changes nothing outside. Adjacent read-only calls run in parallel, at most 10 at once. May depend on the (valid) input. */
+  /** Whether a call changes nothing outside the run. Adjacent read-only calls run in parallel, at most 10 at once. May depend on the (valid) input. */
   readonly readOnly: boolean | ((input: Input) => boolean)
   /**
    * False for a tool whose calls must run one at a time (default: true). Adjacent calls of read-only tools and of agent
@@ -158,27 +160,27 @@ export interface Tool<Input = ToolInput> {
    */
   readonly concurrencySafe?: boolean
   /**
-   * What a resumed run does with a call of which only the intent is on record. `rerun`: run it again, for a tool for
-   * which that is safe. `tell`: report to the model that the outcome is unknown. The default is `rerun` for read-only
-   * tools and `tell` for others.
+   * What a resumed run does with a call if the record contains only its intent. `rerun`: runs the call again, for a tool
+   * for which that is safe. `tell`: reports to the model that the outcome is unknown. The default is `rerun` for
+   * read-only tools and `tell` for others.
    */
   readonly onUnknownOutcome?: 'rerun' | 'tell'
   /**
-   * Whether a failed call has changed nothing, such as an edit of text that does not exist. Otherwise a failed call that
-   * is not read-only may have changed something.
+   * Whether a failed call has certainly changed nothing, such as an edit of text that does not exist. Without it, a
+   * failed call that is not read-only may have changed something.
    */
   readonly failsUnchanged?: boolean
   // Spec R-PROG-7.
   /**
-   * Whether its calls are meant to change files, like those of an editor (default: false). If they fail turn after turn,
-   * a guard against repetition reminds the model.
+   * Whether its calls are meant to change files, like those of an editor (default: false). If they fail in consecutive
+   * turns, a guard against repetition reminds the model.
    */
   readonly editsFiles?: boolean
-  /** Whether it may ask a model (`ToolContext.ask`), which delays its calls until their message is complete (default: false). */
+  /** Whether it may ask a model (`ToolContext.ask`). Its calls then start only when their message is complete (default: false). */
   readonly asksModel?: boolean
   /**
    * Whether its calls wait for something (default: false). They receive `ToolContext.wait`. The start of a call is
-   * recorded, so that a resume waits until the same moment. Calls start only once their message is complete. Cannot be
+   * recorded, so that a resume waits until the same time. Calls start only once their message is complete. Cannot be
    * combined with `asksModel`.
    */
   readonly waits?: boolean
@@ -192,22 +194,23 @@ export interface Tool<Input = ToolInput> {
   readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>)
   /**
    * Whether a model is offered the tool (default: every model). Called with the run's model, and again when another one
-   * is chosen: for a tool that depends on it, such as on `Model.webSearch`. If it throws, the tool is not offered.
+   * is chosen. It is meant for a tool that depends on the model, for example on `Model.webSearch`. If it throws, the
+   * tool is not offered.
    */
   offeredTo?(model: Model): boolean
   /**
-   * Replaces alternative names and forms in the input with those of the schema, such as `file_path` with `path`. Called
-   * before the schema, rules, hooks and `validate` see the call, so all of them see the same input. It must be pure and
-   * idempotent. If it throws, the input is unchanged.
+   * Replaces alternative names and forms in the input with those of the schema, for example `file_path` with `path`.
+   * Called before the schema, rules, hooks and `validate` see the call, so all of them see the same input. It must be
+   * pure and idempotent. If it throws, the input is unchanged.
    */
   canonicalInput?(input: JsonObject): JsonObject
-  /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
+  /** A stricter check than the schema; it may change the input, for example to add defaults. A throw counts as invalid. */
   validate?(input: unknown): InputCheck<Input>
   /**
-   * Why the call cannot succeed in the current state, such as an edit of text that is not in the file; undefined if no
-   * reason is known. Called before a person is asked about the call. If there is a reason, nobody is asked, and the
-   * model gets it as the result. It must change nothing, and reveal nothing that the model could not find out without
-   * approval. `execute` must check again. A throw counts as undefined.
+   * Returns why the call cannot succeed in the current state, such as an edit of text that is not in the file; undefined
+   * if no reason is known. Called before a person is asked about the call. If there is a reason, nobody is asked, and
+   * the model gets the reason as the result. It must change nothing, and reveal nothing that the model could not find
+   * out without approval. `execute` must check again. A throw counts as undefined.
    */
   precheck?(input: Input, context: PrecheckContext): Promise<string | undefined> | string | undefined
   /** Executes the call. A thrown error becomes a result for the model with `is_error`, except `AgentStopException`, which stops the run. */
@@ -215,22 +218,22 @@ export interface Tool<Input = ToolInput> {
 }
 
 /**
- * A tool whose work is a run of its own: a subagent. Its loop uses the parent's `StepEngine` and ledger. `spawn` returns
- * the child run; the loop runs it and uses its last answer as the result. Calls in one message run in parallel, unless
- * `concurrencySafe` is false.
+ * A tool whose calls are executed by a subagent, which is a separate run. The loop of the subagent uses the parent's
+ * `StepEngine` and ledger. `spawn` returns the child run; the loop runs it and uses its last answer as the result. Calls
+ * in one message run in parallel, unless `concurrencySafe` is false.
  */
 export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute' | 'precheck'> {
   /** Models that its children may use in addition to those of the run. */
   readonly models?: readonly Model[]
   /**
-   * Tools of its children in addition to those of the run. One replaces a tool of the run with the same name, for these
-   * children and those that they start. Permissions, hooks and guards of the run apply to them by name, as to its own
-   * tools. A resumed run finds them here by name.
+   * Tools of its children in addition to those of the run. They replace tools of the run with the same name, for these
+   * children and their descendants. Permissions, hooks and guards of the run apply to them by name, as to its own tools.
+   * A resumed run finds the tools in this list by name.
    */
   readonly tools?: readonly AnyTool[]
   /**
    * The schema for the answer of its children. A child gets the schema, and is asked again if its answer does not match,
-   * as in a run. The result of the call is the value as JSON.
+   * as in any run. The result of the call is the parsed value as JSON.
    */
   readonly output?: OutputSchema
   /** A thrown error becomes the result of the call. It does not break the run. */
@@ -239,11 +242,11 @@ export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute
 
 /** The agent that starts another one. */
 export interface SpawnContext {
-  /** 0 for the main loop. */
+  /** Depth of the agent; 0 for the main loop. */
   readonly depth: number
   /** Names of its tools: the child may get any of them. */
   readonly tools: readonly string[]
-  /** The mode that was set for it instead of the default mode of the permissions; null for none. */
+  /** The permission mode that was set for the agent, in place of the default mode of the permissions; null for none. */
   readonly permissionMode: string | null
 }
 
@@ -251,50 +254,53 @@ export interface SpawnContext {
 export interface ChildRun {
   /** The task. */
   readonly prompt: string
-  /** The system prompt; that of the parent when absent. */
+  /** The system prompt. Default: that of the parent. */
   readonly system?: string
-  /** Names of the tools that the child may use, of its parent and of its agent tool; all when absent. At the maximum depth it cannot start agents. */
+  /**
+   * Names of the tools that the child may use, from its parent's tools and those of its agent tool. Default: all of
+   * them. At the maximum depth it cannot start agents.
+   */
   readonly tools?: readonly string[]
-  /** One of the tool's `models` or of those of the run, or its id; the parent's model when absent. */
+  /** One of the tool's `models` or of those of the run, or its id. Default: the parent's model. */
   readonly model?: string | Model
-  /** A permission mode for the child and those below it. The tool decides whether it may be more permissive than its parent's. */
+  /** A permission mode for the child and its descendants. The tool decides whether it may be more permissive than its parent's. */
   readonly permissionMode?: string
-  /** Rules for the child and those below it, in addition to all that apply to its parent. */
+  /** Permission rules for the child and its descendants, in addition to all rules that apply to its parent. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
-  /** Maximum turns of the child; the parent's own limit when absent. Each limit of a child is within those of its parent. */
+  /** Maximum turns of the child. Default: the parent's own limit. Each limit of a child is within those of its parent. */
   readonly maxTurns?: number
-  /** Maximum cost of the child and those below it in US dollars. */
+  /** Maximum cost of the child and its descendants in US dollars. */
   readonly maxBudgetUsd?: number
-  /** Maximum input and output tokens of the child and those below it. */
+  /** Maximum input and output tokens of the child and its descendants. */
   readonly maxTotalTokens?: number
   /** Maximum active time of the child in milliseconds. */
   readonly maxDurationMs?: number
-  /** Maximum tool calls of the child and those below it. */
+  /** Maximum tool calls of the child and its descendants. */
   readonly maxToolCalls?: number
   /** Goals that must be met before it may answer; the goals of its parent do not apply. If they are not met, its result is an error. */
   readonly until?: readonly Goal[]
   // Spec R-BACK-10.
   /**
-   * Answers the call at once; the agent runs in parallel with the run that started it, and its end is reported to the
-   * model. Ignored for an agent started by a subagent, which is waited for.
+   * Whether to return a result for the call at once. The agent then runs in parallel with the run that started it, and
+   * its end is reported to the model. Ignored for an agent that a subagent starts: its parent waits for it.
    */
   readonly background?: boolean
   /** Name of the agent type, for hooks and events. */
   readonly agentType?: string
   /** The task in a few words, for displays. */
   readonly description?: string
-  /** A note before its result, or before the message that it runs in the background. */
+  /** A note that precedes its result, or the message that it runs in the background. */
   readonly note?: string
 }
 
-/** A tool with a hidden input type: it only accepts its input and never returns it, so `never` stands for any type. */
+/** A tool with a hidden input type. The tool only accepts its input and never returns it, so `never` stands for any type. */
 type Erased<T> = Omit<T, 'validate'> & { validate?(input: unknown): InputCheck<unknown> }
 
-/** Any tool that does its work itself, whatever its input. */
+/** Any tool that executes its calls itself, whatever its input type. */
 export type AnyLeafTool = Erased<Tool<never>>
-/** Any tool whose work is a subagent, whatever its input. */
+/** Any tool whose calls are executed by a subagent, whatever its input type. */
 export type AnyAgentTool = Erased<AgentTool<never>>
-/** Any tool, whatever its input: the element type of a list of tools. Every `Tool<X>` and `AgentTool<X>` is assignable to it. */
+/** Any tool, whatever its input type: the element type of a list of tools. Every `Tool<X>` and `AgentTool<X>` is assignable to it. */
 export type AnyTool = AnyLeafTool | AnyAgentTool
 
 /** Whether a tool runs a subagent. */

@@ -114,7 +114,7 @@ export type AgUiEvent =
       readonly type: 'RUN_ERROR'
       /** What went wrong, in a sentence. */
       readonly message: string
-      /** The ending of the run, from the closed set. */
+      /** The reason of the ending, from the closed set. */
       readonly code: string
       /** Tokens, by model. */
       readonly usage: readonly AgUiUsage[]
@@ -199,7 +199,7 @@ export type AgUiEvent =
       readonly subagentRunId: string
       /** What went wrong, in a sentence. */
       readonly message: string
-      /** The ending of the run, from the closed set. */
+      /** The reason of the ending, from the closed set. */
       readonly code: string
     }
   | CustomEvent

@@ -18,13 +18,13 @@ export class AgUiTranslator {
   #thread = ''
   #run = ''
   #step = ''
-  /** By the ids of the chunks. */
+  /** Open parts by the ids of the chunks. */
   readonly #open = new Map<string, OpenPart>()
   /** How often each id was used: a failed attempt may have used an id, and AG-UI requires unique ids. */
   readonly #uses = new Map<string, number>()
   /** The ids under which calls were sent. */
   readonly #calls = new Map<string, string>()
-  /** What was sent of the current step, in case its attempt is retracted. */
+  /** The parts that were sent in the current step, in case its attempt is retracted. */
   #sent: OpenPart[] = []
   #approvals: AgUiInterrupt[] = []
   #result: string | undefined
@@ -234,7 +234,7 @@ function resultText(output: unknown): string {
 }
 
 function custom<Name extends keyof AgUiCustomValues>(name: Name, value: AgUiCustomValues[Name]): AgUiEvent {
-  // Name and value belong together, which the union type cannot show for a name that is not constant.
+  // The name determines the type of the value, which the union type cannot show for a name that is not constant.
   return { type: 'CUSTOM', name, value } as AgUiEvent
 }
 

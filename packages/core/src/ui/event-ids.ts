@@ -2,7 +2,7 @@ import { wellFormed } from '../values/well-formed.ts'
 
 /**
  * The position of a chunk in the stream of its run. Chunks that are derived from the record alone are counted: `step` is
- * the number of the last of them, so a replay gives the same numbers. Chunks in between, such as text deltas, have a
+ * the number of the last of them, so a replay assigns the same numbers. Chunks between them, such as text deltas, have a
  * number in `part`, which only this process knows.
  */
 export interface StreamPosition {

@@ -18,7 +18,7 @@ export type EventSource = (AsyncIterable<RunEvent> | Iterable<RunEvent>) & {
   abort?(): void
 }
 
-/** What happens to the run when the client leaves. */
+/** What happens to the run when the client disconnects. */
 export interface DisconnectOptions {
   /**
    * `abort` ends the run. `continue` reads it to its end without a client. Default: a run is aborted, and a `SharedRun`,
@@ -35,7 +35,7 @@ interface ItemMaker<Item> {
 }
 
 /**
- * A stream of the items that a maker derives from events. It reads ahead no further than its reader. When it is
+ * A stream of the items that a maker derives from events. It reads only as far as its reader requests. When it is
  * cancelled, the run is notified immediately, even while it waits for a model.
  * @throws ConfigurationError for anything that is not a source of events.
  */
@@ -66,7 +66,7 @@ function streamOfItems<Item>(
         if (isOver) return
         if (onDisconnect === 'continue') return void drain(events)
         if (onDisconnect === 'abort') source.abort?.()
-        // A cancelled run still has to settle; this does not wait for it.
+        // A cancelled run still has to settle. The stream does not wait for that.
         void events.return?.()
       },
     },
@@ -89,23 +89,25 @@ async function drain(events: AsyncIterator<RunEvent, unknown, undefined>): Promi
   try {
     while ((await events.next()).done !== true);
   } catch {
-    // No reader is left to notify.
+    // No reader is left that could be notified.
   }
 }
 
 /** Options of `toUIMessageStream`. */
 export interface UIMessageStreamOptions extends DisconnectOptions, ErrorTextOptions {
   /**
-   * The `Last-Event-ID` of a reconnecting client, which then receives what it missed. It receives everything if the id
-   * is invalid or belongs to another run.
-   * Requires all events of the run: a `SharedRun`, or `recordedEvents`.
+   * The `Last-Event-ID` of a reconnecting client, which then receives the chunks that it missed. It receives all chunks
+   * if the id is invalid or belongs to another run. Requires all events of the run: a `SharedRun`, or `recordedEvents`.
    */
   readonly after?: string | undefined
   /** Id of the message that the client builds. Default: the id of the run. */
   readonly messageId?: string | undefined
   /** Whether the client receives the model's thinking (default: true). */
   readonly sendReasoning?: boolean | undefined
-  /** The client continues an existing message, such as after an approval: results of its calls belong to its parts (default: false). */
+  /**
+   * Whether the client continues an existing message, for example after an approval, so that results of its calls belong
+   * to its parts (default: false).
+   */
   readonly continuesMessage?: boolean | undefined
 }
 
@@ -141,9 +143,9 @@ export interface AgUiOptions extends DisconnectOptions, ErrorTextOptions {
 }
 
 /**
- * A run as events of AG-UI 1.0. Figures, approvals during a run, and the ending are `CUSTOM` events
- * (`AgUiCustomValues`). A run that ended to be approved has its calls as interrupts. AG-UI cannot retract a text:
- * `halting.retracted` names the messages of a failed attempt. Starts the run.
+ * Converts a run to events of AG-UI 1.0. Figures, approvals during a run, and the ending are `CUSTOM` events
+ * (`AgUiCustomValues`). If a run ended to wait for approvals, its pending calls are interrupts. AG-UI cannot retract a
+ * text: `halting.retracted` names the messages of a failed attempt. Starts the run.
  * @throws ConfigurationError for anything that is not a run.
  */
 export function toAgUiEvents(source: EventSource, options: AgUiOptions = {}): ReadableStream<AgUiEvent> {
@@ -175,7 +177,7 @@ export async function recordedEvents(
   return isOver ? events : events.slice(0, openTurnIn(events, last))
 }
 
-/** Index of the first event of the open turn. A replay invents an end for what is not recorded. */
+/** Index of the first event of the open turn. A replay creates an end for what is not recorded. */
 function openTurnIn(events: readonly RunEvent[], records: readonly StepRecord[]): number {
   let remaining = records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
   for (const [index, { type }] of events.entries()) {

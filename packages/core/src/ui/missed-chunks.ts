@@ -3,17 +3,17 @@ import type { PositionedChunk } from './ui-translator.ts'
 
 /**
  * Selects the chunks of a run that a reconnecting client still needs. A client that read up to a recorded chunk
- * continues after it. A client that stopped in between, in the middle of a text, must discard its current step
- * (`reset-step`) and receives it again, so no text appears twice.
+ * continues after that chunk. A client that stopped between two recorded chunks, in the middle of a text, must discard
+ * its current step (`reset-step`) and receives that step again, so no text appears twice.
  */
 export class MissedChunks {
   #after: StreamPosition | undefined
   #isSending = false
   /** Where the current step started. */
   #stepStart = 1
-  /** Outside a step there is nothing to discard: a message that the client continues has parts of its own. */
+  /** Outside a step there is nothing to discard: a message that the client continues has separate parts. */
   #isInStep = false
-  /** What was sent since then. */
+  /** The chunks that were sent since the start of the current step. */
   #step: PositionedChunk[] = []
 
   constructor(after: string | undefined) {
@@ -37,7 +37,7 @@ export class MissedChunks {
     return []
   }
 
-  /** There are no more chunks. A client that claims a later position has an invalid last step. */
+  /** Called when there are no more chunks. If a client claims a later position, its last step is invalid. */
   end(): readonly PositionedChunk[] {
     const last = this.#step.at(-1)
     const after = this.#after
@@ -51,7 +51,7 @@ export class MissedChunks {
     return items
   }
 
-  /** A client that disconnects here returns to the same position. */
+  /** A client that disconnects at this point returns to the same position. */
   #reset({ runId }: PositionedChunk): readonly PositionedChunk[] {
     if (!this.#isInStep) return []
     const chunk = { type: 'reset-step' } as const

@@ -7,7 +7,7 @@ import type { UIMessageChunk } from './ui-message-chunk.ts'
 export function chunksOfBlock(block: ContentBlock, id: string, withReasoning: boolean): readonly UIMessageChunk[] {
   switch (block.type) {
     case 'text':
-      // The type guarantees it; opaque blocks have other types.
+      // The type guarantees this; opaque blocks have other types.
       return textChunks('text', 'text' in block ? block.text : '', id, citationsOf(block))
     case 'thinking':
       return withReasoning ? textChunks('reasoning', 'thinking' in block ? block.thinking : '', id, []) : []
@@ -77,11 +77,11 @@ interface LiveBlock {
   readonly kind: 'text' | 'reasoning' | 'call' | 'other'
   readonly id: string
   text: string
-  /** Identifies the block in the message, once it is complete. */
+  /** Identifies the block in the message, after it is complete. */
   key: string | undefined
 }
 
-/** What was sent of a reply while it streamed. */
+/** The chunks that were sent of a reply while it streamed. */
 export class LiveReply {
   readonly #entryId: string
   readonly #withReasoning: boolean
@@ -161,7 +161,7 @@ export class LiveReply {
     }
     const isText = open.kind === 'text' || open.kind === 'reasoning'
     const [, delta] = chunks
-    // A text that differs from its deltas is sent again with the message.
+    // If a text differs from its deltas, it is sent again with the message.
     const isSame = isText
       ? delta !== undefined && 'delta' in delta && delta.delta === open.text
       : isToolUse(block) && block.id === open.id
@@ -172,7 +172,7 @@ export class LiveReply {
   }
 }
 
-/** Equal for blocks that look the same; '' for an invisible block. */
+/** A key that is equal for blocks that look the same; '' for an invisible block. */
 function keyOf(block: ContentBlock, withReasoning: boolean): string {
   const chunks = chunksOfBlock(block, '', withReasoning)
   return chunks.length === 0 ? '' : JSON.stringify(chunks)

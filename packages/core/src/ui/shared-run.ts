@@ -1,7 +1,7 @@
 import type { RunEvent } from '../state/events.ts'
 import type { RunStream } from '../api/iterate.ts'
 
-/** A run that any number of clients read: each receives every event from the first on. The run continues when they leave. */
+/** A run that any number of clients read: each receives every event from the first on. The run continues when they disconnect. */
 export interface SharedRun extends AsyncIterable<RunEvent> {
   /** Aborts the run. */
   abort(): void
@@ -14,8 +14,8 @@ export interface ShareRunOptions {
   /** Events of earlier turns, for a resumed run: from `recordedEvents`. */
   readonly past?: readonly RunEvent[]
   /**
-   * Writes the record of the run to its store: `() => session.log.flush()`. Readers then receive an event only once the
-   * record behind it is stored, so no client sees what a killed process did not store. The run itself does not wait, and
+   * Writes the record of the run to its store: `() => session.log.flush()`. Readers then receive an event only after its
+   * record is stored, so no client sees an event that a killed process did not store. The run itself does not wait, and
    * ends by itself when its store fails.
    */
   readonly flush?: () => Promise<void> | void
@@ -72,7 +72,7 @@ class EventLog {
     let at: Node | undefined = this.#first
     const next = async (): Promise<IteratorResult<RunEvent, undefined>> => {
       while (at !== undefined) {
-        // Read before checking for more events, so that one that arrives in between wakes the reader.
+        // Read before checking for more events, so that an event that arrives meanwhile wakes the reader.
         const more = this.#more
         if (at.next !== undefined) {
           at = at.next
@@ -146,7 +146,7 @@ async function flushQuietly(flush: () => Promise<void> | void): Promise<void> {
   }
 }
 
-/** Chunks with an id of their own are derived from it, so a client that has one has a stored event. */
+/** Whether the id of an event's chunks is derived from the event, so that a client that has such an id has received a stored event. */
 function isCounted({ type }: RunEvent): boolean {
   switch (type) {
     case 'run_start':

@@ -8,8 +8,8 @@ import type { PermissionDecision } from '../permissions/permission-decision.ts'
 import { deniedByUser } from '../permissions/permission-texts.ts'
 import { notRunReasons, notRunText, silentFailure } from '../tools/result-texts.ts'
 
-// Converts messages of `useChat` to a history of the Messages API. They come from a client, who can forge what the model
-// and the tools said. So only their structure is trusted, and unanswered calls never run by themselves.
+// Converts messages of `useChat` to a history of the Messages API. They come from a client, who can forge the messages
+// of the model and the tools. So only their structure is trusted, and unanswered calls never run by themselves.
 
 /** A `UIMessage` of the AI SDK: only the fields that are read. */
 export interface UIMessageLike {
@@ -132,7 +132,7 @@ function isToolPart({ type }: Fields): boolean {
 
 /** One message of the assistant. Each of its steps is an answer, followed by the results of its calls. */
 class AssistantParts {
-  /** Whether calls at its end may be open. */
+  /** Whether this is the last message, whose final calls may be open. */
   readonly #isLast: boolean
   readonly #messages: HistoryMessage[] = []
   #content: ContentBlock[] = []
@@ -169,7 +169,7 @@ class AssistantParts {
 
   #call(part: Fields, where: string): void {
     const { state, toolCallId: id, providerExecuted } = part
-    // The service executed it, or the model had not finished it.
+    // The service executed the call, or the model had not finished it.
     if (providerExecuted === true || state === 'input-streaming') return
     if (typeof id !== 'string' || id === '')
       return refuse(where, 'is a tool call without an id', 'Give its toolCallId.')
@@ -191,7 +191,7 @@ class AssistantParts {
   }
 }
 
-/** Names that services accept. A client made up any other name. */
+/** Tool names that services accept. Any other name was made up by the client. */
 const isToolName = /^[\w.-]{1,128}$/
 
 function toolName({ type, toolName: dynamic }: Fields, where: string): string {
@@ -241,7 +241,7 @@ function isResultBlock(part: Json): boolean {
   return (part['type'] === 'image' || part['type'] === 'document') && isJsonObject(part['source'])
 }
 
-/** Thinking is sent back only to the service that signed it. A service refuses thinking without a signature or with another's. */
+/** Thinking is sent back only to the service that signed it. A service refuses thinking without a signature, or with the signature of another service. */
 function thoughts({ text, providerMetadata }: Fields): readonly ContentBlock[] {
   const { signature, redactedData } = fieldsOf(fieldsOf(providerMetadata)?.['anthropic']) ?? {}
   if (typeof redactedData === 'string' && redactedData !== '')

@@ -30,10 +30,10 @@ export interface PositionedChunk {
 }
 
 /**
- * Converts the events of one run to UI message chunks.
- * U1: the chunks with `part` 0 are the same, in the same order, with or without live events.
- * U2: clients that have read up to such a chunk have the same message, however the preceding texts arrived.
- * U3: a text outside the conversation, such as that of a failed attempt, is retracted by `reset-step`.
+ * Converts the events of one run to UI message chunks. U1: the chunks with `part` 0 are the same, in the same order,
+ * with or without live events. U2: clients that have read up to such a chunk have the same message, however the
+ * preceding texts arrived. U3: a text that is not part of the conversation, such as that of a failed attempt, is
+ * retracted by `reset-step`.
  */
 export class UITranslator {
   readonly #options: UITranslatorOptions
@@ -43,8 +43,8 @@ export class UITranslator {
   #isStepOpen = false
   #isRepeated = false
   /**
-   * The last chunk before a step with nothing visible yet. Readers store a message when they render something new, so a
-   * client that leaves now does not have the beginning of the step.
+   * The last chunk before a step in which nothing is visible yet. Readers store a message when they render something
+   * new, so a client that disconnects at this point does not have the beginning of the step.
    */
   #lastVisibleStep: number | undefined
   #live: LiveReply | undefined
@@ -126,7 +126,7 @@ export class UITranslator {
     return [...retraction, this.#counted({ type: 'finish-step' })]
   }
 
-  /** U3: nothing of the streaming reply became part of the conversation. */
+  /** U3: no part of the streaming reply became part of the conversation. */
   #retract(): readonly PositionedChunk[] {
     const live = this.#live
     this.#live = undefined
@@ -135,7 +135,7 @@ export class UITranslator {
 
   #entry(entry: TranscriptEntry): readonly PositionedChunk[] {
     if (entry.kind === 'assistant')
-      // A message about a failure is for people: the ending contains it.
+      // A message about a failure is for people. It is omitted, since the ending contains it.
       return entry.error === undefined ? this.#reply(entry.id, entry.message) : []
     if (entry.kind !== 'user') return []
     const { content } = entry.message
@@ -171,7 +171,7 @@ export class UITranslator {
     return [...sent, this.#counted({ type: 'data-halting-reply', data, transient: true })]
   }
 
-  /** A call of an earlier run: a client that does not continue its message has no part for it. */
+  /** Announces a call of an earlier run: a client that does not continue the message of that run has no part for the call. */
   #announceEarlierCall({
     callId,
     name,
@@ -230,7 +230,7 @@ export class UITranslator {
   }
 
   #transient<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PositionedChunk {
-    // Type and data belong together, which the union type cannot show for a type that is not constant.
+    // The type determines the data, which the union type cannot show for a type that is not constant.
     return this.#uncounted({ type, data, transient: true } as UIMessageChunk)
   }
 
@@ -296,13 +296,13 @@ function activityOf(event: RunEvent): AgentActivity | undefined {
   }
 }
 
-/** A person, or a client that left, aborted the run. */
+/** Whether a person, or a client that disconnected, aborted the run. */
 export function isAbort(reason: EndingReason): boolean {
   const { category, manner } = endings[reason]
   return category === 'user_requested' && manner === 'immediate'
 }
 
-/** The run could not do its work, in contrast to being stopped by a limit, a person or a rule. */
+/** Whether the run failed, in contrast to being stopped by a limit, a person or a rule. */
 export function isFailure(reason: EndingReason): boolean {
   return endings[reason].category === 'error'
 }

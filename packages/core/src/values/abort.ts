@@ -71,10 +71,10 @@ export function sharedAbort(): AbortController {
   return controller
 }
 
-/** Callbacks by caller's signal. Each signal has one listener, however many runs follow it. */
+/** Callbacks by caller's signal. Each signal has one listener, however many runs use it. */
 const followers = new WeakMap<AbortSignal, { readonly calls: Set<() => void>; readonly onAbort: () => void }>()
 
-/** Calls back once the signal aborts, immediately if it already has. Call the returned function to unsubscribe. */
+/** Calls back once the signal is aborted, and immediately if it already is. Call the returned function to unsubscribe. */
 export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
     callback()
@@ -110,12 +110,13 @@ export interface AbortListener {
 }
 
 /**
- * The abort of one run. It has one listener on the caller's signal and notifies everyone from here. Side effects receive
- * `signal`. The loop's own code waits through `listen`, which costs a set entry instead of an event listener.
+ * The abort of one run. It has one listener on the caller's signal, and notifies all other listeners itself. Side
+ * effects receive `signal`. The loop's own code waits through `listen`, which costs a set entry instead of an event
+ * listener.
  */
 export class AbortScope {
   #controller = sharedAbort()
-  /** The only listener: mostly a run waits for one thing at a time. */
+  /** The only listener, since in most cases a run waits for one thing at a time. */
   #listener: AbortListener | undefined
   /** All listeners, when there are several. */
   #listeners: Set<AbortListener> | undefined
@@ -181,14 +182,14 @@ export class AbortScope {
     else if (this.#listeners?.delete(listener) === true && this.#listeners.size === 0) this.#listeners = undefined
   }
 
-  /** Aborts when the caller's signal does, immediately if it already has. */
+  /** Aborts when the caller's signal is aborted, and immediately if it already is. */
   follow(outer: AbortSignal): void {
     this.#unfollow = whenAborted(outer, () => this.abort(abortCauseOf(outer.reason)))
   }
 
   /**
-   * Resets the scope after an abort by the time limit, once all aborted work has settled. `signal` is a new one. Another
-   * cause that arrived in the meantime aborts it immediately.
+   * Resets the scope after an abort by the time limit, once all aborted work has settled. `signal` is a new one. If
+   * another cause arrived in the meantime, the scope is aborted immediately.
    */
   renew(): void {
     if (this.#cause !== 'time') return

@@ -1,18 +1,19 @@
 /** The time source of a step engine. The loop itself reads no clock: it only knows the times in its step records. */
 export interface Clock {
   /**
-   * Milliseconds since some fixed moment, for durations and limits. Use a monotonic clock that stops while the machine
-   * sleeps, such as `performance.now()` on Linux. If the clock goes back, the time in between counts as zero.
+   * Milliseconds since some fixed time, for durations and limits. Use a monotonic clock that stops while the machine
+   * sleeps, such as `performance.now()` on Linux. If the clock goes back, the time between the two readings counts as
+   * zero.
    */
   now(): number
   /** Milliseconds since 1970, for values that must differ between processes, such as a session id. Defaults to `now`. */
   wallTime?(): number
-  /** Calls back once after `ms` milliseconds, unless the returned function is called before. */
+  /** Calls back once after `ms` milliseconds, unless the returned function is called earlier. */
   after(ms: number, callback: () => void): () => void
   /**
-   * Resolves once the host's timers and I/O had a turn; undefined while they are not behind. Called after every step.
+   * Resolves once the host's timers and I/O have run; undefined while they are not delayed. Called after every step.
    * Without it, a model and tools that answer immediately keep timers from firing, so time limits and aborts by timers
-   * come late. A pause that hangs is abandoned after one second; a pause that fails counts as done.
+   * are late. A pause that hangs is abandoned after one second; a pause that fails counts as done.
    */
   pause?(): Promise<void> | undefined
 }
@@ -67,7 +68,7 @@ class SteadyClock implements Clock {
       callback()
     }
     const cancel: unknown = this.#clock.after(ms, () => {
-      // The caller cannot have received the function that cancels the timer yet.
+      // The caller cannot have received the function that cancels the timer yet, so the callback is deferred.
       if (state === 'starting') void Promise.resolve().then(call)
       else call()
     })
@@ -92,7 +93,7 @@ class SteadyClock implements Clock {
     })
   }
 
-  /** The pause as a promise, whatever realm it comes from; undefined for a value that is not an object. */
+  /** The pause as a native promise, even if it comes from another realm; undefined for a value that is not an object. */
   #sourcePause(): Promise<unknown> | undefined {
     try {
       const pause: unknown = this.#clock.pause?.()

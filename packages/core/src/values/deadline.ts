@@ -30,16 +30,16 @@ export const noDeadline: Deadline = Object.freeze<Deadline>({
 })
 
 export interface DeadlineTimes {
-  /** Active milliseconds that the run used before now. */
+  /** Active milliseconds that the run used before the deadline is created. */
   readonly usedMs: number
   readonly limitMs: number
 }
 
-/** Starts a deadline. It calls back once the limit has passed in active milliseconds, immediately if it already has. */
+/** Starts a deadline. It calls back once the limit has passed in active milliseconds, and immediately if it has already passed. */
 export function createDeadline(clock: Clock, times: DeadlineTimes, onPassed: () => void): Deadline {
-  // Waiting for a timer would allow a request that can only be aborted, and is charged.
+  // Waiting for a timer would allow a request that is charged, although it can only be aborted.
   if (times.limitMs <= times.usedMs) onPassed()
-  // The deadline is needed even so: a person may raise the limit.
+  // The deadline is needed even if the limit has passed, since a person may raise the limit.
   return new RunningDeadline(clock, times, onPassed)
 }
 
@@ -116,7 +116,7 @@ class RunningDeadline implements Deadline {
   }
 
   check(): void {
-    // Without a limit, skip reading the clock at each cancellation point.
+    // Without a limit, the clock is not read at each cancellation point.
     if (this.#limitMs === Infinity) return
     if (!this.#isCancelled && this.#waiting === 0 && this.usedMs >= this.#limitMs) this.#onPassed()
   }

@@ -12,7 +12,7 @@ export type HaltingErrorCode =
   | 'callback'
   /** The step engine failed, so nothing more can be recorded. */
   | 'driver'
-  /** The record has this step with another conversation or call. Nothing was written, and the record stays open for the right run. */
+  /** The record contains this step with another conversation or call. Nothing was written, and the record stays open for the run that it belongs to. */
   | 'step_mismatch'
   /** The process was about to exit while the run waited for something that could never happen. */
   | 'stalled'
@@ -22,7 +22,7 @@ export type HaltingErrorCode =
   | 'prompt_too_long'
   /** The service refused an image. */
   | 'image'
-  /** A promise of this library was broken; please report it. */
+  /** The library violated one of its own guarantees; please report it. */
   | 'internal'
 
 /** A `HaltingError` as JSON: written by `toJSON`, read by `fromJSON`. */
@@ -48,7 +48,7 @@ export class HaltingError extends Error {
     options: {
       /** Facts about the error, for programs. */
       readonly details?: Json
-      /** The error behind it, as `Error.cause`. */
+      /** The underlying error, as `Error.cause`. */
       readonly cause?: unknown
     } = {},
   ) {
@@ -100,7 +100,7 @@ export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
-/** `instanceof` for untrusted values: a proxy may throw even there. */
+/** `instanceof` for untrusted values: a proxy may throw even in this check. */
 export function isInstance<T>(value: unknown, type: abstract new (...parts: never) => T): value is T {
   try {
     return value instanceof type

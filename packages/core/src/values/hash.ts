@@ -83,7 +83,7 @@ class HashLanes {
   }
 }
 
-/** Two hexadecimal digits for each byte, so that a text is put together from existing strings. */
+/** The two hexadecimal digits of each byte, so that a text is assembled from existing strings. */
 const pairs: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /** Formats these digits as a UUID: version 8, and the variant of the standard. */

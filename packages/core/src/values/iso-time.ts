@@ -17,7 +17,7 @@ function padded(value: number, digits: number): string {
   return String(Math.floor(value)).padStart(digits, '0')
 }
 
-/** The date that is this many days after 1970-01-01. Years start in March here, so that a leap day is their last day. */
+/** The date that is this many days after 1970-01-01. Years start in March in this calculation, so that a leap day is the last day of a year. */
 function civilOf(days: number): { readonly year: number; readonly month: number; readonly day: number } {
   // Days since 1 March of the year 0, counted in 400-year cycles of 146,097 days.
   const since = days + 719_468

@@ -6,7 +6,7 @@ export interface JsonProblem {
   readonly kind: 'cut' | 'invalid' | 'not_an_object'
   /** Index of the first invalid character; the length of the text if it is incomplete. */
   readonly at: number
-  /** What was expected there, in words. */
+  /** What was expected at this position, in words. */
   readonly expected: string
 }
 
@@ -36,7 +36,7 @@ type State = 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'moreItems' | 'm
 
 type Rule = readonly [allowed: string, inWords: string]
 
-/** What may come next, as tokens (`"` is a string, `v` a number or a literal) and in words. */
+/** The tokens that may follow (`"` is a string, `v` a number or a literal), and a description of them in words. */
 const states: { readonly [state in State]: Rule } = {
   value: ['{["v', 'a value'],
   first: ['{["v]', 'a value or "]"'],

@@ -20,7 +20,7 @@ export function jsonOf(value: unknown): Json {
   return copyOf(value, []) ?? null
 }
 
-/** The same for a value that must be an object; anything else becomes `{}`. */
+/** Works like `jsonOf` for a value that must be an object; anything else becomes `{}`. */
 export function jsonObjectOf(value: unknown): JsonObject {
   const copy = jsonOf(value)
   return isJsonObject(copy) ? copy : {}
@@ -96,11 +96,11 @@ export function putJson(target: object, source: object, key: string): void {
   copyPart(source, key, target, [])
 }
 
-/** Sets a key, also one such as `__proto__`, which JSON may contain. */
+/** Sets a key, even one such as `__proto__`, which JSON may contain. */
 function setKey(copy: object, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(copy, key, { value, writable: true, enumerable: true, configurable: true })
-  // Our own object: any key may be set.
+  // The object was created by this module, so any key may be set.
   else (copy as { [key: string]: unknown })[key] = value
 }
 

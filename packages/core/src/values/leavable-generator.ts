@@ -14,7 +14,7 @@ export class Departure {
     for (const end of ends) end()
   }
 
-  /** Calls `end` when the reader leaves, immediately if it already has. Call the returned function to unsubscribe. */
+  /** Calls `end` when the reader leaves, and immediately if it has already left. Call the returned function to unsubscribe. */
   onLeave(end: () => void): () => void {
     if (this.#hasLeft) {
       end()
@@ -24,7 +24,7 @@ export class Departure {
     return () => void this.#ends.delete(end)
   }
 
-  /** The value, or undefined if the reader leaves first: the work may never settle. */
+  /** Returns the value, or undefined if the reader leaves first, since the work may never settle. */
   until<T>(work: PromiseLike<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const stop = this.onLeave(() => resolve(undefined))

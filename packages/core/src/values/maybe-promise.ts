@@ -1,7 +1,7 @@
 /**
  * A value, or a promise of it. A phase returns a promise only if it awaited something. So a turn whose hooks, guards and
- * external inputs answer synchronously needs no promises for them.
- * Promises of this type are native: untrusted thenables are converted where they enter (`values/settle.ts`).
+ * external inputs answer synchronously needs no promises. Promises of this type are native: untrusted thenables are
+ * converted when they are received (`values/settle.ts`).
  */
 export type MaybePromise<T> = T | Promise<T>
 
@@ -11,8 +11,8 @@ export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybeP
 }
 
 /**
- * Asks one item after another and returns the first answer that is not undefined.
- * An order of evaluation is such a list. The function does not recurse, so a list of any length needs the same stack.
+ * Calls `ask` for one item after another and returns the first result that is not undefined. Such a list defines an
+ * order of evaluation. The function does not recurse, so a list of any length needs the same stack.
  */
 export function firstResult<I, T>(
   items: readonly I[],
@@ -56,7 +56,7 @@ async function whileMoreRest(asked: Promise<boolean>, next: () => MaybePromise<b
   while (isMore) isMore = await next()
 }
 
-/** All of the values, in order. If promises fail, it waits for the others, then rejects with the first error. */
+/** Returns all of the values, in order. If promises fail, it waits for the others, then rejects with the first error. */
 export function awaitAll<T>(values: readonly MaybePromise<T>[]): MaybePromise<readonly T[]> {
   return isSettled(values) ? values : allOf(values)
 }

@@ -6,7 +6,7 @@ import type { AbortCause, AbortListener, AbortScope } from './abort.ts'
 export type Settled<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
-  /** Aborted, and not settled within the grace time, so it was abandoned. */
+  /** The work was aborted and did not settle within the grace time, so it was abandoned. */
   | { readonly kind: 'left'; readonly cause: AbortCause }
 
 /** How long work may take to react to an abort, and the scope of that abort. */
@@ -17,9 +17,9 @@ export interface GracePeriod {
 }
 
 /**
- * Waits for work that may ignore an abort: at most `graceMs` after it. `meaning` maps the settlement to a result. The
- * promise rejects only when `meaning` throws. Any thenable is accepted; the result is a native promise or a value.
- * A1: the work's own result wins when it arrives in time. A2: a later rejection is handled.
+ * Waits for work that may ignore an abort, for at most `graceMs` after the abort. `meaning` maps the settlement to a
+ * result. The promise rejects only when `meaning` throws. Any thenable is accepted; the result is a native promise or a
+ * value. A1: the work's own result takes precedence when it arrives in time. A2: a later rejection is handled.
  */
 export function settleWithin<T, R>(
   work: () => PromiseLike<T> | T,
@@ -34,12 +34,12 @@ export function settleWithin<T, R>(
   } catch (error) {
     return mapSettlement({ kind: 'threw', error })
   }
-  // `isThenable` was checked above. If a getter `then` answers differently the next time, the waiter handles it.
+  // `isThenable` was checked above. If the getter `then` returns a different value the next time, the waiter handles it.
   if (!isPending) return mapSettlement({ kind: 'value', value: result as T })
   return new Waiter(result as PromiseLike<T>, grace, mapSettlement).settled
 }
 
-/** One wait. It settles once, by whichever comes first: the work, or the end of the grace time after an abort. */
+/** One wait. It settles once, either with the work or at the end of the grace time after an abort. */
 class Waiter<T, R> implements AbortListener {
   readonly settled: Promise<R>
   readonly #grace: GracePeriod
@@ -72,7 +72,8 @@ class Waiter<T, R> implements AbortListener {
     const { graceMs, timers } = this.#grace
     const leave = (): void => this.#settle({ kind: 'left', cause })
     if (graceMs > 0) this.#stopTimer = timers.after(graceMs, leave)
-    // Wait for some turns of the microtask queue: work that reacts to its abort immediately is still heard, other work is not waited for.
+    // Waits for some turns of the microtask queue, so that work that reacts to its abort immediately can still settle.
+    // Other work is not waited for.
     else
       void Promise.resolve()
         .then(() => Promise.resolve())

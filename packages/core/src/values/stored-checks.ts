@@ -30,7 +30,7 @@ function problemAt(value: unknown, check: Check, path: string): string | undefin
   return undefined
 }
 
-/** Stands for an unwanted path: no path begins with this character. */
+/** Represents a path that is not needed: no path begins with this character. */
 const unneededPath = '\u0000'
 
 function fieldOf(path: string, name: string): string {
@@ -67,7 +67,7 @@ const maxAmount = Number.MAX_SAFE_INTEGER
 /** A number that is added to others. */
 export const isAmount: Check = isFrom(0)
 
-/** Milliseconds on a clock that may have started later. */
+/** Milliseconds on a clock. They may be negative, since the clock may have started later. */
 export const isMoment: Check = isFrom(-maxAmount)
 
 /** A duration in milliseconds. Older versions measured it by a clock that may have been set back meanwhile. */
@@ -83,7 +83,7 @@ function isFrom(min: number): Check {
 
 function asObject(value: unknown, path: string): { readonly [field: string]: unknown } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(value, path, 'an object')
-  // Neither a primitive nor a list, so it has fields, of unknown types.
+  // The value is neither a primitive nor a list, so it has fields, of unknown types.
   return value as { readonly [field: string]: unknown }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 
 // The only file of core that uses the host (docs/decisions/0002). Timers exist on every host, but not in the ES library;
-// the rest only on some hosts.
+// the other functions exist only on some hosts.
 declare const performance: { now(): number }
 declare function setTimeout(callback: () => void, durationMs: number): unknown
 declare function clearTimeout(timer: unknown): void
@@ -19,7 +19,7 @@ declare const process:
 /** The longest delay that hosts support; a longer one would fire immediately. */
 const longestDelayMs = 2_147_483_647
 
-/** How long steps may follow each other before the host's timers, signals and other I/O get a turn. */
+/** How long steps may follow each other before the host's timers, signals and other I/O can run. */
 const longestTurnMs = 100
 
 /** The last reading of the clock, and whether it was taken since the last step. Reading the clock costs as much as calling a hook. */
@@ -48,11 +48,11 @@ export const systemClock: Clock = Object.freeze<Clock>({
   pause: () => pause(),
 })
 
-/** When the first step of this turn of the event loop ended; undefined if none has. */
+/** The time at which the first step of this turn of the event loop ended; undefined if none has ended. */
 let turnBegan: number | undefined
 let pausing: Promise<void> | undefined
 
-/** One pause shared by all callers: anyone who continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
+/** One pause that all callers share: if one of them continued in parallel, the host could not run. If the host runs regularly, there is no pause. */
 function pause(): Promise<void> | undefined {
   if (pausing !== undefined) return pausing
   // Step engines have just read the clock to measure the step.
@@ -81,7 +81,7 @@ function inNextTurn(callback: () => void): void {
 const stalled = new Set<() => boolean>()
 
 /**
- * Calls back when the host is about to exit with nothing left to wake it. A listener that returns true has taken an
+ * Calls back when the host is about to exit because nothing is pending. If a listener returns true, it has taken an
  * action: the host continues, and the listener is called again if the action had no effect. Call the returned function
  * to unsubscribe. Only works on hosts with `beforeExit` (Node).
  */

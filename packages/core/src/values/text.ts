@@ -47,13 +47,12 @@ export function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
-// Defined here and not in its own file: redaction has several entry points, and all of them load this file.
+// Defined in this file and not in a separate one: redaction has several entry points, and all of them load this file.
 
 /**
- * The formats of known secrets, as the source of a regular expression. It is the only list, for all redaction. Put it
- * after a character that is not a letter or digit.
- * Secrets may be cut at the end of a text, so few letters suffice where the prefix is unambiguous. Where the prefix also
- * begins words of code, a digit or a capital letter is required.
+ * The formats of known secrets, as the source of a regular expression. This is the only list, for all redaction. Use it
+ * after a character that is not a letter or digit. Secrets may be truncated at the end of a text, so few letters suffice
+ * where the prefix is unambiguous. Where the prefix also begins words of code, a digit or a capital letter is required.
  * No part of a format can match in two ways, so matching takes linear time. Public keys are not included.
  */
 export const secretForms: string = [
@@ -88,7 +87,7 @@ export const secretForms: string = [
 
 /**
  * Prefixes of keys that are sufficient where no code is expected, such as in an error of a service: a key of any format
- * follows them. In code, names begin with them as well.
+ * follows them. In code, names may begin with these prefixes too.
  */
 export const secretBeginnings: string = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'
 

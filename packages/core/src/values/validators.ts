@@ -86,11 +86,11 @@ export type Fields = { readonly [field: string]: unknown }
 /** The value as an object with unknown fields; undefined for primitives and lists. */
 export function fieldsOf(value: unknown): Fields | undefined {
   const isFields = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // Neither a primitive nor a list, so it has fields, of unknown types.
+  // The value is neither a primitive nor a list, so it has fields, of unknown types.
   return isFields ? (value as Fields) : undefined
 }
 
-/** Validates one field. A getter that throws is left to the run, which has an ending for it. */
+/** Validates one field. If a getter throws, the error is not reported here: the run has an ending for it. */
 export function checkField(name: string, object: Fields, field: string, check: Validator): void {
   let value: unknown
   try {

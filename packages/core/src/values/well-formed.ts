@@ -7,7 +7,7 @@ export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed()
 }
 
-/** The same for every text in a JSON value, including keys. A value without lone surrogates is returned unchanged. */
+/** Works like `wellFormed` for every text in a JSON value, including keys. A value without lone surrogates is returned unchanged. */
 export function wellFormedJson(value: JsonObject): JsonObject
 export function wellFormedJson(value: Json): Json
 export function wellFormedJson(value: Json): Json {
@@ -38,9 +38,9 @@ function repaired(value: Json): Json {
 /** True when JSON text has an escape (`\ud83d`) of a lone surrogate: the text itself may be pure ASCII. */
 export function hasLoneEscape(text: string): boolean {
   if (!text.includes('\\')) return false
-  // Matches one escape at a time, so that `\\ud83d`, a backslash and a word, is not mistaken for one. A pair is matched as one escape.
+  // Matches one escape at a time, so that `\\ud83d`, a backslash and a word, is not mistaken for an escape. A pair is matched as one escape.
   const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F])[\da-fA-F]{2}|[^])/g
   for (const [, lone] of text.matchAll(escapes)) if (lone !== undefined) return true
-  // Half an escape next to half a character is not a pair either.
+  // Half of an escape next to half of a character is not a pair either.
   return false
 }

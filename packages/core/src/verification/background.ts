@@ -9,7 +9,7 @@ export type TaskStarted = {
   readonly id: string
   /** What the task is, in one line for people. */
   readonly description: string
-  /** Lets a later process find the task again; used only by the port that created it. */
+  /** Data by which a later process finds the task again. Only the port that created the task reads it. */
   readonly trace?: string
 }
 
@@ -31,7 +31,7 @@ export type TaskEnded = {
 /** What happened to a task that was still running when the run ended. */
 export type TaskLeft = {
   readonly type: 'left'
-  /** Null for something that no tool registered as a task, such as a process that a command left running. */
+  /** Null for a process that no tool registered as a task, such as one that a command left running. */
   readonly id: string | null
   /** `ended`: a subagent that had ended, but whose end was not reported to the model. */
   readonly how: 'stopped' | 'kept' | 'ended'
@@ -62,19 +62,19 @@ export interface Background {
   readonly atEnd: 'wait' | 'stop' | 'keep'
   /** The longest wait of a run without a time limit, in milliseconds. */
   readonly waitMs: number
-  /** Running tasks. */
+  /** Returns the running tasks. */
   running(): readonly TaskStarted[]
   /** Ended tasks whose end was not reported. They are returned again until they are marked as reported. */
   ended(): readonly TaskEnded[]
-  /** The record now contains the ends of these tasks as reported, by this process or an earlier one. */
+  /** Called when the record contains the ends of these tasks as reported, by this process or an earlier one. */
   markReported(ids: readonly string[]): void
-  /** False for a task of an earlier process. */
+  /** Whether the port knows the task. False for a task of an earlier process. */
   knows(id: string): boolean
   /** What is known of a task of an earlier process, in a sentence for the model; undefined if nothing is known. */
   fateOf?(started: TaskStarted): string | undefined
   /** Calls back whenever a task ends. Returns a function that unsubscribes. */
   onEnd(listener: () => void): () => void
-  /** The run has ended or was aborted: applies `atEnd`, and returns the tasks that were still running. */
+  /** Called when the run has ended or was aborted. Applies `atEnd`, and returns the tasks that were still running. */
   leave(why: 'ended' | 'aborted'): readonly TaskLeft[]
 }
 

@@ -3,11 +3,11 @@ import { fieldsOf } from '../values/validators.ts'
 
 // Spec R-VERI-1.
 /**
- * What a call did to files, as far as its tool knows. It decides whether the last change of a run was checked. A call
- * that both changed and checked files has checked its own change. JSON.
+ * What a call did to files, as far as its tool knows. It determines whether the last change of a run was checked. If a
+ * call both changed and checked files, its own change is checked. JSON.
  */
 export type FileWork = {
-  /** Lines changed, added or removed: a whole number; zero when absent. */
+  /** Number of lines changed, added or removed: an integer; zero when absent. */
   readonly changedLines?: number
   /** A completed check: tests, a build, a linter, a type checker, or a program that the run had changed. */
   readonly check?: {

@@ -5,19 +5,19 @@ export type GoalProgress = {
   readonly specs: readonly GoalSpec[]
   /** How often an answer was sent back since the goals were set. */
   readonly tries: number
-  /** Rounds of checks since then. */
+  /** Number of rounds of checks since the goals were set. */
   readonly rounds: number
   /** Whether the goals were met before the next request after they were set; null until that was checked. */
   readonly baseline: boolean | null
   readonly last: GoalRound | null
   /** The report and changes of the last answer that was sent back, to detect an answer without progress. */
   readonly lastTry: { readonly report: number; readonly changes: number } | null
-  /** A check has failed. */
+  /** Whether a check has failed. */
   readonly hasFailed: boolean
   readonly flaky: boolean
-  /** The model was reminded that nothing had changed. */
+  /** Whether the model was reminded that nothing had changed. */
   readonly reminded: boolean
-  /** The protected files were unchanged when the previous run ended. Changes since then count as the person's. */
+  /** Set if the protected files were unchanged when the previous run ended. Changes since then count as the person's. */
   readonly looksAnew?: true
   /** Number of tool results at the last prompt, or when an answer was last sent back. */
   readonly resultsBefore: number
@@ -29,7 +29,7 @@ type GoalRound = {
   readonly checks: readonly GoalCheck[]
   readonly tampered: readonly string[]
   readonly changedTests: readonly string[]
-  /** Number of calls until then that may have changed something (`RunProgress.changes`). */
+  /** Number of calls up to that round that may have changed something (`RunProgress.changes`). */
   readonly changes: number
 }
 

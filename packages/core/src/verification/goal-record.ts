@@ -5,9 +5,9 @@ import type { Json } from '../values/json.ts'
 export type GoalSpec = {
   /** The command, or the text of a judged goal. */
   readonly name: string
-  /** A model judges the goal, not a program. */
+  /** Set if a model judges the goal, not a program. */
   readonly judged?: true
-  /** Changes when the person sets the goal again: the protected files are scanned again, and the tries restart. */
+  /** A number that changes when the person sets the goal again: the protected files are scanned again, and the tries restart. */
   readonly set?: number
 }
 
@@ -28,7 +28,7 @@ export type GoalCheck = {
   readonly tail: string
   readonly judged?: true
   readonly timedOut?: true
-  /** The pass that failed, or the last one, if several in a row are required. */
+  /** Number of the pass that failed, or of the last one, if several consecutive passes are required. */
   readonly pass?: number
 }
 
@@ -42,13 +42,13 @@ export type RoundRecord = {
   readonly tampered: readonly string[]
   readonly changedByChecks: readonly string[]
   readonly changedTests: readonly string[]
-  /** Two passes in a row differed. */
+  /** Whether two consecutive passes differed. */
   readonly isUnstable: boolean
-  /** A check that can never pass: what to do. */
+  /** What to do about a check that can never pass; absent otherwise. */
   readonly unusable?: string
   /** The state that later rounds compare the files with; absent if unchanged. */
   readonly memo?: Json
-  /** Files that changed since the previous run, which had ended with them in order: these changes count as the person's. */
+  /** Files that changed since the previous run, at whose end they were unmodified: these changes count as the person's. */
   readonly takenOver?: readonly string[]
   /** The round was aborted. */
   readonly aborted?: AbortCause
@@ -58,13 +58,13 @@ export type RoundRecord = {
 export type GoalResult = {
   /** `unknown`: something changed since the last check, or there was no check. */
   readonly met: boolean | 'unknown'
-  /** A model judged at least one of the goals. */
+  /** Set if a model judged at least one of the goals. */
   readonly judged?: true
   /** How often an answer was sent back. */
   readonly tries: number
   /** Whether the goal was met before the first request; null if that was not checked. */
   readonly baseline: boolean | null
-  /** The goal was met at every check, so nothing shows that the run is the cause. */
+  /** Set if the goal was met at every check, so that nothing shows that the run is the cause. */
   readonly heldFromStart?: true
   /** Checks of the last round; goals after a failed one were not checked. */
   readonly checks: readonly GoalCheck[]
@@ -72,6 +72,6 @@ export type GoalResult = {
   readonly tampered: readonly string[]
   /** Test files that the agent changed. This is allowed. */
   readonly changedTests: readonly string[]
-  /** Two checks without a change in between gave different verdicts. */
+  /** Whether two checks gave different verdicts although nothing had changed between them. */
   readonly flaky: boolean
 }

@@ -8,9 +8,12 @@ export type VerificationProgress = {
   readonly changed: number
   /** The last check; null if there was none. */
   readonly check: string | null
-  /** A check has passed. */
+  /** Whether a check has passed. */
   readonly hasPassed: boolean
-  /** Number of tool results when the model was asked to verify. Null if that was in a run that this one continues; absent if it was not asked. */
+  /**
+   * Number of tool results when the model was asked to verify. Null if the model was asked in a run that this one
+   * continues; absent if it was not asked.
+   */
   readonly askedAt?: number | null
 }
 

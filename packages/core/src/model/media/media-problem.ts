@@ -18,7 +18,7 @@ import {
 /** An image or a document. */
 export type MediaBlock = ImageBlock | (OpaqueBlock & { readonly type: 'document' })
 
-/** Facts about an image or document without decoding it. One that is referenced by an address or an id has no bytes here. */
+/** Facts about an image or document without decoding it. One that is referenced by an address or an id has no bytes in the request. */
 export interface MediaFacts {
   readonly kind: 'image' | 'document'
   readonly declaredType: string | undefined
@@ -76,7 +76,7 @@ export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultM
 function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits: MediaLimits): string | undefined {
   const { imageTypes, imageSidePx, imageEncodedBytes, advice } = limits
   const type = image?.type ?? declaredType ?? undeclaredType
-  // A type outside our list was allowed by the caller, and nothing else is known about it.
+  // The caller has allowed a type that is not in our list, and nothing else is known about it.
   const isTaken = imageTypes.includes(type) && (image !== undefined || !detectableTypes.has(type))
   if (!isTaken) {
     const actualType = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type

@@ -1,6 +1,6 @@
 import { textAt, type Bytes } from './bytes.ts'
 
-/** Number of bytes read at the start and at the end of a document: the page tree is at one of them. */
+/** Number of bytes to read at the start and at the end of a document: the page tree is in one of these parts. */
 const scannedBytes = 1024 * 1024
 /** Maximum length of a page tree dictionary on either side of its type. */
 const aroundType = 400

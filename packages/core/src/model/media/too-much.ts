@@ -54,8 +54,8 @@ export interface MediaDropped {
 
 /**
  * The media to remove, oldest first, so that a request exceeds no limit. `media` is all media, oldest first. If a limit
- * is exceeded, half of it is kept: removal invalidates the provider's prompt cache from there on, so it should be rare.
- * The newest one is kept.
+ * is exceeded, the media are reduced to half of it: a removal invalidates the provider's prompt cache from that
+ * position, so removals should be rare. The newest one is preserved.
  */
 export function mediaDropped(media: readonly PlacedMedia[], limits: MediaLimits): readonly MediaDropped[] {
   const dropped: MediaDropped[] = []
@@ -97,7 +97,7 @@ function halfOf(limit: number): number {
   return Math.floor(limit / 2)
 }
 
-/** Removes the oldest weighted media until the rest weighs at most this much. Media without weight and the newest one are kept. */
+/** Removes the oldest weighted media until the total weight of the rest is at most this much. Media without weight and the newest one are preserved. */
 function newestWithin(
   media: readonly PlacedMedia[],
   weightOf: (block: MediaBlock) => number,
