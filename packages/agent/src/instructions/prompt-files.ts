@@ -146,7 +146,8 @@ async function readPrompt(
     return undefined
   }
   if (read.isCut) notes.push(`${path} is too long: only the first ${mostBytes} bytes are used.`)
-  const { fields, body } = await parseFrontMatter(withPluginRoot(read.text, place))
+  const { fields, body, problems } = await parseFrontMatter(withPluginRoot(read.text, place))
+  if (problems[0] !== undefined) notes.push(`${path}: ${problems[0]}. What it was meant to set is ignored.`)
   const isSkill = kind === 'skills'
   const ownName = isSkill ? textField(fields, 'name') : ''
   return {
