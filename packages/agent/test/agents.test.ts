@@ -342,6 +342,13 @@ describe('definitions in files', () => {
     ['hooks:\n\tPreToolUse:\n\t\t- matcher: Bash', 'cannot parse the line "\\tPreToolUse:"'],
     ['tools: [Read, Bash', 'cannot parse the line "tools: [Read, Bash"'],
     [`tools: ${'['.repeat(200)}`, 'its header is nested too deeply'],
+    ['disallowedTools: Bash\ndisallowedtools: Read', 'the field disallowedtools is given twice'],
+    ['"disallowedTools ": Bash\ndisallowedtools: Read', 'the field disallowedtools is given twice'],
+    ['color: &t tools\ntools: Read\n*t : Bash', 'the name of a field is not a text'],
+    ['disallowedTools: !Bash', 'has the unknown tag "!Bash"'],
+    ['disallowedTools: &Bash', 'has nothing at the anchor "&Bash"'],
+    ['disallowedTools: Bash(a: b),\n# why\n  Write', 'cannot parse the line "disallowedTools: Bash(a: b),"'],
+    ['tools: &a [*a]', 'an alias refers to nothing, or to too much'],
     ['disallowed-tools: Bash', 'disallowed-tools is not a field of an agent. Use disallowedTools'],
     ['disallowedTool: Bash', 'disallowedtool is not a field of an agent. Use disallowedTools'],
     ['allowed-tools: Read', 'allowed-tools is not a field of an agent. Use tools'],
@@ -352,6 +359,12 @@ describe('definitions in files', () => {
     const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
     expect(all).toEqual([])
     expect(notes).toEqual([`${join(cwd, '.claude/agents/a.md')} is not a valid agent: ${why}.`])
+  })
+
+  test('R-AGENT-3a: hooks with a tag of YAML guard tools', async () => {
+    put('app/.claude/agents/a.md', agentFile('name: a\ndescription: d\nhooks: !!omap [PreToolUse: [{matcher: Bash}]]'))
+    const { notes } = await readAgentDefinitions({ ...places(), trust: trusted })
+    expect(notes.join()).toContain('so the agent gets no tools')
   })
 
   test('R-AGENT-3a: reports unknown fields, and reads multi-line texts', async () => {

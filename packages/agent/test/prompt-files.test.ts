@@ -87,9 +87,55 @@ test('front matter has lists in every usual form', async () => {
       list,
     )
   // Blanks before a possible comment are scanned once.
-  const blanks = ' '.repeat(200_000)
+  const blanks = ' '.repeat(30_000)
   expect(textField((await parseFrontMatter(`---\nmodel: a${blanks}b # no\n---\n`)).fields, 'model')).toBe(`a${blanks}b`)
   expect(await parseFrontMatter('--- a\nb')).toMatchObject({ fields: new Map(), body: '--- a\nb', problems: [] })
+})
+
+const stairs = Array.from({ length: 12 }, (_, step) => ' '.repeat(step * 198) + '- '.repeat(99)).join('\n')
+
+test.each([
+  ['brackets closed in remarks', `a: ${'[ # ]\n '.repeat(4_000)}`, 'its header is nested too deeply'],
+  ['brackets closed in quotes', `a: ${'["]",'.repeat(6_000)}`, 'its header is nested too deeply'],
+  ['lists nested over several lines', stairs, 'its header is nested too deeply'],
+  ['an error in each word', '- &a '.repeat(6_000), 'cannot parse the line'],
+  ['an alias in each item', `a: &a x\nb: [${'*a,'.repeat(9_000)}]`, 'an alias refers to nothing, or to too much'],
+  ['an alias in what it refers to', 'a: &a [*a]', 'an alias refers to nothing, or to too much'],
+  [
+    'many fields',
+    Array.from({ length: 4_000 }, (_, at) => `k${at}: a: b`)
+      .join('\n')
+      .slice(0, 30_000),
+    'more than 1000',
+  ],
+  ['a long text', `a: ${'b'.repeat(40_000)}`, 'its header is longer than 32768 characters'],
+])('front matter with %s is refused in time', async (_, header, problem) => {
+  const start = performance.now()
+  const { problems } = await parseFrontMatter(`---\n${header}\n---\n`)
+  expect(problems[0]).toContain(problem)
+  expect(performance.now() - start).toBeLessThan(10_000)
+})
+
+test('examples of front matter that do not end, or that have many lines, are parsed', async () => {
+  for (const lines of ['<example>\n'.repeat(3_000), `<example>\n${'\n'.repeat(30_000)}</example>\n`]) {
+    const { fields, problems } = await parseFrontMatter(`---\ndescription: a: b\n${lines}model: m\n---\n`)
+    expect([textField(fields, 'model'), problems]).toEqual(['m', []])
+  }
+})
+
+test.each(['...\nmodel: m', '--- {model: m}', '--- # remark\nmodel: m'])(
+  'front matter has the fields below the end of a document: %j',
+  async (rest) => {
+    const { fields } = await parseFrontMatter(`---\nname: a\n${rest}\n---\n`)
+    expect(textField(fields, 'model')).toBe('m')
+  },
+)
+
+test('a prompt with front matter that cannot be parsed is reported', async () => {
+  put('app/.halting/commands/odd.md', '---\nmodel: "m\n---\nText')
+  const { all, notes } = await readPromptFiles(places())
+  expect(all).toMatchObject([{ name: 'odd', body: 'Text' }])
+  expect(notes).toEqual([expect.stringContaining('odd.md: cannot parse the line')])
 })
 
 test.each([

@@ -180,3 +180,9 @@ test('cells of a column start or end at the same column', () => {
     }),
   )
 })
+
+test('a long text on one line of unlimited width is measured once', () => {
+  const start = performance.now()
+  expect(namedTextLines([['a', '名 '.repeat(40_000)]], Infinity)).toHaveLength(1)
+  expect(performance.now() - start).toBeLessThan(10_000)
+})

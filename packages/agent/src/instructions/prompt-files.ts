@@ -9,29 +9,29 @@ import { type BriefingPlaces, foldersOf, componentName, withPluginRoot, type Pro
 
 /** A prompt file that is invoked by name: a slash command or a skill. */
 export interface PromptFile {
-  /** Kind of the prompt file: a command or a skill. */
+  /** Whether it is a command or a skill. */
   readonly kind: 'command' | 'skill'
-  /** Name of the prompt: `fix-issue`, `git:commit`; `plugin:fix-issue`. */
+  /** `fix-issue`, `git:commit`; `plugin:fix-issue`. */
   readonly name: string
-  /** Source of the file. */
+  /** Where it comes from. */
   readonly level: PromptPlace['level']
   /** Path of the file. */
   readonly path: string
-  /** Purpose of the prompt; '' if not given. */
+  /** What it is for; '' if not given. */
   readonly description: string
-  /** Arguments of the prompt, such as `[path]`; '' if there are none. */
+  /** Its arguments, such as `[path]`; '' if there are none. */
   readonly argumentHint: string
-  /** Rules that allow what the prompt needs, while the prompt is active. */
+  /** Rules that allow what it needs, while it is active. */
   readonly allowedTools: readonly string[]
-  /** The model of the prompt's run; '' for the model of the session. */
+  /** The model of its run; '' for the model of the session. */
   readonly model: string
   /** The text before substitution. */
   readonly body: string
-  /** Whether a user can invoke the prompt by name. */
+  /** Whether a user can invoke it by name. */
   readonly isForPerson: boolean
-  /** Whether the model can invoke the prompt. */
+  /** Whether the model can invoke it. */
   readonly isForModel: boolean
-  /** Path of the user's file with the same name, which this file hides. */
+  /** Path of a file of the user with the same name, which this one hides. */
   readonly inPlaceOf?: string
 }
 
@@ -39,17 +39,17 @@ export interface PromptFile {
 export interface PromptFiles {
   /** The prompts. */
   readonly all: readonly PromptFile[]
-  /** Notes for the user about the prompts. */
+  /** Notes for the user about them. */
   readonly notes: readonly string[]
 }
 
-const maxBytes = 256 * 1024
-const maxEntries = 1_000
+const mostBytes = 256 * 1024
+const mostEntries = 1_000
 const deepest = 6
 
 /**
- * Reads all commands and skills, one per name. Precedence: the project, the user; our folders before those of other
- * programs; plugins last.
+ * All commands and skills, one per name. Precedence: the project, the user, our folders before those of other
+ * programs, plugins last.
  */
 export async function readPromptFiles(options: BriefingPlaces & Pick<ReadingRules, 'mayRead'>): Promise<PromptFiles> {
   const notes: string[] = []
@@ -75,7 +75,7 @@ interface Found {
   readonly path: string
 }
 
-/** Reads commands: `git/commit.md` gets the name `git:commit`. A plugin may name a single file. */
+/** `git/commit.md` gets the name `git:commit`. A plugin may name a single file. */
 async function commandFiles(folder: string, notes: string[]): Promise<readonly Found[]> {
   if (folder.endsWith('.md') && statOf(folder)?.isFile() === true)
     return [{ name: basename(folder, '.md'), path: folder }]
@@ -83,7 +83,7 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
   let entries = 0
   const look = async (at: string, depth: number): Promise<void> => {
     for (const entry of await entriesOf(at)) {
-      if (++entries > maxEntries) return
+      if (++entries > mostEntries) return
       const path = join(at, entry.name)
       if (isFolder(entry, path)) {
         if (depth < deepest) await look(path, depth + 1)
@@ -95,16 +95,16 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
     }
   }
   await look(folder, 1)
-  if (entries > maxEntries)
-    notes.push(`${folder} has more than ${maxEntries} entries. Some of its commands are not loaded.`)
+  if (entries > mostEntries)
+    notes.push(`${folder} has more than ${mostEntries} entries. Some of its commands are not loaded.`)
   return files
 }
 
-/** Reads skills. A plugin may name the folder of a single skill. */
+/** A plugin may name the folder of a single skill. */
 async function skillFiles({ path: folder, plugin }: PromptPlace): Promise<readonly Found[]> {
   const single = { name: basename(folder), path: join(folder, 'SKILL.md') }
   if (plugin !== undefined && statOf(single.path)?.isFile() === true) return [single]
-  const entries = (await entriesOf(folder)).slice(0, maxEntries)
+  const entries = (await entriesOf(folder)).slice(0, mostEntries)
   return entries
     .filter((entry) => isFolder(entry, join(folder, entry.name)) && isName(entry.name))
     .map(({ name }) => ({ name, path: join(folder, name, 'SKILL.md') }))
@@ -132,7 +132,7 @@ async function readPrompt(
   { mayRead }: Pick<ReadingRules, 'mayRead'>,
   notes: string[],
 ): Promise<PromptFile | undefined> {
-  const read = await boundedText(path, maxBytes)
+  const read = await boundedText(path, mostBytes)
   if (read.kind === 'absent') return undefined
   const why = bothEnds(path).some((end) => !mayRead(end))
     ? 'was skipped: a permission rule denies it'
@@ -145,8 +145,9 @@ async function readPrompt(
     notes.push(`${path} ${why}.`)
     return undefined
   }
-  if (read.isCut) notes.push(`${path} is too long: only the first ${maxBytes} bytes are used.`)
-  const { fields, body } = await parseFrontMatter(withPluginRoot(read.text, place))
+  if (read.isCut) notes.push(`${path} is too long: only the first ${mostBytes} bytes are used.`)
+  const { fields, body, problems } = await parseFrontMatter(withPluginRoot(read.text, place))
+  if (problems[0] !== undefined) notes.push(`${path}: ${problems[0]}. What it was meant to set is ignored.`)
   const isSkill = kind === 'skills'
   const ownName = isSkill ? textField(fields, 'name') : ''
   return {

@@ -30,10 +30,17 @@ export function wrapToColumns(text: string, columns: number): string {
 
 function linesOf(words: readonly string[], columns: number): readonly string[] {
   const lines: string[] = []
+  // The line is not measured for each word, because one line may have a million characters.
+  let taken = 0
   for (const word of words) {
-    const longer = `${lines.at(-1)} ${word}`
-    if (lines.length === 0 || columnsOf(longer) > columns) lines.push(word)
-    else lines[lines.length - 1] = longer
+    const own = columnsOf(word)
+    if (lines.length === 0 || taken + 1 + own > columns) {
+      lines.push(word)
+      taken = own
+    } else {
+      lines[lines.length - 1] += ` ${word}`
+      taken += 1 + own
+    }
   }
   return lines
 }
