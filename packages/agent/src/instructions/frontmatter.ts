@@ -46,7 +46,7 @@ export async function parseFrontMatter(
   const fields = new Map<string, FrontMatterValue>()
   const problems: string[] = []
   const chunks = fieldChunks(header.split(/\r?\n/), isField)
-  if (chunks.length > mostFields) return { fields, body, problems: [`its header has more than ${mostFields} fields`] }
+  if (chunks.length > maxFields) return { fields, body, problems: [`its header has more than ${maxFields} fields`] }
   for (const chunk of chunks) {
     const asWritten = parse(chunk.lines.join('\n'))
     const part = asWritten.problem === undefined ? asWritten : parse(repaired(chunk))
@@ -66,9 +66,9 @@ const deepest = 100
 /** A stranger's header must not delay the start: with an error in each word it takes half a second. */
 const longestHeader = 32 * 1024
 /** Parsing each field by itself takes time. */
-const mostFields = 1_000
+const maxFields = 1_000
 /** The parser searches all anchors for each alias. */
-const mostAliases = 100
+const maxAliases = 100
 
 /**
  * Whether the text is nested too deeply to be parsed. The stack of the parser's first pass, which reads one token after the other, counts the levels:
@@ -138,7 +138,7 @@ function misread(document: Document.Parsed, { isAlias, isMap, isScalar, visit }:
   }
   visit(document, {
     Node: (_key, node) => {
-      if (isAlias(node)) return ++aliases > mostAliases ? stop('an alias refers to nothing, or to too much') : undefined
+      if (isAlias(node)) return ++aliases > maxAliases ? stop('an alias refers to nothing, or to too much') : undefined
       const { tag, anchor } = node
       // `!Bash` and `&Bash` name an empty text.
       if (tag !== undefined && !tag.startsWith('tag:yaml.org,2002:'))

@@ -405,10 +405,7 @@ function sendAttempt(
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
-  /**
-   * Called when the step engine failed. A request that may have been sent counts at its worst case. Otherwise the
-   * reservation is returned for other requests.
-   */
+  /** If the step engine failed: a request that may have been sent counts at its worst case; otherwise the reservation is returned. */
   const settleAfterFailure = (): void => {
     const reservation = reserved?.reservation
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : zeroAmount, !hasBegun)
