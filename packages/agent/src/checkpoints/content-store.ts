@@ -76,7 +76,7 @@ export class ContentStore {
     return content !== undefined && sha256Of(content) === sha256 ? content : undefined
   }
 
-  /** Deletes all contents that no record refers to. */
+  /** Deletes the file `waiting`. No record refers to its contents. */
   async close(): Promise<void> {
     if (this.#waiting === undefined) return
     closeSync(this.#waiting.file)

@@ -134,7 +134,7 @@ function configState(path: string, hashes: FileHashes): FileState {
     return stateOfLines(
       counted.filter((line) => /script|shell|node|path|env|hook|config|verify/i.test(line) && !line.startsWith('-')),
     )
-  // `.yarnrc` names the program that yarn delegates to.
+  // Such a file may name a program that yarn delegates to, or files that are loaded.
   const named = [
     ...text.matchAll(/(?:yarnPath:|yarn-path|path:|plugins:|preload\s*=)\s*\[?\s*["']?([^\s"',\]]+)/g),
   ].map(([, file = '']) => join(dirname(path), file))

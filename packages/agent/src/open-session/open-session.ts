@@ -35,7 +35,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * Opens a session in a folder. Only this function converts choices, settings and the environment become tools,
+ * Opens a session in a folder. Only this function converts choices, settings and the environment to tools,
  * permission rules, models, servers, hooks, instructions, subagents, a journal and the session object. Every frontend
  * opens sessions with it. If a part cannot be opened, the earlier ones are closed.
  * @throws ConfigurationError, PermissionRuleError or SandboxError for invalid or unavailable parts.

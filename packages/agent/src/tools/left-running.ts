@@ -17,7 +17,7 @@ export class LeftRunning {
     return this.#tasks.get(task)
   }
 
-  /** Whether the task continues after this program; its end was reported as such. */
+  /** Whether the task continues after this program, which was reported. */
   has(task: BackgroundTask): boolean {
     return this.#tasks.has(task)
   }

@@ -3,7 +3,7 @@ import { lineOfCheck, triesText } from '@halting/core/adapters'
 import type { SessionGoal } from '@halting/core/session'
 import { many, oneLine } from '../io/figures.ts'
 
-// The event at the end of a round of checks. Goals are formatted here for every frontend.
+// Goals as text, for every frontend.
 
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 

@@ -138,7 +138,7 @@ function checksBound(turns: Bound, iterations: Bound, options: RunOptions, setti
   const gate = tokenTargetBound(settings.tokenBudget)
   // A hook that overrides an ending causes another iteration, which may reach another ending.
   const endings = (options.hooks?.length ?? 0) === 0 ? 1 : iterations.bounded ? iterations.value : Infinity
-  // Answers that goals or hooks return to the model, answers that the token target continues, and the final answer.
+  // Answers that are sent back for unmet goals, answers that the token target continues, and answers at an ending.
   const answers = Math.min(maxGoalTries + gate + endings, iterations.bounded ? iterations.value + 1 : Infinity)
   const afterTurns = stopWhenMet ? (turns.bounded ? turns.value + endings : Infinity) : 0
   const value = checksPerRound * (1 + answers + endings + afterTurns)

@@ -359,7 +359,7 @@ function playFrom(
   }
 }
 
-/** Reading starts the run, and stopping to read aborts it. */
+/** Reading starts the run. If the reader leaves, the run is aborted. */
 function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: AbortScope): AsyncIterator<RunEvent> {
   events.listen()
   const ending = start()

@@ -166,7 +166,7 @@ export interface RunOptions {
   /** Reminds the model of what is left of its limits, once each at 50, 80 and 95 % of a limit (default: false). */
   readonly limitReminders?: boolean
   // Spec R-GATE-2.
-  /** Minimum number of output tokens before an answer is accepted as final. */
+  /** Target number of output tokens: an answer below 90 % of it makes the model continue, while continuing gains enough tokens. */
   readonly tokenBudget?: number | null
   /** Guards that stop the run; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]

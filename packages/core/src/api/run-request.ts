@@ -52,7 +52,7 @@ export function startOptionsOf({
   }
 }
 
-/** The session of a run that is about to be resumed. */
+/** The state of a session before a resume. */
 export interface ResumableState {
   /** The session of an earlier process, until a run starts. */
   readonly previous: StoredSession | undefined

@@ -66,7 +66,7 @@ export interface StartOptions {
   }
   /** Limits the run to one request without tools, for the answer to the prompt. The run accepts no other input, and makes no second request. */
   readonly lastAnswer?: boolean
-  /** What an earlier run of the session has learned about the context window (`state.spent`). */
+  /** What an earlier run of the session has learned about context windows and token counts (`state.spent`). */
   readonly learned?: LearnedContext
   /** Settings that were changed in an earlier run of the session and still apply. */
   readonly settings?: SettingsInForce | null

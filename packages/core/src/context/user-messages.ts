@@ -98,7 +98,7 @@ export interface PinnedMessages {
   readonly isShortened: boolean
 }
 
-/** Allowed lengths of the messages in the middle, in characters, longest first. Messages that exceed the last one are omitted. */
+/** Lengths to which the messages in the middle are shortened, in characters, longest first. If the last is not enough, they are omitted. */
 const middleLengths = [4_000, 1_000, 300] as const
 /** Minimum characters of the first and the newest message. */
 const minEndLength = 400

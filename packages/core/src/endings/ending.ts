@@ -96,7 +96,7 @@ export type EndingAction =
   /** Resume, if the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
-  /** Continue with the result of the last goal check, if tries are left. Otherwise `raise-limit` continues. */
+  /** Continue with the result of the last goal check, if no limit has to be raised for it. Otherwise `raise-limit` continues. */
   | { readonly kind: 'send-back' }
   /** Choose another model, and continue with it. */
   | { readonly kind: 'another-model' }

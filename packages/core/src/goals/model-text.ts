@@ -69,7 +69,7 @@ export class ModelText {
     })
   }
 
-  /** Whether one text of the model contains all of these letters, at any time. */
+  /** Whether one text or one call input that the model wrote at any time contains the whole passage. */
   containsWhole(letters: string): boolean {
     const { texts, inputs } = this.#letters
     return (

@@ -159,8 +159,8 @@ export class HookContext {
   }
 
   /**
-   * beforeToolUse: asks a person, approves the call, or leaves it open (`defer`). If a person must decide and the run
-   * does not wait for people, the run ends as `needs_approval`. Any other value approves nothing.
+   * beforeToolUse: asks a person, approves the call, or leaves it open (`defer`). With `defer`, a run that does not
+   * wait for people ends as `needs_approval`. Any other value approves nothing.
    */
   withPermission(permission: 'allow' | 'ask' | 'defer'): HookContext {
     // Plain JavaScript may pass the values of permission rules.

@@ -64,7 +64,7 @@ export type GuardRemaining = {
   readonly used: number
   /** The value of `used` at which the guard fires. */
   readonly limit: number
-  /** The unit. A `condition` has no own figures: `used` is 0 of 1 while it is false, and 1 of 1 while it is true. */
+  /** The unit. A `condition` has no figures of its own: `limit` is 1, and `used` is 0 while it is false and 1 while it is true. */
   readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
 }
 

@@ -234,7 +234,7 @@ function resultOfSettled(run: Run, settled: Settled<CompactionResult>): Compacti
   return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
 }
 
-/** Validates the result of a compaction. A conversation that the service refuses would break every later run of the session. */
+/** Validates the result of a compaction. A conversation that the service refuses would end every later run of the session. */
 function validResult({ transcript }: Run, value: unknown): CompactionResult {
   const result = jsonObjectOf(value)
   const { kind, message, messages, preTokens, postTokens, summary, personsWords } = result

@@ -26,7 +26,7 @@ async function iterate(run: Run): Promise<FinishedRun> {
     for (;;) {
       const ended = await runIteration(run)
       if (ended !== undefined) return ended
-      await run.ports.catchUp() // Waits for the reader of the events to catch up. A slow reader does not delay the loop.
+      await run.ports.catchUp() // Lets a fast reader of the events catch up. The loop does not wait for a slow reader.
     }
   } catch (thrown) {
     return finishBroken(run, thrown)

@@ -159,7 +159,7 @@ function tokensEnding(run: Run, needed: number, available: number, of: SettledLi
   return pendingEndingOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
-/** Whether a reserve for the last answer is part of the needed amount. If so, a request may fit while a request plus the reserve does not. */
+/** Whether a reserve for the last answer is part of the needed amount. If so, the request may fit alone, but not together with the reserve. */
 function reservesLastAnswer({ context, spent }: Run): boolean {
   return context.settings.wrapUp && spent.closing === null
 }

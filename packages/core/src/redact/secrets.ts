@@ -3,7 +3,7 @@ import { secretForms } from '../values/text.ts'
 /** Replaces a secret in a redacted text. */
 export const redactedMark = '[REDACTED]'
 
-/** No letter or digit precedes a secret, */
+/** Matches secrets that no letter or digit precedes. `escapedTokens` matches the exceptions. */
 const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
 
 /**

@@ -10,7 +10,7 @@ interface StreamedBlock {
   original: unknown
   /** Our copy of the original block. */
   block: ContentBlock | undefined
-  /** For a call: its id from the service. The copy may have another id. */
+  /** For a call: `originalId` is its id from the service, and `id` is its id in the conversation. */
   originalId: unknown
   id: string | undefined
   /** Whether the message contains a block for this position. */

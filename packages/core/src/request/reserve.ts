@@ -58,7 +58,8 @@ export function refusedShortage({ needed, available }: Shortage): ReservedGrant 
 // Spec R-BUD-17.
 /**
  * Reserves under a lease, and requests more from the lease if it is too small. If others reserved what it offered, the
- * request is repeated. Waits for the lease until an abort, or until the timeout of a question. @param isWaitOver Whether
+ * request is repeated. Waits for the lease until an abort, or until the timeout of a question.
+ * @param isWaitOver Whether
  * the request has reached the maximum wait in the budget's queue.
  */
 export async function reserveGrowing(
@@ -146,7 +147,8 @@ function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): Lea
 /**
  * Reserves the worst case of a request, and lowers the reply's cap to what fits. Reservations of others alone neither
  * lower the cap nor refuse the request: it waits for them to be returned, after the requests that already wait. No other
- * code reserves for a request. @param ahead Lines that earlier requests wait for.
+ * code reserves for a request.
+ * @param ahead Lines that earlier requests wait for.
  */
 export function reserveRequest(
   run: Run,

@@ -15,7 +15,7 @@ export interface WaitAfter {
   readonly mayWait: MayWait | undefined
   /** The key of the retry that would follow. */
   readonly retryKey: string
-  /** Whether another attempt is made only after a wait. */
+  /** Whether no further attempt is made without a wait. */
   readonly isFinal: boolean
   /** Whether another attempt with another model follows soon. */
   readonly mayFallBack: boolean

@@ -50,7 +50,7 @@ export interface CanUseToolOptions {
 /** A person's answer. `updatedInput` replaces the whole input; deny rules are checked against it. */
 export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
-/** Validates an answer and reads each of its fields once. An invalid answer breaks the run at the point where the run waits for it. */
+/** Returns a checked copy of an answer. An invalid answer breaks the run at the point where the run waits for it. */
 export function checkedAnswer(value: unknown, { modes = [] }: Permissions): PermissionAnswer {
   if (isInstance(value, InvalidAnswer)) return value
   const problem = answerProblem(value)

@@ -87,7 +87,7 @@ function isSum(usd: number | undefined): usd is number {
   return Number.isFinite(usd) && Number(usd) >= 0
 }
 
-/** Additional passes of a service are priced under the requested model. */
+/** Whether the prices of a model apply to an id: its own, or that of an additional pass, which the prices of the requested model cover. */
 function isBilledAs({ id, prices, extraPasses = [] }: Model, asked: string): boolean {
   return prices !== undefined && (id === asked || extraPasses.some(({ model }) => model === asked))
 }

@@ -76,7 +76,7 @@ export interface RunSettings {
   /** Maximum wall-clock milliseconds to wait for services. The maximum of a subagent is what its parent has left. */
   readonly waitForLimitsMs: number
   // Spec R-GATE-1.
-  /** The minimum number of output tokens before an answer is accepted; null for none. */
+  /** The target of output tokens: an answer that is clearly below it makes the model continue. Null for none. */
   readonly tokenBudget: number | null
   /** Minimum output tokens for a request to be made. */
   readonly minUsefulTokens: number

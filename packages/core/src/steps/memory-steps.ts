@@ -8,7 +8,7 @@ import type { StepStore, StepRecord } from './step-record.ts'
 export interface MemoryStepsOptions {
   /** The time source. Default: the system's clock. */
   readonly clock?: Clock
-  /** Records to answer steps from: those of the open turn, and earlier ones, which set the clock. */
+  /** Records of the open turn, from which steps are answered. The last time in these and in `past` sets the clock. */
   readonly replay?: readonly StepRecord[]
   /** Records in `past` that belong to running background agents. Steps are answered from these records, too. */
   readonly agents?: readonly StepRecord[]

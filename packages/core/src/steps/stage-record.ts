@@ -19,7 +19,7 @@ export type StageReason =
   /** The stage threw, or the model gave no answer. */
   | 'failed'
 
-/** A stage that is identified by its own id and by the run before it. */
+/** The id and the name of a stage, and the id of the run before it. */
 export type StageIdentity = {
   /** `run1/after/memory`: unique in the session. */
   readonly id: string

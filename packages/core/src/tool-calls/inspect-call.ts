@@ -70,7 +70,7 @@ export function inspectInput(
   return { kind: 'valid', call, index, writtenName: written, tool, validatedInput: copy, input, ...common }
 }
 
-/** Returns an input that fits, unchanged if possible. */
+/** Returns the input in canonical form if it fits, or else the converted input, with its remaining problems. */
 function fittingInput(tool: AnyTool, unchecked: Json): { readonly input: Json; readonly problems: readonly string[] } {
   const canonical = canonicalInput(tool, unchecked)
   const problems = schemaProblems(tool.inputSchema, canonical)

@@ -42,7 +42,7 @@ type DescribedAgent<Schema extends InputSchema> = Described<Schema> &
     readonly model?: Model | string
     /** The schema for the answer. The result of a call is then the parsed value as JSON. */
     readonly output?: AgentOutput
-    /** Builds the prompt from an input. Default: the text of the only field, or the input as JSON if it has other fields. */
+    /** Builds the prompt from an input. Default: the text if the input has a single text field, otherwise the input as JSON. */
     readonly prompt?: (input: InputOf<Schema>) => string
     readonly spawn?: never
     readonly models?: never

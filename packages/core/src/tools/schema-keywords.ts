@@ -31,7 +31,7 @@ export function resourceOf(root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }
 
-/** The scope of a part of a schema that resolves its own references. */
+/** The scope of a part of a schema whose references refer to that part. */
 export function innerResource({ isLegacy }: SchemaResource, root: JsonObject): SchemaResource {
   return { root, isLegacy, targets: new Map() }
 }

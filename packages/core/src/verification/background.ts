@@ -31,7 +31,7 @@ export type TaskEnded = {
 /** What happened to a task that was still running when the run ended. */
 export type TaskLeft = {
   readonly type: 'left'
-  /** Null for a process that no tool registered as a task, such as one that a command left running. */
+  /** Null for something that no tool registered as a task, such as a process that a command left running. */
   readonly id: string | null
   /** `ended`: a subagent that had ended, but whose end was not reported to the model. */
   readonly how: 'stopped' | 'kept' | 'ended'

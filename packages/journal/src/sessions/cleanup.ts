@@ -53,7 +53,7 @@ export async function cleanUpSessions(
   const last = await stateOf(stampOf(base))
   const [held, isHeld] = [join(base, '.cleanup-held'), (await stateOf(join(base, '.cleanup-held'))) !== undefined]
   if (last !== undefined && last.mtimeMs < before && !isHeld) {
-    // The machine did not run for that long, or the clock jumped, so every session would count as old. The cleanup waits for the next time.
+    // No cleanup ran for that long, or the clock jumped, so every session would count as old. The sessions are removed at the next cleanup.
     await touchStamp(held, now)
     await touchStamp(stampOf(base), now)
     return { sessions: 0 }

@@ -33,7 +33,7 @@ const settledMs = 2_000
 export interface ListedFile {
   /** Result of `stat`. */
   readonly stats: Stats
-  /** Time of the last check of the file, in milliseconds since 1970. */
+  /** A time before the file was checked, in milliseconds since 1970. */
   readonly asOf: number
   /** Whether the session had a lock. */
   readonly isLocked: boolean

@@ -151,8 +151,8 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
 }
 
 /**
- * Deletes further files after the session was removed.
- * @throws Error that says that the session itself was removed.
+ * Deletes the grades of a session after the session was removed.
+ * @throws Error that says that the session is deleted and its grades are not.
  */
 async function removeGrades(path: string, sessionId: string): Promise<void> {
   const file = gradesFileBeside(dirname(dirname(path)))

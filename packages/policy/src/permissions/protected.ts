@@ -98,7 +98,7 @@ function bareRepositoryIndexes(names: readonly string[]): readonly number[] {
   })
 }
 
-/** The indexes of protected names in a directory, or around it. */
+/** The surroundings inside a directory, and the settings folders that contain it. */
 function surroundingsWithin(directory: string, { homes, settings, programs }: Surroundings): Surroundings {
   const isIn = (folder: string): boolean => isInside(folder, directory)
   return {
@@ -129,7 +129,7 @@ const folderVariables: readonly string[] =
 /** In a home folder, all names with a leading dot are settings, and so are these names. */
 const settingsOfHome: ReadonlySet<string> = new Set(['bin', 'library', 'appdata'])
 
-/** The indexes of settings of home folders in a path. */
+/** The settings in home folders that are the path or contain it. */
 function settingsOfHomes(path: string, names: readonly string[], homes: readonly string[]): readonly string[] {
   // Matches home folders of other users, and of users on a Windows disk.
   const [ofOther] = /^\/(?:root|(?:mnt\/[a-z]\/)?(?:home|Users)\/[^/]+)(?=\/)/i.exec(path) ?? []
@@ -147,7 +147,7 @@ interface Surroundings {
   readonly programs: readonly string[]
 }
 
-/** Settings folders are looked up once per second, because one command checks many paths. */
+/** How long the surroundings are cached, in milliseconds, because one command checks many paths. */
 const cacheMs = 1_000
 let surroundingsCache: { readonly key: string; readonly untilMs: number; readonly is: Surroundings } | undefined
 

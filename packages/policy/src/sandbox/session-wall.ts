@@ -109,7 +109,7 @@ export class SessionWall {
     return this.#trials
   }
 
-  /** Why no command is confined; undefined if that depends on the machine. */
+  /** Why commands are not confined individually; undefined if that depends on the machine. */
   #off(): { readonly kind: 'off'; readonly why: string } | undefined {
     const { setting, isSandboxed } = this.#options
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }

@@ -45,7 +45,7 @@ export type Effect =
 
 /**
  * Where a program loads code and settings from. All of these locations must be outside the session's folders, so that
- * the session's commands cannot have written them.
+ * nothing in the session can have written them.
  */
 export interface Outside {
   /** Programs found through PATH. */

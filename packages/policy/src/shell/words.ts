@@ -127,7 +127,7 @@ function isPipe({ parts = [] }: Word): boolean {
   return parts.length === 1 && part?.type === 'ProcessSubstitution' && part.operator === '<'
 }
 
-/** Values that a line cannot set without approval, and that contain no pattern. */
+/** Names of variables that a line cannot set without approval, and whose values contain no pattern. */
 const plainVariable =
   /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
 

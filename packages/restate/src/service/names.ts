@@ -4,7 +4,7 @@ import type { WaitingPage } from './mailbox-state.ts'
 import type { Tenancy } from './tenancy.ts'
 import type { Opening, PushRequest } from './messages.ts'
 
-/** Name of the virtual object of a session. State that was stored under an earlier name is lost if a name changes. */
+/** Name of the virtual object of a session. If a name changes, state that was stored under the earlier name is not found. */
 export const sessionObject = 'halting_session'
 /** Name of the virtual object that holds the requests of a session. */
 export const mailboxObject = 'halting_mailbox'

@@ -26,5 +26,5 @@ export type SourceChange =
   | { readonly kind: 'changed'; readonly keys: readonly string[] }
   /** Current rows of changed sessions, and keys of removed ones. */
   | { readonly kind: 'rows'; readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }
-  /** Called when the connection was interrupted, so that changes may have been missed. */
+  /** The connection was interrupted, so changes may have been missed. */
   | { readonly kind: 'missed' }
