@@ -108,7 +108,7 @@ function withoutSpec(entry: string): string {
 
 const noHooks: UncalledHooks = { guards: [], notes: [] }
 
-/** Whether a rule value is valid: `Agent(name)`, or a list `Agent(name, name)`. */
+/** Whether a rule can contain the name: `Agent(name)`, or a list `Agent(name, name)`. */
 function isAgentName(name: string): boolean {
   return /^[^\p{C}\p{Zl}\p{Zp}(),]{1,100}$/u.test(name) && name === name.trim()
 }

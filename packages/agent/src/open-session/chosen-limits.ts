@@ -102,7 +102,7 @@ const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange
 }
 
 /**
- * Determines what happens at a limit: the choice, or the setting if a user can answer questions. A user cannot raise a
+ * Determines what happens at a limit: the choice, or the setting if questions can be answered. No answer can raise a
  * limit above an administrator's.
  */
 export function pauseOptions(

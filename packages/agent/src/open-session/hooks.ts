@@ -33,7 +33,7 @@ export interface HookSession {
   readonly programHooks?: ShellHookTable | undefined
   /** Called for each hook that has ended. */
   readonly called?: (call: HookCall) => void
-  /** Whether a user can answer questions. */
+  /** Whether a user or a program can answer questions. */
   readonly asks: boolean
   /** Interrupts the current run. */
   readonly interrupt: () => void

@@ -198,7 +198,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }
 
-  /** Whether a user can answer questions. */
+  /** Whether a user or a program can answer questions. */
   get isAnswered(): boolean {
     const { answersQuestions, canUseTool, permissionTool } = this.frontend
     return answersQuestions || canUseTool !== undefined || permissionTool !== undefined

@@ -16,7 +16,7 @@ import type { AroundModel, Models } from './models.ts'
 
 /** What a frontend provides to a session. Only `answersQuestions` is required. */
 export interface SessionFrontend {
-  /** Whether a user can answer questions, by `Session.answer`. */
+  /** Whether a user or a program answers questions, by `Session.answer`. */
   readonly answersQuestions: boolean
   // Spec R-EFRONT-1.
   /**

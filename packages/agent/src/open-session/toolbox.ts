@@ -54,7 +54,7 @@ export interface ToolboxSession {
   readonly checkpoints?: FileCheckpoints
   /** The plugins of the session. */
   readonly plugins?: Plugins
-  /** Whether a user can answer questions. */
+  /** Whether a user or a program can answer questions. */
   readonly answersQuestions?: boolean
   /** Instructions for plan mode, which replace the built-in ones. */
   readonly planInstructions?: string

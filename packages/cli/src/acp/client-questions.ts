@@ -46,7 +46,7 @@ export class ClientQuestions {
   readonly #open = new Map<string, AbortController>()
   /** How many questions about limits were asked. */
   #limitQuestionCount = 0
-  /** Tools of which the person chose to reject all calls. */
+  /** Calls that the person chose to always reject, by tool name and input. */
   readonly #rejected = new Set<string>()
 
   constructor(asks: ClientQuestionsOptions) {

@@ -77,7 +77,7 @@ type ReadOutcome = 'read' | 'away' | 'unreachable'
  * Follows a session across workers: reads live events of the worker that has it, and otherwise waits for changes by long
  * polls. F1: records are emitted in order, each once. F2: live events of a worker are emitted after the records that the
  * worker had when this client connected. F3: every state of the session is detected, except states that follow each
- * other immediately, every caller that changes the session and whether or not live events are readable.
+ * other immediately, regardless of who changes the session and whether or not live events are readable.
  */
 export class Follower {
   readonly #options: FollowerOptions
