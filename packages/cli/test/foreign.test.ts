@@ -106,9 +106,9 @@ test('reads the default folders for --claude-code and --codex; folders can be mi
   put(join(folder, 'other.jsonl'), '{"no":"session"}\n')
   const { stdout } = await run(['what-if', 'mixed', '--max-turns', '1'])
   expect(timeless(stdout).split('\n').slice(0, 3)).toEqual([
-    'session  run    by       turns      cost  with these limits',
-    'aaaaaaaa run1   halting      2     $2.20  max_turns after 1, saves $1.10, loses the answer',
-    'fe91754d run1   claude       2   $0.0010  max_turns after 1, saves $0.0000, loses the answer',
+    'session   run   by       turns     cost  with these limits',
+    'aaaaaaaa  run1  halting      2    $2.20  max_turns after 1, saves $1.10, loses the answer',
+    'fe91754d  run1  claude       2  $0.0010  max_turns after 1, saves $0.0000, loses the answer',
   ])
   expect(stdout).toContain('10 runs (1 of this program, 9 of Claude Code): 10 would have stopped')
   expect(stdout).toContain('Not read: 1 file.')

@@ -260,8 +260,8 @@ class SessionOpening<Choices extends SessionChoices> {
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
     // Piped input is not typed by the user, even if it is the whole prompt: another person may have written it.
-    const written = this.#opening.frontend.typedText ?? ''
-    const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, written }
+    const typedText = this.#opening.frontend.typedText ?? ''
+    const notes = { owner: sessionScope(this.#opening.ports), settings, model: smallModel ?? options.model, typedText }
     const stages = await stagesFor({ ...enabled, notes: enabled.notes && isKept }, notes)
     return openAfter({ ...enabled, stages, model: smallModel })
   }

@@ -84,7 +84,7 @@ function renderedText(name: string, text: Text, samples: TextsFile['samples']): 
 /** Functions that describe a field of a tool's input: their argument is the description, which is rendered with the tool. */
 const fieldMakers = new Set([
   // An error for developers.
-  'refuse',
+  'throwInvalidOption',
   'text',
   'filledText',
   'wholeNumber',
